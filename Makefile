@@ -1,0 +1,79 @@
+# Two commands matter: `make check` and `make test`. `make help` lists the rest.
+# ARGS goes to the program behind a target: make test ARGS='-k standings'
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --quiet
+SOURCES := $(wildcard src tests benchmarks examples scripts)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+# pip builds the package in an environment of its own, which `-c` does not reach: these do
+# (the first for pip before 25.3, the second since).
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+
+# A virtual environment holds absolute paths. One that was moved or copied together with its folder
+# would quietly run the code of the old place, so it is made anew.
+MOVED := $(shell test ! -e .venv/.made-in || test "$$(cat .venv/.made-in)" = "$$(pwd -P)" || echo moved)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check test-deep bench generate format clean moved
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: .venv/.plain ## play a whole league on this machine
+	@$(BIN)/league demo $(ARGS)
+
+test: .venv/.dev ## run all tests except the long suites
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: .venv/.dev ## format, lint, types, import contracts, generated files
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy $(SOURCES)
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/generate.py --check
+
+test-deep: .venv/.dev ## run the long fault, fuzz and soak suites, resumable in parts
+	$(BIN)/python scripts/deep.py $(ARGS)
+
+bench: .venv/.dev ## run the benchmarks, write benchmarks/results.json
+	$(BIN)/python -m benchmarks $(ARGS)
+
+generate: .venv/.dev ## write the generated files anew
+	$(BIN)/python scripts/generate.py $(ARGS)
+
+format: .venv/.dev ## format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix-only --exit-zero $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+clean: ## remove the environment and all caches; leagues that were played stay
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.made: $(if $(MOVED),moved)
+	@command -v "$(PYTHON)" > /dev/null || { \
+	  echo "Python 3.11 or newer is needed; there is no '$(PYTHON)' here. Name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; '$(PYTHON)' is older. Name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "making .venv"
+	@"$(PYTHON)" -m venv --clear .venv
+	@pwd -P > .venv/.made-in
+	@touch $@
+
+# The package alone, as `make demo` needs it.
+.venv/.plain: .venv/.made pyproject.toml constraints.txt
+	@echo "installing agent-league"
+	@$(PIP) -c constraints.txt -e .
+	@touch $@
+
+# The package and the developer's tools; this covers the plain installation too.
+.venv/.dev: .venv/.made pyproject.toml constraints.txt
+	@echo "installing agent-league and the tools to develop it"
+	@$(PIP) -c constraints.txt -e '.[dev]'
+	@touch .venv/.plain $@

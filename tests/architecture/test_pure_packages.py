@@ -1,0 +1,168 @@
+"""Pure packages import only what is listed here; a list of what is forbidden would forget uuid or urllib."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+PURE = (
+    "league/protocol",
+    "league/games",
+    "league/machine.py",
+    "league/events.py",
+    "league/lifecycle.py",
+    "league/enrolment.py",
+    "league/manager",
+    "league/referee",
+    "league/player",
+    "league/promises",
+    "league/agent/pump.py",
+)
+
+ALLOWED = frozenset(
+    {
+        "__future__",
+        "abc",
+        "base64",
+        "bisect",
+        "calendar",
+        "collections",
+        "collections.abc",
+        "contextlib",
+        "dataclasses",
+        "enum",
+        "functools",
+        "hashlib",
+        "heapq",
+        "hmac",
+        "itertools",
+        "json",
+        "math",
+        "msgspec",
+        "operator",
+        "re",
+        "string",
+        "types",
+        "typing",
+        "unicodedata",
+    }
+)
+
+ALLOWED_IN_ONE_FILE = {
+    "league/games/registry.py": "importlib.metadata",  # entry points: other packages bring games
+    "league/protocol/timestamps.py": "datetime",  # to read and write times, never to ask for one
+}
+
+# What a pure package may see of the league: the pure packages, or its purity would end one import further on.
+PURE_MODULES = frozenset(path.removesuffix(".py").replace("/", ".") for path in PURE)
+
+
+def _module(node: ast.ImportFrom, file: str) -> str:
+    """The full name of the module that this import reads from; a relative one is made absolute."""
+    package = file.split("/")[: -node.level] if node.level else []
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def _imports(code: str, file: str) -> Iterator[tuple[int, str, str]]:
+    """The line, the module and the full name of everything this code imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            module = _module(node, file)
+            for alias in node.names:
+                yield node.lineno, module, f"{module}.{alias.name}"
+
+
+def _is_pure_module(module: str) -> bool:
+    return any(module == pure or module.startswith(f"{pure}.") for pure in PURE_MODULES)
+
+
+def _is_allowed(module: str, file: str) -> bool:
+    return module in ALLOWED or module == ALLOWED_IN_ONE_FILE.get(file) or _is_pure_module(module)
+
+
+def forbidden_imports(code: str, file: str) -> list[str]:
+    """What the code of this file of src imports though a pure package may not, as "line: name"."""
+    return [
+        f"{line}: {name}"
+        for line, module, name in _imports(code, file)
+        if not _is_allowed(module, file) and not _is_allowed(name, file)
+    ]
+
+
+def _pure_files() -> list[str]:
+    found: list[Path] = []
+    for name in PURE:
+        path = SOURCE / name
+        found += path.rglob("*.py") if path.is_dir() else [path] if path.exists() else []
+    return sorted(path.relative_to(SOURCE).as_posix() for path in found)
+
+
+@pytest.mark.parametrize("file", _pure_files())
+def test_a_pure_file_imports_only_what_is_allowed(file: str) -> None:
+    code = (SOURCE / file).read_text(encoding="utf-8")
+    assert forbidden_imports(code, file) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import uuid",
+        "import os.path",
+        "import json, threading",
+        "from time import monotonic",
+        "from importlib import metadata",
+        "import datetime",
+        "from collections import abc\nimport asyncio as abc",
+        "def later() -> None:\n    import random",
+        "from league.storage import journal",
+        "from league.agent import sources",
+        "from league import Player",
+        "import league.protocols",
+        "from ..storage import journal",
+        "from .. import storage",
+    ],
+)
+def test_a_planted_import_is_found(code: str) -> None:
+    assert len(forbidden_imports(code, "league/manager/league.py")) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from __future__ import annotations",
+        "import json, hashlib",
+        "from collections.abc import Mapping",
+        "from collections import abc",
+        "import msgspec",
+        "from msgspec import Struct",
+        "from league.protocol import errors",
+        "from league.protocol.errors import ERRORS",
+        "from league import machine",
+        "from . import roster",
+        "from .roster import Roster",
+        "from ..protocol.errors import ERRORS",
+    ],
+)
+def test_an_allowed_import_passes(code: str) -> None:
+    assert forbidden_imports(code, "league/manager/league.py") == []
+
+
+@pytest.mark.parametrize(("file", "module"), ALLOWED_IN_ONE_FILE.items())
+def test_an_exception_holds_for_its_own_file_only(file: str, module: str) -> None:
+    assert forbidden_imports(f"import {module}", file) == []
+    assert forbidden_imports(f"import {module}", "league/machine.py") == [f"1: {module}"]
+
+
+def test_the_pump_sees_nothing_else_of_the_shell() -> None:
+    assert forbidden_imports("from . import sources", "league/agent/pump.py") == ["1: league.agent.sources"]
+    assert forbidden_imports("from .sources import now", "league/agent/pump.py") == [
+        "1: league.agent.sources.now"
+    ]
