@@ -1,0 +1,70 @@
+"""Nim: fifteen sticks, each player in turn takes one to three, whoever takes the last one wins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from league.games.contract import (
+    NOBODY,
+    PLAYER_A,
+    SEATS,
+    TURN,
+    Game,
+    Mover,
+    Outcome,
+    Seat,
+    WithoutChance,
+    opponent,
+    require_legal,
+)
+from league.games.moves import MoveWire
+
+STICKS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How many sticks were taken, turn by turn, PLAYER_A first."""
+
+    takes: tuple[int, ...] = ()
+
+    @property
+    def left(self) -> int:
+        return STICKS - sum(self.takes)
+
+    @property
+    def next_seat(self) -> Seat:
+        return SEATS[len(self.takes) % 2]
+
+
+class Nim(WithoutChance):
+    def start(self) -> Taken:
+        return Taken()
+
+    def to_move(self, state: Taken) -> Mover:
+        return TURN[state.next_seat] if state.left else NOBODY
+
+    def legal_moves(self, state: Taken, seat: Seat) -> tuple[str, ...]:
+        if seat != state.next_seat:
+            return ()
+        return tuple(str(sticks) for sticks in (1, 2, 3) if sticks <= state.left)
+
+    def play(self, state: Taken, moves: Mapping[Seat, str]) -> Taken:
+        require_legal(self, state, moves)
+        return Taken((*state.takes, int(moves[state.next_seat])))
+
+    def outcome(self, state: Taken) -> Outcome | None:
+        if state.left:
+            return None
+        winner = opponent(state.next_seat)
+        return Outcome(winner, f"{'{A}' if winner == PLAYER_A else '{B}'} took the last stick")
+
+    def view(self, state: Taken, seat: Seat) -> dict[str, object]:
+        return {"sticks_left": state.left, "takes": list(state.takes)}
+
+
+def history(state: Taken) -> tuple[dict[Seat, str], ...]:
+    return tuple({SEATS[turn % 2]: str(sticks)} for turn, sticks in enumerate(state.takes))
+
+
+RULES = Nim()
+GAME = Game("nim", RULES, MoveWire(RULES, history, move_type="take"), turns=STICKS)

@@ -1,0 +1,1 @@
+"""How a game is judged: pure rules, and each game's words on the wire."""

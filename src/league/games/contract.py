@@ -1,0 +1,184 @@
+"""What a game is: who moves, what is legal, how it ends, what may be seen, and its words on the wire.
+
+A game's state is opaque to everybody but the game. Nothing here reads a clock, draws a number or does I/O:
+moves and drawn numbers are handed in, and the same ones always give the same state.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, TypeVar
+
+Seat = Literal[0, 1]
+Players = tuple[str, str]
+"""The ids of PLAYER_A and PLAYER_B, indexed by seat."""
+
+PLAYER_A: Final[Seat] = 0
+PLAYER_B: Final[Seat] = 1
+SEATS: Final[tuple[Seat, Seat]] = (PLAYER_A, PLAYER_B)
+
+WIN_POINTS: Final = 3
+DRAW_POINTS: Final = 1
+LOSS_POINTS: Final = 0
+
+NOTHING_PENDING: Final[Mapping[Seat, str]] = {}
+
+State = TypeVar("State")
+StateIn = TypeVar("StateIn", contravariant=True)
+
+
+def opponent(seat: Seat) -> Seat:
+    return PLAYER_B if seat == PLAYER_A else PLAYER_A
+
+
+def points(winner: Seat | None) -> tuple[int, int]:
+    """The points of PLAYER_A and PLAYER_B; no winner is a draw."""
+    if winner is None:
+        return DRAW_POINTS, DRAW_POINTS
+    return (WIN_POINTS, LOSS_POINTS) if winner == PLAYER_A else (LOSS_POINTS, WIN_POINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """Who moves now. `seats` holds one seat, or both when they move at once; none for chance and nobody."""
+
+    kind: Literal["players", "chance", "nobody"]
+    seats: tuple[Seat, ...] = ()
+
+
+TURN: Final[tuple[Mover, Mover]] = (Mover("players", (PLAYER_A,)), Mover("players", (PLAYER_B,)))
+"""TURN[seat]: that seat alone moves."""
+BOTH: Final = Mover("players", SEATS)
+CHANCE: Final = Mover("chance")
+NOBODY: Final = Mover("nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a game ended. `reason` names the players as {A} and {B}; `told` fills in their ids."""
+
+    winner: Seat | None
+    reason: str
+
+    def told(self, players: Players) -> str:
+        return self.reason.format(A=players[PLAYER_A], B=players[PLAYER_B])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the details of a reported result prove (R-10).
+
+    proven        the game was played to its end, and `winner` won it (None: a draw)
+    technical     the game was not played to its end; who won by the other's fault only the report can say
+    insufficient  the details prove nothing; if `implied`, they still point at `winner`
+    impossible    no match between these two players has such details
+    """
+
+    kind: Literal["proven", "technical", "insufficient", "impossible"]
+    winner: Seat | None
+    note: str
+    implied: bool = False
+
+    def contradicts(self, reported: Seat | None) -> bool:
+        """Whether a report that names this winner cannot be true."""
+        binding = self.kind == "proven" or self.implied
+        return self.kind == "impossible" or (binding and reported != self.winner)
+
+
+class Rules(Protocol[State]):
+    """The rules of a game, as pure functions of its state."""
+
+    def start(self) -> State: ...
+
+    def to_move(self, state: State) -> Mover: ...
+
+    def legal_moves(self, state: State, seat: Seat) -> tuple[str, ...]:
+        """What this seat may play now; empty when it is not to move."""
+        ...
+
+    def play(self, state: State, moves: Mapping[Seat, str]) -> State:
+        """The moves of exactly the seats to move. ValueError for an illegal one: callers check first."""
+        ...
+
+    def draw(self, state: State, number: int) -> State:
+        """Chance moved: the number drawn, 1 to 10. ValueError when chance is not to move."""
+        ...
+
+    def outcome(self, state: State) -> Outcome | None: ...
+
+    def view(self, state: State, seat: Seat) -> dict[str, object]:
+        """What this player may see now, JSON-able."""
+        ...
+
+
+class Wire(Protocol[StateIn]):
+    """A game's words on the wire, as plain JSON-able dicts.
+
+    `pending` holds the valid choices received so far in a phase that is still open: the state knows nothing
+    of them, but after a technical loss they are shown (R-09).
+    """
+
+    @property
+    def call_type(self) -> str: ...
+
+    @property
+    def response_type(self) -> str: ...
+
+    @property
+    def move_type(self) -> str: ...
+
+    @property
+    def illegal_move(self) -> str:
+        """The error code of an illegal move."""
+        ...
+
+    def move_request(self, state: StateIn, seat: Seat) -> dict[str, object] | None:
+        """`move_request` of GAME_MOVE_CALL (R-38); None for a game whose call has no such field."""
+        ...
+
+    def game_result(
+        self, state: StateIn, players: Players, technical: bool, pending: Mapping[Seat, str] = NOTHING_PENDING
+    ) -> dict[str, object]:
+        """The game's own part of GAME_OVER's `game_result`; always with `choices`."""
+        ...
+
+    def details(
+        self, state: StateIn, players: Players, technical: bool, pending: Mapping[Seat, str] = NOTHING_PENDING
+    ) -> dict[str, object]:
+        """The game's own part of MATCH_RESULT_REPORT's `result.details`; always with `choices`."""
+        ...
+
+    def verdict(self, details: Mapping[str, object], players: Players) -> Verdict:
+        """What these details, reported by anyone, prove; absent details are an empty mapping."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game as the league takes it. `turns`: the most choice phases a match can have, for R-52's lease."""
+
+    name: str
+    # Any: only a game's own rules and wire know the type of its state; everybody else just carries it.
+    rules: Rules[Any]
+    wire: Wire[Any]
+    turns: int
+
+    def __post_init__(self) -> None:
+        if not self.name or self.turns < 1:
+            raise ValueError(f"a game needs a name and at least one turn, not {self.name!r} and {self.turns}")
+
+
+class WithoutChance:
+    """For rules of games in which nothing is ever drawn."""
+
+    def draw(self, state: State, number: int) -> State:
+        raise ValueError("nothing is drawn in this game")
+
+
+def require_legal(rules: Rules[State], state: State, moves: Mapping[Seat, str]) -> None:
+    """ValueError unless exactly the seats to move do, each with a legal move."""
+    seats = rules.to_move(state).seats
+    if not seats or set(moves) != set(seats):
+        raise ValueError(f"to move: seats {seats}; moved: seats {tuple(moves)}")
+    for seat, move in moves.items():
+        if move not in rules.legal_moves(state, seat):
+            raise ValueError(f"seat {seat} may not play {move!r}")

@@ -1,0 +1,7 @@
+"""The game the league was made for."""
+
+from league.games.contract import Game
+from league.games.even_odd.rules import EvenOdd
+from league.games.even_odd.wire import EvenOddWire
+
+GAME = Game("even_odd", EvenOdd(), EvenOddWire(), turns=1)

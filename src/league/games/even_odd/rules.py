@@ -1,0 +1,86 @@
+"""Even/Odd: both name a parity at once, a number from 1 to 10 is drawn, whoever alone was right wins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from league.games.contract import (
+    BOTH,
+    CHANCE,
+    NOBODY,
+    PLAYER_A,
+    PLAYER_B,
+    Mover,
+    Outcome,
+    Seat,
+    opponent,
+    require_legal,
+)
+
+PARITIES: Final = ("even", "odd")
+LOWEST: Final = 1
+HIGHEST: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class EvenOddState:
+    choices: tuple[str, str] | None = None
+    number: int | None = None
+
+
+def parity(number: int) -> str:
+    return PARITIES[number % 2]
+
+
+def winner(choices: tuple[str, str], number: int) -> Seat | None:
+    if choices[PLAYER_A] == choices[PLAYER_B]:
+        return None
+    return PLAYER_A if choices[PLAYER_A] == parity(number) else PLAYER_B
+
+
+class EvenOdd:
+    def start(self) -> EvenOddState:
+        return EvenOddState()
+
+    def to_move(self, state: EvenOddState) -> Mover:
+        if state.choices is None:
+            return BOTH
+        return CHANCE if state.number is None else NOBODY
+
+    def legal_moves(self, state: EvenOddState, seat: Seat) -> tuple[str, ...]:
+        return PARITIES if state.choices is None else ()
+
+    def play(self, state: EvenOddState, moves: Mapping[Seat, str]) -> EvenOddState:
+        require_legal(self, state, moves)
+        return EvenOddState((moves[PLAYER_A], moves[PLAYER_B]))
+
+    def draw(self, state: EvenOddState, number: int) -> EvenOddState:
+        if self.to_move(state) != CHANCE:
+            raise ValueError("a number is drawn once, after both choices")
+        if not LOWEST <= number <= HIGHEST:
+            raise ValueError(f"{number} is not from {LOWEST} to {HIGHEST}")
+        return EvenOddState(state.choices, number)
+
+    def outcome(self, state: EvenOddState) -> Outcome | None:
+        if state.choices is None or state.number is None:
+            return None
+        won = winner(state.choices, state.number)
+        drawn = f"number was {state.number} ({parity(state.number)})"
+        if won is None:
+            shared = state.choices[PLAYER_A]
+            right = "correct" if shared == parity(state.number) else "incorrect"
+            return Outcome(None, f"Both chose {shared}, {drawn} - both {right}")
+        name = "{A}" if won == PLAYER_A else "{B}"
+        return Outcome(won, f"{name} chose {state.choices[won]}, {drawn}")
+
+    def view(self, state: EvenOddState, seat: Seat) -> dict[str, object]:
+        if state.choices is None:
+            return {}
+        own: dict[str, object] = {"your_choice": state.choices[seat]}
+        if state.number is None:
+            return own
+        return own | {
+            "opponent_choice": state.choices[opponent(seat)],
+            "drawn_number": state.number,
+            "number_parity": parity(state.number),
+        }

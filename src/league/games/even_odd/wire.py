@@ -1,0 +1,81 @@
+"""Even/Odd's words: CHOOSE_PARITY_CALL, the drawn number, and what a reported one proves (R-10)."""
+
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from league.games.contract import NOTHING_PENDING, PLAYER_A, PLAYER_B, SEATS, Players, Seat, Verdict
+from league.games.even_odd.rules import HIGHEST, LOWEST, PARITIES, EvenOddState, parity, winner
+
+
+class EvenOddWire:
+    call_type = "CHOOSE_PARITY_CALL"
+    response_type = "CHOOSE_PARITY_RESPONSE"
+    move_type = "choose_parity"
+    illegal_move = "E004"
+
+    def move_request(self, state: EvenOddState, seat: Seat) -> None:
+        return None
+
+    def game_result(
+        self,
+        state: EvenOddState,
+        players: Players,
+        technical: bool,
+        pending: Mapping[Seat, str] = NOTHING_PENDING,
+    ) -> dict[str, object]:
+        number = None if technical else state.number
+        return {
+            "drawn_number": number,
+            "number_parity": None if number is None else parity(number),
+            "choices": _choices(state, players, pending),
+        }
+
+    def details(
+        self,
+        state: EvenOddState,
+        players: Players,
+        technical: bool,
+        pending: Mapping[Seat, str] = NOTHING_PENDING,
+    ) -> dict[str, object]:
+        return {
+            "drawn_number": None if technical else state.number,
+            "choices": _choices(state, players, pending),
+        }
+
+    def verdict(self, details: Mapping[str, object], players: Players) -> Verdict:
+        choices = details.get("choices")
+        if choices is None:
+            choices = {}
+        if not _may_be_choices(choices, players):
+            return Verdict("impossible", None, "choices are even, odd or null, of the two players")
+        if "drawn_number" not in details:
+            return Verdict("insufficient", None, "no number is given")
+        number = details["drawn_number"]
+        if number is None:
+            return Verdict("technical", None, "no number was drawn")
+        if type(number) is not int:  # true is not 1
+            return Verdict("insufficient", None, "the number is not a whole number")
+        return _judged(choices.get(players[PLAYER_A]), choices.get(players[PLAYER_B]), number)
+
+
+def _choices(state: EvenOddState, players: Players, pending: Mapping[Seat, str]) -> dict[str, object]:
+    received = pending if state.choices is None else dict(zip(SEATS, state.choices, strict=True))
+    return {players[seat]: received.get(seat) for seat in SEATS}
+
+
+def _may_be_choices(choices: object, players: Players) -> TypeGuard[Mapping[str, str | None]]:
+    return (
+        isinstance(choices, Mapping)
+        and set(choices) <= set(players)
+        and all(choice is None or choice in PARITIES for choice in choices.values())
+    )
+
+
+def _judged(first: str | None, second: str | None, number: int) -> Verdict:
+    if first is None or second is None:
+        # D1 and D2 want a number in every report, so others' referees invent one for a technical loss.
+        return Verdict("insufficient", None, "a number is given, but not both choices")
+    won = winner((first, second), number)
+    if not LOWEST <= number <= HIGHEST:
+        return Verdict("insufficient", won, f"{number} is not from {LOWEST} to {HIGHEST}", implied=True)
+    return Verdict("proven", won, f"{first} and {second} were chosen, {number} was drawn")

@@ -1,0 +1,98 @@
+"""The words of the games that are called with GAME_MOVE_CALL, and the replay that proves their results.
+
+It serves every game without chance whose state remembers its moves: such a game only says how to read them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic
+
+from league.games.contract import NOTHING_PENDING, SEATS, Players, Rules, Seat, State, Verdict
+
+Step = Mapping[Seat, str]
+"""The move of the seat whose turn it was, or those of both who moved at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveWire(Generic[State]):
+    rules: Rules[State]
+    history: Callable[[State], tuple[Step, ...]]
+    move_type: str
+    call_type: ClassVar[str] = "GAME_MOVE_CALL"
+    response_type: ClassVar[str] = "GAME_MOVE_RESPONSE"
+    illegal_move: ClassVar[str] = "E024"
+
+    def move_request(self, state: State, seat: Seat) -> dict[str, object]:
+        return {
+            "move_type": self.move_type,
+            "valid_options": list(self.rules.legal_moves(state, seat)),
+            "context": self.rules.view(state, seat),
+        }
+
+    def game_result(
+        self, state: State, players: Players, technical: bool, pending: Step = NOTHING_PENDING
+    ) -> dict[str, object]:
+        steps = self.history(state)
+        return {
+            "choices": _choices((*steps, pending) if technical else steps, players),
+            "moves": [{players[seat]: move for seat, move in step.items()} for step in steps],
+        }
+
+    def details(
+        self, state: State, players: Players, technical: bool, pending: Step = NOTHING_PENDING
+    ) -> dict[str, object]:
+        return self.game_result(state, players, technical, pending)
+
+    def verdict(self, details: Mapping[str, object], players: Players) -> Verdict:
+        moves, choices = details.get("moves"), details.get("choices")
+        if not isinstance(moves, list):
+            return Verdict("insufficient", None, "the moves are not listed")
+        if choices is not None and not (isinstance(choices, Mapping) and set(choices) <= set(players)):
+            return Verdict("impossible", None, "choices are those of the two players")
+        try:
+            state = self._replay(moves, players)
+        except ValueError as error:
+            return Verdict("impossible", None, str(error))
+        if choices is not None and not self._agree(choices, state, players):
+            return Verdict("impossible", None, "the choices are not the last ones made")
+        outcome = self.rules.outcome(state)
+        if outcome is None:
+            return Verdict("technical", None, f"the game stopped after {len(moves)} moves, before its end")
+        return Verdict("proven", outcome.winner, outcome.told(players))
+
+    def _agree(self, choices: Mapping[str, object], state: State, players: Players) -> bool:
+        """Each choice is its player's last move, or one it made in the phase in which the game stopped."""
+        last = _choices(self.history(state), players)
+        return all(
+            choice in (None, last[player], *self.rules.legal_moves(state, SEATS[players.index(player)]))
+            for player, choice in choices.items()
+        )
+
+    def _replay(self, moves: list[object], players: Players) -> State:
+        state = self.rules.start()
+        for place, move in enumerate(moves, start=1):
+            try:
+                state = self.rules.play(state, _seated(move, players))
+            except ValueError as error:
+                raise ValueError(f"move {place}: {error}") from error
+        return state
+
+
+def _choices(steps: tuple[Step, ...], players: Players) -> dict[str, object]:
+    """The last valid choice received from each player, null if there was none (R-09)."""
+    last: dict[Seat, str] = {}
+    for step in steps:
+        last.update(step)
+    return {players[seat]: last.get(seat) for seat in SEATS}
+
+
+def _seated(move: object, players: Players) -> dict[Seat, str]:
+    """One entry of `moves`, by seat instead of player id."""
+    if not isinstance(move, Mapping):
+        raise ValueError("not an object of player ids and choices")
+    seated: dict[Seat, str] = {}
+    for player, choice in move.items():
+        if player not in players or not isinstance(choice, str):
+            raise ValueError("not a choice of one of the two players")
+        seated[SEATS[players.index(player)]] = choice
+    return seated

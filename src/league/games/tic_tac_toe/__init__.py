@@ -1,0 +1,8 @@
+"""A game of turns."""
+
+from league.games.contract import Game
+from league.games.tic_tac_toe.rules import CELLS, TicTacToe
+from league.games.tic_tac_toe.wire import wire
+
+RULES = TicTacToe()
+GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS))

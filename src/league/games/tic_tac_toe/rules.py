@@ -1,0 +1,65 @@
+"""Tic-tac-toe: PLAYER_A marks X and begins; three in a row win, a full board without is a draw.
+
+The cells are "0" to "8", row by row from the top left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from league.games.contract import (
+    NOBODY,
+    PLAYER_A,
+    SEATS,
+    TURN,
+    Mover,
+    Outcome,
+    Seat,
+    WithoutChance,
+    require_legal,
+)
+
+CELLS: Final = tuple("012345678")
+LINES: Final = ("012", "345", "678", "036", "147", "258", "048", "246")
+MARKS: Final = ("X", "O")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """The cells in the order in which they were marked, X first."""
+
+    cells: tuple[str, ...] = ()
+
+    def by(self, seat: Seat) -> frozenset[str]:
+        return frozenset(self.cells[seat::2])
+
+
+class TicTacToe(WithoutChance):
+    def start(self) -> Marked:
+        return Marked()
+
+    def to_move(self, state: Marked) -> Mover:
+        return NOBODY if self.outcome(state) else TURN[len(state.cells) % 2]
+
+    def legal_moves(self, state: Marked, seat: Seat) -> tuple[str, ...]:
+        if seat not in self.to_move(state).seats:
+            return ()
+        return tuple(cell for cell in CELLS if cell not in state.cells)
+
+    def play(self, state: Marked, moves: Mapping[Seat, str]) -> Marked:
+        require_legal(self, state, moves)
+        return Marked((*state.cells, *moves.values()))
+
+    def outcome(self, state: Marked) -> Outcome | None:
+        for seat in SEATS:
+            for line in LINES:
+                if state.by(seat).issuperset(line):
+                    name = "{A}" if seat == PLAYER_A else "{B}"
+                    return Outcome(seat, f"{name} has {MARKS[seat]} in the cells {', '.join(line)}")
+        if len(state.cells) == len(CELLS):
+            return Outcome(None, "The board is full and nobody has three in a row")
+        return None
+
+    def view(self, state: Marked, seat: Seat) -> dict[str, object]:
+        marks = {cell: MARKS[place % 2] for place, cell in enumerate(state.cells)}
+        return {"your_mark": MARKS[seat], "board": [marks.get(cell, "") for cell in CELLS]}

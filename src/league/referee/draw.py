@@ -1,0 +1,52 @@
+"""Draws anyone can check: a seed promised before the players choose and shown when the match is over.
+
+The promise binds the referee to every number of this match and attempt. It does not prove that the referee
+kept the seed to itself, nor that it did not give up an earlier attempt to draw again.
+"""
+
+import hashlib
+import hmac
+from itertools import count, islice
+from typing import Final
+
+SEED_BYTES: Final = 32
+HIGHEST: Final = 10
+# The largest multiple of HIGHEST that a byte can stay below: a byte from 250 on would favour 1 to 6.
+BOUND: Final = 250
+
+
+def commitment(seed: bytes, league_id: str, match_id: str, attempt: int) -> str:
+    """`draw_commitment` of GAME_INVITATION."""
+    return hashlib.sha256(_checked(seed) + _label(league_id, match_id, attempt)).hexdigest()
+
+
+def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int = 0) -> int:
+    """The number drawn, 1 to 10.
+
+    `index` counts the chance steps of a match from 0: the first usable byte gives the number of the first,
+    the next usable one that of the second, and so on.
+    """
+    key, label = _checked(seed), _label(league_id, match_id, attempt)
+    stream = (hmac.digest(key, b"%s|%d" % (label, place), "sha256")[0] for place in count())
+    usable = (byte for byte in stream if byte < BOUND)
+    return next(islice(usable, index, None)) % HIGHEST + 1
+
+
+def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt: int, drawn: int | None = None) -> bool:
+    """Whether this seed is the promised one and, when a number was drawn, gives that number."""
+    try:
+        seed = bytes.fromhex(seed_hex)
+        kept = promised == commitment(seed, league_id, match_id, attempt)
+    except ValueError:
+        return False
+    return kept and drawn in (None, number(seed, league_id, match_id, attempt))
+
+
+def _checked(seed: bytes) -> bytes:
+    if len(seed) != SEED_BYTES:
+        raise ValueError(f"a seed is {SEED_BYTES} bytes, not {len(seed)}")
+    return seed
+
+
+def _label(league_id: str, match_id: str, attempt: int) -> bytes:
+    return f"{league_id}|{match_id}|{attempt}".encode()
