@@ -1,0 +1,156 @@
+"""Sealing and unsealing: from fields to a whole message and back. Their violations are found here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from league.protocol import timestamps
+from league.protocol.consistency import MAX_CONCURRENT_MATCHES, contradictions, too_many_matches
+from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.exchanges import may_say, speakers
+from league.protocol.judge import ENVELOPE, check, json_name, place_of, quick, specs
+from league.protocol.messages import MESSAGES, LeagueQuery, Message
+from league.protocol.versions import PROTOCOL
+
+Profile = Literal["compat", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read what others send: the profile, and the one bound a league may raise (R-28)."""
+
+    profile: Profile = "compat"
+    max_concurrent_matches: int = MAX_CONCURRENT_MATCHES
+
+
+STRICT = Reading("strict")
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """A read message: the message if nothing was violated, what was violated (the decisive clause first), and what
+    `compat` let pass but records."""
+
+    message_type: str | None
+    message: Message | None
+    violations: tuple[Violation, ...] = ()
+    deviations: tuple[Violation, ...] = ()
+    content: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    """What was read, kept when something is wrong with it: its token decides before its fields do (section 10.3)."""
+
+    def until(self, stage: Stage) -> Violation | None:
+        """The decisive violation among those of this stage or earlier."""
+        return next((one for one in self.violations if one.stage <= stage), None)
+
+    def open(self) -> Message:
+        """The message, or the decisive violation as an error."""
+        if self.message is None:
+            worst = self.violations[0]
+            raise PeerError(worst.code, worst.detail, {"field": worst.path}, worst.requirement)
+        return self.message
+
+
+def seal(sender: str, now: float, conversation_id: str, auth_token: str | None = None) -> dict[str, Any]:
+    """The envelope's fields, ready to be spread into a message class."""
+    return {
+        "protocol": PROTOCOL,
+        "sender": sender,
+        "timestamp": timestamps.write(now),
+        "conversation_id": conversation_id,
+        "auth_token": auth_token,
+    }
+
+
+def unseal(content: object, reading: Reading = STRICT, expected: Collection[str] = ()) -> Unsealed:
+    """Read one parsed message. `expected` are the message types that fit the method or the question."""
+    if not isinstance(content, dict):
+        problem = Violation("E007", "", f"a message is an object, not {json_name(content)}", "ENVELOPE", Stage.TYPE)
+        return Unsealed(None, None, (problem,))
+    message_type = content.get("message_type")
+    cls = MESSAGES.get(message_type) if isinstance(message_type, str) else None
+    if cls is not None and (not expected or message_type in expected):
+        message = _quickly(cls, content, reading)
+        if message is not None:
+            return Unsealed(message_type, message)
+    return _slowly(cls, content, reading, expected)
+
+
+def _quickly(cls: type[Message], content: Mapping[str, object], reading: Reading) -> Message | None:
+    try:
+        message = msgspec.convert(content, cls)
+    except msgspec.ValidationError:
+        return None
+    if not quick(cls)(message) or any(_beyond_fields(cls, content, reading)):
+        return None
+    return message
+
+
+def _beyond_fields(cls: type[Message], content: Mapping[str, object], reading: Reading) -> Iterator[Violation]:
+    kind = str(cls.__struct_config__.tag)
+    yield from _wrong_role(kind, content, cls.is_reply)
+    yield from contradictions(kind, content)
+    if kind == "REFEREE_REGISTER_REQUEST":
+        yield from too_many_matches(content, reading.max_concurrent_matches)
+
+
+def _wrong_role(kind: str, content: Mapping[str, object], is_reply: bool) -> Iterator[Violation]:
+    sender = content.get("sender")
+    if isinstance(sender, str) and not may_say(sender.partition(":")[0], kind):
+        detail = f"{kind} comes from {' or '.join(role.value for role in speakers(kind))}, not from {sender!r}"
+        yield Violation("E032", "sender", detail, "ENVELOPE.sender", Stage.AUTHORITY, lenient=is_reply)
+
+
+def _slowly(
+    cls: type[Message] | None, content: dict[str, object], reading: Reading, expected: Collection[str]
+) -> Unsealed:
+    found = list(_type_violations(cls, content, expected))
+    kind = str(cls.__struct_config__.tag) if cls else None
+    # Of an unknown type we still judge the envelope, with any request's class.
+    for spec in specs(cls or LeagueQuery):
+        if cls is not None or spec.name in ENVELOPE:
+            check(spec, content, place_of(kind or "", spec.name), found)
+    if cls is not None:
+        found.extend(_beyond_fields(cls, content, reading))
+    return _sorted_out(cls, content, found, reading)
+
+
+def _type_violations(
+    cls: type[Message] | None, content: Mapping[str, object], expected: Collection[str]
+) -> Iterator[Violation]:
+    place = place_of("", "message_type")
+    value = content.get("message_type")
+    if value is None:
+        word = "must not be null" if "message_type" in content else "is missing"
+        yield place.violation("E003", f"message_type {word}")
+    elif not isinstance(value, str):
+        yield place.violation("E007", f"must be a string, not {json_name(value)}")
+    elif cls is None or (expected and value not in expected):
+        wanted = f"expected {' or '.join(expected)}" if expected else "there is no such message"
+        yield Violation("E038", place.path, f"{value!r}: {wanted}", place.clause, Stage.TYPE)
+
+
+def _sorted_out(
+    cls: type[Message] | None, content: dict[str, object], found: list[Violation], reading: Reading
+) -> Unsealed:
+    kind = str(cls.__struct_config__.tag) if cls else None
+    strict = reading.profile == "strict"
+    violations = sorted((one for one in found if strict or not one.lenient), key=_precedence)
+    deviations = [] if strict else [one for one in found if one.lenient]
+    message = None
+    if cls is not None and not violations:
+        # What compat lets pass may be of a type the class refuses: it is left out, never repaired.
+        unfit = {one.path for one in deviations if one.code == "E007"}
+        message = msgspec.convert({name: value for name, value in content.items() if name not in unfit}, cls)
+    return Unsealed(kind, message, tuple(violations), tuple(deviations), content)
+
+
+def _precedence(one: Violation) -> tuple[int, int]:
+    if one.code == "E018" and one.path == "protocol":
+        return Stage.PROTOCOL, 0
+    if one.stage is Stage.ENVELOPE:
+        return Stage.ENVELOPE, ENVELOPE.index(one.path)
+    return one.stage, 0

@@ -1,0 +1,155 @@
+"""The table of exchanges (spec section 6): who says what to whom, under which names, within which time, how often.
+
+Times are the documents' (R-16, R-18, R-54); a league may only shorten or lengthen the time for a move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from league.protocol.errors import Family
+
+
+class Role(Enum):
+    """The three kinds of agents, by the word their `sender` begins with."""
+
+    MANAGER = "league_manager"
+    REFEREE = "referee"
+    PLAYER = "player"
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What happens when nobody answers: pauses between attempts, and the pause that then goes on for ever (if any).
+
+    `refused_only`: only a refused connection is worth another attempt.
+    """
+
+    pauses_s: tuple[float, ...] = ()
+    for_ever_s: tuple[float, ...] = ()
+    refused_only: bool = False
+
+    def pause_before(self, retry: int) -> float | None:
+        """The pause before the given retry (the first is 1); None when there is no such retry."""
+        if retry <= len(self.pauses_s):
+            return self.pauses_s[retry - 1]
+        if not self.for_ever_s:
+            return None
+        return self.for_ever_s[min(retry - len(self.pauses_s), len(self.for_ever_s)) - 1]
+
+
+THREE = (2.0, 2.0, 2.0)
+ONCE = Repetition()
+RETRIED = Repetition(THREE)
+UNTIL_ANSWERED = Repetition(for_ever_s=(2.0, 4.0, 8.0, 16.0, 30.0))
+UNTIL_ACKNOWLEDGED = Repetition(THREE, for_ever_s=(4.0, 8.0, 16.0, 30.0))
+IF_REFUSED = Repetition(THREE, refused_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One row: a message, its reply, its names as a JSON-RPC method, its limit and its repetition."""
+
+    message_type: str
+    senders: tuple[Role, ...]
+    receivers: tuple[Role, ...]
+    replies: tuple[str, ...]
+    method: str
+    family: Family
+    limit_s: float = 10.0
+    repetition: Repetition = ONCE
+    token: bool = True
+    other_methods: tuple[str, ...] = ()
+
+
+_LM, _REF, _PL = (Role.MANAGER,), (Role.REFEREE,), (Role.PLAYER,)
+_MEMBERS = _PL + _REF
+
+_ROWS = (
+    Exchange("REFEREE_REGISTER_REQUEST", _REF, _LM, ("REFEREE_REGISTER_RESPONSE",), "register_referee",
+             Family.REFEREE_REGISTRATION, repetition=UNTIL_ANSWERED, token=False),
+    Exchange("LEAGUE_REGISTER_REQUEST", _PL, _LM, ("LEAGUE_REGISTER_RESPONSE",), "register_player",
+             Family.PLAYER_REGISTRATION, repetition=UNTIL_ANSWERED, token=False),
+    Exchange("ROUND_ANNOUNCEMENT", _LM, _MEMBERS, ("ROUND_ANNOUNCEMENT_ACK",), "notify_round",
+             Family.NOTIFICATION, repetition=RETRIED),
+    Exchange("LEAGUE_STANDINGS_UPDATE", _LM, _PL, ("STANDINGS_UPDATE_ACK",), "update_standings", Family.NOTIFICATION),
+    Exchange("ROUND_COMPLETED", _LM, _MEMBERS, ("ROUND_COMPLETED_ACK",), "notify_round_completed",
+             Family.NOTIFICATION, repetition=RETRIED),
+    Exchange("LEAGUE_COMPLETED", _LM, _MEMBERS, ("LEAGUE_COMPLETED_ACK",), "notify_league_completed",
+             Family.NOTIFICATION, repetition=IF_REFUSED),
+    Exchange("GAME_INVITATION", _REF, _PL, ("GAME_JOIN_ACK",), "handle_game_invitation", Family.MATCH,
+             limit_s=5.0, repetition=RETRIED),
+    Exchange("CHOOSE_PARITY_CALL", _REF, _PL, ("CHOOSE_PARITY_RESPONSE",), "parity_choose", Family.MATCH,
+             limit_s=30.0, repetition=RETRIED, other_methods=("choose_parity",)),
+    Exchange("GAME_MOVE_CALL", _REF, _PL, ("GAME_MOVE_RESPONSE",), "choose_move", Family.MATCH,
+             limit_s=30.0, repetition=RETRIED),
+    Exchange("GAME_OVER", _REF, _PL, ("GAME_OVER_ACK",), "notify_match_result", Family.MATCH, limit_s=5.0),
+    Exchange("GAME_ERROR", _REF, _PL, ("GAME_ERROR_ACK",), "notify_game_error", Family.MATCH),
+    Exchange("MATCH_RESULT_REPORT", _REF, _LM, ("MATCH_RESULT_ACK",), "report_match_result", Family.REPORT,
+             repetition=UNTIL_ACKNOWLEDGED),
+    Exchange("LEAGUE_QUERY", _MEMBERS, _LM, ("LEAGUE_QUERY_RESPONSE",), "league_query",
+             Family.QUERY, repetition=RETRIED),
+)  # fmt: skip
+
+EXCHANGES: Mapping[str, Exchange] = {row.message_type: row for row in _ROWS}
+
+_SPEAKERS: Mapping[str, tuple[Role, ...]] = {
+    "REFEREE_REGISTER_RESPONSE": _LM,
+    "LEAGUE_REGISTER_RESPONSE": _LM,
+    "GAME_JOIN_ACK": _PL,
+    "CHOOSE_PARITY_RESPONSE": _PL,
+    "GAME_MOVE_RESPONSE": _PL,
+    "LEAGUE_QUERY_RESPONSE": _LM,
+    "LEAGUE_ERROR": _LM,
+    "MATCH_RESULT_ACK": _LM,
+    "STANDINGS_UPDATE_ACK": _PL,
+    "GAME_OVER_ACK": _PL,
+    "GAME_ERROR_ACK": _PL,
+}
+
+REPLY_TYPES = ("GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE")
+"""Replies that may also arrive as a POST of their own (R-02)."""
+
+
+def speakers(message_type: str) -> tuple[Role, ...]:
+    """Who may say this; the acknowledgements of notifications come from players and referees."""
+    row = EXCHANGES.get(message_type)
+    return row.senders if row else _SPEAKERS.get(message_type, _MEMBERS)
+
+
+def family_of(message_type: str | None) -> Family:
+    """The family of an error about this message; what cannot be told apart counts as a notification."""
+    if message_type in REPLY_TYPES:
+        return Family.MATCH
+    row = EXCHANGES.get(message_type or "")
+    return row.family if row else Family.NOTIFICATION
+
+
+def may_say(sender_word: str, message_type: str) -> bool:
+    """May an agent whose `sender` begins with this word say this? An unknown word is not judged here."""
+    allowed = _WORDS.get(message_type, _MEMBER_WORDS)
+    return sender_word in allowed or sender_word not in _ALL_WORDS
+
+
+_ALL_WORDS = frozenset(role.value for role in Role)
+_MEMBER_WORDS = frozenset(role.value for role in _MEMBERS)
+_WORDS: Mapping[str, frozenset[str]] = {
+    kind: frozenset(role.value for role in speakers(kind)) for kind in (*EXCHANGES, *_SPEAKERS)
+}
+
+METHODS: Mapping[str, str] = {
+    **{name: row.message_type for row in _ROWS for name in (row.method, *row.other_methods)},
+    **{row.message_type.lower(): row.message_type for row in _ROWS},
+    **{name.lower(): name for name in REPLY_TYPES},
+}
+"""JSON-RPC method, in lower case, to the message type it stands for (R-01)."""
+
+
+def message_type_of(method: str) -> str | None:
+    """The message type a method stands for: a verb exactly, a message type in any case; None for an unknown one."""
+    return METHODS.get(method) or METHODS.get(method.lower() if method.lower().upper() in _TYPES else "")
+
+
+_TYPES = frozenset(EXCHANGES) | frozenset(REPLY_TYPES)

@@ -1,0 +1,170 @@
+"""The grammar of fields (spec section 3.5): named types whose rules go beyond a JSON type.
+
+A type carries its rule by name; `judge` runs it. Rules return `None` or a `Finding`; a lenient finding is refused
+in `strict` and only recorded in `compat`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta
+
+from league.protocol import timestamps, versions
+
+INT32_MAX = 2**31 - 1
+NAME_MAX = 50
+URL_MAX = 2048
+QUERY_TYPES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_STATUS")
+
+
+class Finding(NamedTuple):
+    """What a rule found wrong."""
+
+    code: str
+    detail: str
+    lenient: bool = False
+
+
+Rule = Callable[[str], Finding | None]
+
+_UTC_HINT = "write UTC as YYYY-MM-DDTHH:MM:SSZ"
+
+
+def _timestamp(text: str) -> Finding | None:
+    if timestamps.is_strict(text):
+        return None
+    return Finding("E021", f"{text!r} is not an ISO 8601 time in UTC; {_UTC_HINT}", timestamps.is_compat(text))
+
+
+def _reply_timestamp(text: str) -> Finding | None:
+    found = _timestamp(text)
+    return found and found._replace(lenient=True)
+
+
+_SENDER = re.compile(r"(?:league_manager(?::.+)?|(?:referee|player):.+)")
+
+
+def _sender(text: str) -> Finding | None:
+    if _SENDER.fullmatch(text):
+        return None
+    seen_in_the_wild = text.startswith("players:") or (text != "" and ":" not in text)
+    return Finding(
+        "E008", f'{text!r} names no sender; use "league_manager", "referee:ID" or "player:ID"', seen_in_the_wild
+    )
+
+
+def _semver(text: str) -> Finding | None:
+    return None if versions.is_semver(text) else Finding("E008", f'{text!r} is not a semantic version such as "1.0.0"')
+
+
+def _protocol_version(text: str) -> Finding | None:
+    if text == versions.PROTOCOL:
+        return Finding("E008", 'protocol_version is a version such as "2.1.0", not the protocol\'s name', lenient=True)
+    return _semver(text)
+
+
+def _display_name(text: str) -> Finding | None:
+    # Cc control, Cf bidi and zero-width, Cs surrogates, Zl/Zp line breaks: a name must look like what it is.
+    if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in text):
+        return Finding("E008", "a name holds no control, direction-changing or invisible characters")
+    length = len(text.strip())
+    if 1 <= length <= NAME_MAX:
+        return None
+    return Finding(
+        "E008", f"a name has 1 to {NAME_MAX} characters, without counting blanks around it; this has {length}"
+    )
+
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\])"
+_URL = re.compile(rf"[Hh][Tt][Tt][Pp][Ss]?://(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?(?:[/?][!-~]*)?")
+_DOTTED = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+
+
+def _url(text: str) -> Finding | None:
+    found = _URL.fullmatch(text)
+    if len(text) <= URL_MAX and found and "#" not in text:
+        port, host = found["port"], found["host"]
+        good_port = port is None or 1 <= int(port) <= 65535
+        good_host = not _DOTTED.fullmatch(host) or all(int(part) <= 255 for part in host.split("."))
+        if good_port and good_host:
+            return None
+    return Finding("E008", f'{text[:80]!r} is not an address such as "http://127.0.0.1:8101/mcp"')
+
+
+def _query_type(text: str) -> Finding | None:
+    return (
+        None if text in QUERY_TYPES else Finding("E029", f"{text!r} is no query; ask one of {', '.join(QUERY_TYPES)}")
+    )
+
+
+def _assigned_id(prefix: str) -> Rule:
+    pattern = re.compile(rf"{prefix}[0-9]{{2,}}")
+
+    def rule(text: str) -> Finding | None:
+        if pattern.fullmatch(text):
+            return None
+        # Managers of others hand out ids of other shapes; any non-empty id works.
+        return Finding("E008", f'{text!r} is not an id such as "{prefix}01"', lenient=text != "")
+
+    return rule
+
+
+_ERROR_CODE = re.compile("E[0-9]{3}")
+
+
+def _error_code(text: str) -> Finding | None:
+    return None if _ERROR_CODE.fullmatch(text) else Finding("E008", f'{text!r} is not a code such as "E001"')
+
+
+def _token(text: str) -> Finding | None:
+    return None if text else Finding("E011", "auth_token is empty", lenient=True)
+
+
+RULES: Mapping[str, Rule] = {
+    "timestamp": _timestamp,
+    "reply_timestamp": _reply_timestamp,
+    "sender": _sender,
+    "semver": _semver,
+    "protocol_version": _protocol_version,
+    "display_name": _display_name,
+    "url": _url,
+    "query_type": _query_type,
+    "player_id": _assigned_id("P"),
+    "referee_id": _assigned_id("REF"),
+    "token": _token,
+    "error_code": _error_code,
+}
+
+
+def _ruled(rule: str) -> Meta:
+    return Meta(extra={"rule": rule})
+
+
+Text = Annotated[str, Meta(min_length=1)]
+Timestamp = Annotated[str, _ruled("timestamp")]
+ReplyTimestamp = Annotated[str, _ruled("reply_timestamp")]
+Sender = Annotated[str, _ruled("sender")]
+Version = Annotated[str, _ruled("semver")]
+ProtocolVersion = Annotated[str, _ruled("protocol_version")]
+DisplayName = Annotated[str, _ruled("display_name")]
+Url = Annotated[str, _ruled("url")]
+QueryType = Annotated[str, _ruled("query_type")]
+AssignedPlayerId = Annotated[str, _ruled("player_id")]
+AssignedRefereeId = Annotated[str, _ruled("referee_id")]
+Token = Annotated[str, _ruled("token")]
+ErrorCode = Annotated[str, _ruled("error_code")]
+
+Count = Annotated[int, Meta(ge=0, le=INT32_MAX)]
+Ordinal = Annotated[int, Meta(ge=1, le=INT32_MAX)]
+Int32 = Annotated[int, Meta(ge=-(2**31), le=INT32_MAX)]
+DrawnNumber = Annotated[int, Meta(ge=1, le=10)]
+Seconds = Annotated[float, Meta(ge=0)]
+
+Parity = Literal["even", "odd"]
+ParityChoice = Annotated[Parity, Meta(extra={"code": "E004"})]
+"""The one field whose every wrong value, null and wrong types included, has a code of its own."""

@@ -1,0 +1,323 @@
+"""Why a message is wrong: walks a parsed object along its message class and collects *all* violated clauses.
+
+Built once per class from the class itself, so that a field is described in exactly one place. `right` is the quick
+check of the rules msgspec does not know; only when it or the conversion fails does anybody pay for the walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from msgspec import inspect as ms
+
+from league.protocol.errors import Stage, Violation
+from league.protocol.fields import RULES, Rule
+from league.protocol.messages import Message
+
+ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
+_JSON_NAMES = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "an array",
+    dict: "an object",
+}
+
+
+def json_name(value: object) -> str:
+    """What JSON calls this value."""
+    return "null" if value is None else _JSON_NAMES.get(type(value), type(value).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where we are: the path for people, the clause for the requirement (indices and keys left out)."""
+
+    path: str
+    clause: str
+    stage: Stage = Stage.FIELDS
+
+    def item(self, index: int) -> Place:
+        return Place(f"{self.path}[{index}]", f"{self.clause}[]", self.stage)
+
+    def key(self, name: str) -> Place:
+        return Place(f"{self.path}.{name}", f"{self.clause}.*", self.stage)
+
+    def member(self, name: str) -> Place:
+        return Place(f"{self.path}.{name}", f"{self.clause}.{name}", self.stage)
+
+    def violation(self, code: str, detail: str, lenient: bool = False) -> Violation:
+        return Violation(code, self.path, detail, self.clause, self.stage, lenient)
+
+
+Report = list[Violation]
+Walk = Callable[[object, Place, Report], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field of a class, as the walk, the schemas and the documentation see it."""
+
+    name: str
+    type: ms.Type
+    required: bool
+    needed: bool
+    said: bool
+    nullable: bool
+    code: str | None
+    rule: str | None
+    walk: Walk = field(repr=False)
+
+
+def peel(info: ms.Type) -> tuple[ms.Type, dict[str, Any], bool]:
+    """A field's bare type, what its annotations say (rule, code, said, needed), and whether null is allowed."""
+    extra: dict[str, Any] = {}
+    nullable = False
+    while True:
+        if isinstance(info, ms.Metadata):
+            extra = {**extra, **(info.extra or {})}
+            info = info.type
+        elif isinstance(info, ms.UnionType):
+            nullable = nullable or any(isinstance(one, ms.NoneType) for one in info.types)
+            (info,) = (one for one in info.types if not isinstance(one, ms.NoneType))
+        else:
+            return info, extra, nullable
+
+
+def _wrong_type(wanted: str) -> Walk:
+    def walk(value: object, place: Place, report: Report) -> None:
+        report.append(place.violation("E007", f"must be {wanted}, not {json_name(value)}"))
+
+    return walk
+
+
+def _string(info: ms.StrType, rule: Rule | None) -> Walk:
+    wrong = _wrong_type("a string")
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, str):
+            wrong(value, place, report)
+        elif info.min_length is not None and len(value) < info.min_length:
+            report.append(place.violation("E008", "must not be empty"))
+        elif rule is not None and (found := rule(value)) is not None:
+            report.append(place.violation(*found))
+
+    return walk
+
+
+def _number(info: ms.IntType | ms.FloatType) -> Walk:
+    whole = isinstance(info, ms.IntType)
+    wrong = _wrong_type("a whole number" if whole else "a number")
+    low, high = info.ge, info.le
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            wrong(value, place, report)
+        elif (low is not None and value < low) or (high is not None and value > high):
+            report.append(place.violation("E008", f"must be {_range(low, high)}, not {value}"))
+
+    return walk
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f"at least {low}"
+    return f"from {low} to {high}"
+
+
+def _literal(info: ms.LiteralType) -> Walk:
+    wrong = _wrong_type("a string")
+    options = ", ".join(f'"{value}"' for value in info.values)
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, str):
+            wrong(value, place, report)
+        elif value not in info.values:
+            code = "E018" if place.clause == "ENVELOPE.protocol" else "E008"
+            report.append(place.violation(code, f"must be exactly {options}, not {value!r}"))
+
+    return walk
+
+
+def _array(info: ms.ListType) -> Walk:
+    wrong = _wrong_type("an array")
+    inner = _walk(info.item_type)
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, list):
+            wrong(value, place, report)
+            return
+        if len(value) < (info.min_length or 0):
+            report.append(place.violation("E008", f"needs at least {info.min_length} element"))
+        for index, one in enumerate(value):
+            _present(inner, one, place.item(index), report)
+
+    return walk
+
+
+def _mapping(info: ms.DictType) -> Walk:
+    wrong = _wrong_type("an object")
+    inner = _walk(info.value_type)
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, dict):
+            wrong(value, place, report)
+            return
+        for name, one in value.items():
+            _present(inner, one, place.key(name), report)
+
+    return walk
+
+
+def _present(inner: Walk, value: object, place: Place, report: Report) -> None:
+    """An element or a map's value: null stands for a missing one, unless anything goes."""
+    if value is None and inner is not _anything:
+        report.append(place.violation("E003", "must not be null"))
+    else:
+        inner(value, place, report)
+
+
+def _struct(info: ms.StructType) -> Walk:
+    wrong = _wrong_type("an object")
+    specs = tuple(map(_spec, info.fields))
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, dict):
+            wrong(value, place, report)
+            return
+        for spec in specs:
+            check(spec, value, place.member(spec.name), report)
+
+    return walk
+
+
+def _anything(value: object, place: Place, report: Report) -> None:
+    """A place where the protocol says nothing."""
+
+
+def _walk(info: ms.Type) -> Walk:
+    info, extra, _ = peel(info)
+    if isinstance(info, ms.StrType):
+        return _string(info, RULES.get(extra.get("rule", "")))
+    build = _BUILDERS.get(type(info))
+    return build(info) if build else _anything
+
+
+def _wrong_unless(kind: type, wanted: str) -> Walk:
+    wrong = _wrong_type(wanted)
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, kind):
+            wrong(value, place, report)
+
+    return walk
+
+
+_BUILDERS: Mapping[type[ms.Type], Callable[[Any], Walk]] = {
+    ms.IntType: _number,
+    ms.FloatType: _number,
+    ms.BoolType: lambda _: _wrong_unless(bool, "true or false"),
+    ms.LiteralType: _literal,
+    ms.ListType: _array,
+    ms.DictType: _mapping,
+    ms.StructType: _struct,
+}
+
+
+def _spec(info: ms.Field) -> FieldSpec:
+    bare, extra, nullable = peel(info.type)
+    return FieldSpec(
+        name=info.encode_name,
+        type=bare,
+        required=info.required,
+        needed=extra.get("needed", False),
+        said=info.required or extra.get("said", False),
+        nullable=nullable,
+        code=extra.get("code"),
+        rule=extra.get("rule"),
+        walk=_walk(info.type),
+    )
+
+
+def check(spec: FieldSpec, parent: Mapping[str, object], place: Place, report: Report) -> None:
+    """One field of one object: E003 before E007 before E004/E008/E021."""
+    value = parent.get(spec.name)
+    absent = spec.name not in parent
+    if value is None and (absent or spec.code is None):
+        if spec.needed or (spec.required and (absent or not spec.nullable)):
+            word = "is missing" if absent else "must not be null"
+            report.append(place.violation("E003", f"{spec.name} {word}", lenient=spec.needed))
+        return
+    before = len(report)
+    spec.walk(value, place, report)
+    if spec.rule == "reply_timestamp":
+        # R-23: a reply never fails for its time, whatever stands there.
+        report[before:] = [replace(one, lenient=True) for one in report[before:]]
+    if spec.code is not None and len(report) > before:
+        report[before:] = [place.violation(spec.code, f"{value!r} is not a choice here; {report[before].detail}")]
+
+
+@cache
+def specs(cls: type) -> tuple[FieldSpec, ...]:
+    """The fields of a message class or of an object inside one, in the order of its table."""
+    info = ms.type_info(cls)
+    assert isinstance(info, ms.StructType)
+    return tuple(map(_spec, info.fields))
+
+
+def place_of(message_type: str, name: str) -> Place:
+    """Where a top-level field stands; the envelope's fields answer to the envelope's clauses."""
+    if name == "auth_token":
+        return Place(name, "ENVELOPE.auth_token", Stage.AUTHORITY)
+    if name in ENVELOPE:
+        return Place(name, f"ENVELOPE.{name}", Stage.ENVELOPE)
+    return Place(name, f"{message_type}.{name}")
+
+
+# --- the quick way: is a converted message right by the rules msgspec does not know? ---------------------------------
+
+Quick = Callable[[Any], bool]
+
+
+@cache
+def quick(cls: type[Message]) -> Quick:
+    """A check of an already converted message; False sends it to the walk."""
+    info = ms.type_info(cls)
+    assert isinstance(info, ms.StructType)
+    return _quick_struct(info) or (lambda _: True)
+
+
+def _quick_struct(info: ms.StructType) -> Quick | None:
+    checks: list[tuple[Callable[[Any], Any], Quick]] = []
+    for one in info.fields:
+        inner = _quick(one.type)
+        needed = peel(one.type)[1].get("needed", False)
+        if inner is not None or needed:
+            checks.append((attrgetter(one.name), _or_absent(inner, allowed=not needed)))
+    if not checks:
+        return None
+    return lambda message: all(inner(get(message)) for get, inner in checks)
+
+
+def _or_absent(inner: Quick | None, allowed: bool) -> Quick:
+    if inner is None:
+        return lambda value: value is not None or allowed
+    # UNSET and None are falsy; so is "", which no rule accepts but the token's, whose finding the walk reports.
+    return lambda value: inner(value) if value or value == "" else allowed
+
+
+def _quick(info: ms.Type) -> Quick | None:
+    info, extra, _ = peel(info)
+    if "rule" in extra:
+        rule = RULES[extra["rule"]]
+        return lambda text: rule(text) is None
+    if isinstance(info, ms.StructType):
+        return _quick_struct(info)
+    if isinstance(info, ms.ListType) and (inner := _quick(info.item_type)) is not None:
+        return lambda items: all(map(inner, items))
+    return None

@@ -1,0 +1,51 @@
+"""UTC timestamps (spec section 3.4): written one way, read in the documents' forms, in `compat` in two more."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_MONTH, _DAY = r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12][0-9]|3[01])"
+_DATE = rf"[0-9]{{4}}(?:-{_MONTH}-{_DAY}|{_MONTH}{_DAY})"
+_HOUR, _SIXTIETHS = r"(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_CLOCK = f"{_HOUR}:{_SIXTIETHS}:{_SIXTIETHS}"
+STRICT_PATTERN = rf"^{_DATE}T{_CLOCK}(?:\.[0-9]{{1,9}})?(?:Z|\+00:00)$"
+_STRICT = re.compile(STRICT_PATTERN[1:-1])
+_COMPAT = re.compile(rf"{_DATE}T(?:{_CLOCK}|{_HOUR}{_SIXTIETHS}{_SIXTIETHS})(?:\.[0-9]{{1,9}})?(?:Z|\+00:00|\+00:00Z)")
+_SHORTEST_MONTH = "28"
+
+
+def write(at: float) -> str:
+    """Seconds since the epoch as `YYYY-MM-DDTHH:MM:SSZ`, rounded down."""
+    return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def is_strict(text: str) -> bool:
+    """Is this one of the forms every document allows?"""
+    return _STRICT.fullmatch(text) is not None and _exists(text)
+
+
+def is_compat(text: str) -> bool:
+    """Is this a UTC timestamp in any form seen in the wild?"""
+    return _COMPAT.fullmatch(text) is not None and _exists(text)
+
+
+def _exists(text: str) -> bool:
+    """Does this day exist? The pattern knows all but the lengths of months."""
+    date = text.partition("T")[0].replace("-", "")
+    if date[6:] <= _SHORTEST_MONTH and date[:4] != "0000":
+        return True
+    try:
+        datetime(int(date[:4]), int(date[4:6]), int(date[6:]), tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
+
+
+def read(text: str) -> float:
+    """Seconds since the epoch of a timestamp in any form this module knows."""
+    date, _, clock = text.partition("T")
+    clock, _, fraction = clock.partition("+")[0].rstrip("Z").replace(":", "").partition(".")
+    year, day = int(date[:4]), date[4:].replace("-", "")
+    pairs = [int(digits) for digits in (day[:2], day[2:], clock[:2], clock[2:4], clock[4:])]
+    return datetime(year, *pairs, tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}")

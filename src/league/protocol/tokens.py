@@ -1,0 +1,57 @@
+"""Tokens (spec section 9): what an agent shows whom, so that a leaked one opens nothing.
+
+An agent shows its registration token to the manager only. Everything else is derived for one sender, one receiver, one
+league, match and attempt.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable
+
+MANAGER = "league_manager"
+
+
+def mint(agent_id: str, random: bytes) -> str:
+    """A registration token from 256 random bits."""
+    return f"tok_{agent_id}_{_text(random)}"
+
+
+def verifier(token: str) -> str:
+    """V: what the manager keeps to recognise a token."""
+    return hashlib.sha256(b"verify\0" + token.encode()).hexdigest()
+
+
+def deriver(token: str) -> str:
+    """K: what manager and owner derive further tokens from."""
+    return hashlib.sha256(b"derive\0" + token.encode()).hexdigest()
+
+
+def derive(key: str, sender: str, receiver: str, league_id: str, match_id: str = "-", attempt: int = 0) -> str:
+    """The token `sender` shows `receiver`, with K of the receiver (or of the player, between player and referee)."""
+    text = f"league.v2|{sender}|{receiver}|{league_id}|{match_id}|{attempt}"
+    return f"tok_{sender}_{_text(hmac.digest(bytes.fromhex(key), text.encode(), hashlib.sha256))}"
+
+
+def same(one: str | None, other: str) -> bool:
+    """Equal, compared in constant time."""
+    return one is not None and hmac.compare_digest(one.encode(), other.encode())
+
+
+def fits(token: str | None, digests: Iterable[str]) -> bool:
+    """Is this one of the tokens these digests stand for?"""
+    if token is None:
+        return False
+    given = verifier(token)
+    return any(hmac.compare_digest(given, one) for one in digests)
+
+
+def masked(token: str) -> str:
+    """What of a token may be shown."""
+    return token[:4] + "…" if len(token) > 8 else "…"
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

@@ -1,0 +1,25 @@
+"""Versions: the protocol's name, the range of protocol versions we speak, and SemVer 2.0 for agents' own versions."""
+
+from __future__ import annotations
+
+import re
+
+PROTOCOL = "league.v2"
+CURRENT = "2.1.0"
+
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_PRE = rf"(?:{_NUMBER}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
+SEMVER_PATTERN = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRE}(?:\.{_PRE})*)?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$"
+_SEMVER = re.compile(SEMVER_PATTERN[1:-1])
+
+
+def is_semver(text: str) -> bool:
+    """Is this a version by Semantic Versioning 2.0?"""
+    return _SEMVER.fullmatch(text) is not None
+
+
+def is_supported(protocol_version: str) -> bool:
+    """From 2.0.0 on, below 3.0.0 (R-29). A pre-release of 2.0.0 is older than 2.0.0."""
+    major, minor, rest = protocol_version.split(".", 2)
+    older = (major, minor) == ("2", "0") and rest.startswith("0-")
+    return major == "2" and not older

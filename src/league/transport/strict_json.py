@@ -1,0 +1,109 @@
+"""The strict gate: bytes to a JSON value, or E034. Nothing ambiguous passes: two parsers must never read one text
+differently, or a referee and a manager could disagree about what a player said.
+
+The costly checks run only on texts that contain the bytes they are about.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from codecs import BOM_UTF8
+from typing import Any, NoReturn
+
+from league.protocol.errors import PeerError
+
+MAX_DEPTH = 16
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+_NOT_A_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+', re.DOTALL)
+_NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_DIGITS_ONLY = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+_LONG_NUMBER = b"0" * 19
+
+
+def parse(raw: bytes) -> object:
+    """The value these bytes stand for, strictly read."""
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _too_deep(raw):
+        _refuse("JSON.depth", f"nested deeper than {MAX_DEPTH} levels")
+    long_numbers = _LONG_NUMBER in raw.translate(_DIGITS_ONLY)
+    try:
+        value: object = (_CAREFUL if long_numbers else _DECODER).decode(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        _refuse("JSON.utf8", f"byte {error.start} is not UTF-8")
+    except ValueError as error:
+        if raw.startswith(BOM_UTF8):
+            _refuse("JSON.utf8", "a byte order mark stands in front")
+        _refuse("JSON.syntax", f"not JSON: {error}")
+    if b"\\u" in raw:
+        _check_escapes(value)
+    return value
+
+
+def _refuse(clause: str, detail: str) -> NoReturn:
+    raise PeerError("E034", detail, requirement=clause)
+
+
+def _too_deep(raw: bytes) -> bool:
+    """Strip everything but brackets, then peel one level of pairs at a time."""
+    brackets = raw.translate(_ONE_KIND, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
+    if b'"' in brackets or b"\\" in raw:
+        # A string holds a bracket or an escape: take the strings out one by one.
+        brackets = _NOT_A_BRACKET.sub(b"", raw).translate(_ONE_KIND)
+    for _ in range(MAX_DEPTH):
+        if not brackets:
+            return False
+        peeled = brackets.replace(b"[]", b"")
+        if peeled == brackets:
+            # Unbalanced: not JSON at all, and shallow enough for the parser to say so.
+            return len(brackets) > 4 * MAX_DEPTH
+        brackets = peeled
+    return bool(brackets)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        _refuse("JSON.duplicate_keys", f"the key {twice!r} stands twice in one object")
+    return members
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        _refuse("JSON.large_numbers", "a number is out of range")
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    _refuse("JSON.syntax", f"{text} is not JSON")
+
+
+def _int(text: str) -> int:
+    value = int(text) if len(text) <= 20 else INT64_MAX + 1
+    if not INT64_MIN <= value <= INT64_MAX:
+        _refuse("JSON.large_numbers", "a whole number is beyond 64 bits")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
+_CAREFUL = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant, parse_int=_int)
+
+
+def _check_escapes(value: object) -> None:
+    """NUL and lone surrogates can only come in as escapes, and only inside strings."""
+    if isinstance(value, str):
+        if "\0" in value:
+            _refuse("JSON.nul", "a string holds NUL")
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            _refuse("JSON.surrogates", "a string holds half a character (a lone surrogate)")
+    elif isinstance(value, list):
+        for one in value:
+            _check_escapes(one)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            _check_escapes(name)
+            _check_escapes(one)
