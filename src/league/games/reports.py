@@ -1,6 +1,6 @@
 """What a MATCH_RESULT_REPORT says against itself, judged by the rules of its game (R-10)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -11,7 +11,7 @@ from league.protocol.errors import Stage, Violation
 from league.protocol.messages import MatchResultReport
 
 DRAW: Final = "DRAW"
-"""Read as no winner."""
+"""What some referees write for no winner."""
 
 
 def contradictions(report: MatchResultReport) -> tuple[Violation, ...]:
@@ -34,26 +34,20 @@ def _players(report: MatchResultReport) -> Players | None:
 
 def _found(report: MatchResultReport, game: Game, players: Players) -> Iterator[Violation]:
     result = report.result
-    verdict = game.wire.verdict(_details(report), players)
     if result.winner not in (None, DRAW, *players):
         yield _violation("winner", f"{result.winner!r} is neither {players[0]} nor {players[1]}")
         return
     won = next((seat for seat in SEATS if players[seat] == result.winner), None)
+    verdict = game.wire.verdict(msgspec.to_builtins(result.details or {}), players)
     if verdict.contradicts(won):
-        place = "details" if verdict.kind == "impossible" else "winner"
-        yield _violation(place, f"cannot be: {verdict.note}")
+        yield _violation("details" if verdict.kind == "impossible" else "winner", f"cannot be: {verdict.note}")
         return
-    if verdict.implied:
-        yield _violation("details.drawn_number", f"cannot be: {verdict.note}", lenient=True)
-    expected = _points(verdict, won)
-    if expected is not None and dict(result.score) != dict(zip(players, expected, strict=True)):
-        due = f"{players[0]} {expected[0]}, {players[1]} {expected[1]}"
-        yield _violation("score", f"the points of this result are {due}", lenient=True)
-
-
-def _details(report: MatchResultReport) -> Mapping[str, object]:
-    details: dict[str, object] = msgspec.to_builtins(report.result.details or {})
-    return details
+    if result.winner == DRAW:
+        yield _violation("winner", "a draw has no winner: null", lenient=True)
+    if verdict.kind == "insufficient":
+        place = "details.drawn_number" if verdict.implied else "details"
+        yield _violation(place, f"proves nothing: {verdict.note}", lenient=True)
+    yield from _wrong_score(report, players, _points(verdict, won))
 
 
 def _points(verdict: Verdict, won: Seat | None) -> tuple[int, int] | None:
@@ -65,6 +59,12 @@ def _points(verdict: Verdict, won: Seat | None) -> tuple[int, int] | None:
     return points(won)
 
 
+def _wrong_score(report: MatchResultReport, players: Players, due: tuple[int, int] | None) -> Iterator[Violation]:
+    if due is not None and report.result.score != dict(zip(players, due, strict=True)):
+        told = f"{players[0]} {due[0]}, {players[1]} {due[1]}"
+        yield _violation("score", f"the points of this result are {told}", lenient=True)
+
+
 def _violation(place: str, detail: str, lenient: bool = False) -> Violation:
-    path = f"result.{place}"
-    return Violation("E039", path, detail, f"MATCH_RESULT_REPORT.{path}", Stage.VERDICT, lenient)
+    clause = "REPORT.wrong_score" if place == "score" else "REPORT.recomputed"
+    return Violation("E039", f"result.{place}", detail, clause, Stage.VERDICT, lenient)

@@ -1,0 +1,395 @@
+"""Writes what is derived from the code: the tables of spec/league-v2.md and the JSON Schemas of spec/schemas/.
+
+`--check` writes nothing and exits 1 if a file is stale, missing or left over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import inspect as ms
+
+from league.protocol.consistency import MAX_CONCURRENT_MATCHES
+from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow, Family
+from league.protocol.exchanges import EXCHANGES, Exchange, Repetition, Role
+from league.protocol.fields import INT32_MAX
+from league.protocol.judge import FieldSpec, peel, specs
+from league.protocol.messages import MESSAGES, OpenRequest, Reply, Request
+from league.protocol.schemas import Clause, clauses, schema
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "spec" / "league-v2.md"
+SCHEMAS = ROOT / "spec" / "schemas"
+
+BLOCK = re.compile(r"(<!-- begin generated: (?P<name>[^>]+?) -->\n).*?(<!-- end generated -->)", re.DOTALL)
+INT32_MIN = -INT32_MAX - 1
+
+# What a field means. The key is the clause, or the field's name where it means the same everywhere.
+MEANINGS: Mapping[str, str] = {
+    "GAME_ERROR.context": "details: `invalid_choice` and `valid_choices` for an illegal choice",
+    "GAME_ERROR.error_description": "the name of the error (10.1)",
+    "GAME_ERROR.match_id": "the match",
+    "GAME_ERROR.player_id": "the same as `affected_player`",
+    "GAME_ERROR.retry_info.next_retry_at": "when the next attempt starts; absent when there is none",
+    "GAME_ERROR_ACK.match_id": "the match of the error",
+    "GAME_INVITATION.player_id": "the invited player",
+    "GAME_MOVE_CALL.move_request.context": "what this player may see of the game",
+    "GAME_MOVE_CALL.move_request.move_type": "what kind of move is asked for",
+    "GAME_MOVE_RESPONSE.move_data.move_type": "the kind of move, as in the call",
+    "GAME_OVER.game_result.attempt": "the attempt this result belongs to",
+    "GAME_OVER.game_result.choices": "the choice of each player by id; null where no valid one was received",
+    "GAME_OVER.game_result.reason": "one sentence for people; read here or beside `game_result`",
+    "GAME_OVER.reason": "the same sentence again",
+    "LEAGUE_ERROR.action_required": "what the receiver should do or repeat",
+    "LEAGUE_ERROR.context": "details for debugging; `action` is the message type that failed",
+    "LEAGUE_ERROR.error_description": "the name of the error (10.1)",
+    "LEAGUE_QUERY.query_params.player_id": "the player asked about; absent: the asking player",
+    "LEAGUE_QUERY.query_params.round_id": "for GET_SCHEDULE: only this round",
+    "LEAGUE_QUERY_RESPONSE.error.error_description": "a sentence",
+    "LEAGUE_QUERY_RESPONSE.query_type": "the query type, repeated",
+    "LEAGUE_QUERY_RESPONSE.standings": "GET_STANDINGS: the table again",
+    "LEAGUE_STANDINGS_UPDATE.round_id": "the round of the newest result in the table",
+    "LEAGUE_STANDINGS_UPDATE.standings": "every registered player, best first",
+    "LEAGUE_STANDINGS_UPDATE.version": "grows with every change of the table",
+    "LEAGUE_REGISTER_RESPONSE.player_id": "the id the manager gave; null if it was rejected",
+    "MATCH_RESULT_ACK.status": "the result is stored",
+    "MATCH_RESULT_REPORT.attempt": "the attempt, as in the assignment; absent: the current one",
+    "MATCH_RESULT_REPORT.result.details.choices": "as in GAME_OVER",
+    "MATCH_RESULT_REPORT.result.details.drawn_number": "the number; null after a technical loss",
+    "MATCH_RESULT_REPORT.result.details.status": "how the match ended; derived when absent",
+    "REFEREE_REGISTER_RESPONSE.referee_id": "the id the manager gave; null if it was rejected",
+    "REFEREE_REGISTER_REQUEST.referee_meta.max_concurrent_matches": "matches at a time; absent: 1",
+    "ROUND_ANNOUNCEMENT.matches[].attempt": "which attempt at this match it is (8.12)",
+    "ROUND_ANNOUNCEMENT.matches[].match_id": "the match, unique in the league",
+    "ROUND_ANNOUNCEMENT.matches[].referee_id": "the referee the match is assigned to",
+    "ROUND_COMPLETED.summary.draws": "matches that ended in a draw",
+    "ROUND_COMPLETED.summary.technical_losses": "matches that ended by a technical loss",
+    "ROUND_COMPLETED.summary.total_matches": "matches of the round",
+    "ROUND_COMPLETED.summary.wins": "matches that were played and won",
+    "accept": "true to play; false loses the match",
+    "action_required": "the message type that is awaited",
+    "affected_player": "the player at fault; null if none",
+    "arrival_timestamp": "when the invitation arrived",
+    "attempt": "which attempt at this match it is; part of the draw (12)",
+    "champion": "the player of rank 1",
+    "choice": "one of `valid_options`; anything else is E024",
+    "consequence": "what happens if the fault stays",
+    "contact_endpoint": "where the agent takes requests",
+    "context": "details",
+    "current_round": "the round being played, 0 before the first",
+    "data": "the answer, by query type (11)",
+    "deadline": "when the answer must be in; for information, the caller's clock decides",
+    "details": "what proves the result",
+    "display_name": "the name shown to people",
+    "draw_commitment": "the promise of the draw (12)",
+    "draw_seed": "what the number was drawn from, hex (12)",
+    "drawn_number": "the number, 1 to 10; null if none was drawn",
+    "draws": "matches drawn",
+    "enrolment_key": "the key a manager may want from referees (7.2)",
+    "error": "why there is no answer",
+    "error_code": "the code of the error (10.1)",
+    "error_description": "the name of the error or a sentence",
+    "error_detail": "a sentence about this case",
+    "error_name": "the name of the error (10.1)",
+    "faults": "who failed and how, by player id",
+    "final_standings": "the final table, every registered player, best first",
+    "game_result": "how the match ended",
+    "game_state": "the state of the match (7.3)",
+    "game_type": "the game, `even_odd` unless agreed otherwise",
+    "game_types": "games the agent knows",
+    "league_id": "the league",
+    "losses": "matches lost",
+    "match_id": "the match",
+    "matches": "the matches; a referee's copy holds only its own",
+    "matches_completed": "matches of the round that have a result",
+    "matches_played": "the same number again",
+    "max_retries": "retries in all, 3",
+    "move_data": "the move",
+    "move_request": "the question",
+    "move_seconds": "the time limit of a choice, 30 when absent",
+    "moves": "the moves in order, in games that have them",
+    "next_retry_at": "when the next attempt starts",
+    "next_round_id": "the next round; null after the last",
+    "number_parity": "the parity of the number",
+    "opponent_id": "the other player",
+    "original_message_type": 'the message that was wrong, or "UNKNOWN"',
+    "parity_choice": "the choice, in exactly these letters; anything else is E004",
+    "played": "matches with a result",
+    "player_A_answers": "digests of the tokens this player may answer with (9.3)",
+    "player_A_endpoint": "where this player takes requests",
+    "player_A_id": "one player",
+    "player_A_standings": "its record, for `context.your_standings`",
+    "player_A_suspended": "true: one invitation, no retries (8.11)",
+    "player_A_token": "the token to show this player (9.3)",
+    "player_id": "the player",
+    "player_meta": "who registers",
+    "points": "points so far",
+    "protocol_version": "the protocol version it speaks; absent: 2.1.0",
+    "query_params": "what the query is about; may be empty",
+    "query_type": "the question (11)",
+    "rank": "1 for the first, all different",
+    "reason": "why it was rejected; null if it was not",
+    "referee_endpoint": "where the referee of the match takes requests",
+    "referee_meta": "who registers",
+    "result": "how the match ended",
+    "retry_count": "the retry about to be made; 3 after the last",
+    "retry_info": "the retry data again",
+    "retryable": "true while another attempt is left",
+    "role_in_match": "which of the two the receiver is; no other meaning",
+    "round_id": "the round, counted from 1",
+    "rpc_code": "the JSON-RPC number of the same error (10.1)",
+    "score": "points for this match by player id",
+    "standings": "the table",
+    "status": "the verdict",
+    "success": "whether the query was answered",
+    "summary": "the round in numbers",
+    "time_remaining": "seconds left in this window",
+    "token_scheme": "how this manager derives the tokens it shows (9.3); absent: unknown",
+    "total_matches": "matches of the league",
+    "total_rounds": "rounds of the league",
+    "valid_options": "the legal choices",
+    "version": "the version of the agent's software",
+    "winner": "the id of the winner; null for a draw and when both were at fault",
+    "winner_player_id": "the id of the winner; null for a draw and when both were at fault",
+    "wins": "matches won",
+    "your_standings": "the called player's record so far",
+}
+
+RULE_WORDS: Mapping[str, str] = {
+    "timestamp": "timestamp (3.4)",
+    "reply_timestamp": "timestamp (3.4)",
+    "sender": "sender (3.3)",
+    "semver": "version (3.5)",
+    "protocol_version": "version (3.7)",
+    "display_name": "name (3.5)",
+    "url": "address (3.5)",
+    "query_type": "query type (11)",
+    "player_id": "player id (3.6)",
+    "referee_id": "referee id (3.6)",
+    "token": "non-empty string",
+    "error_code": "error code, `E` and three digits",
+}
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    names = list(head)
+    lines = [names, ["---"] * len(names), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def type_words(info: ms.Type, rule: str | None = None) -> str:
+    """A field's type and bounds, in words."""
+    if rule is not None:
+        return RULE_WORDS[rule]
+    return TYPE_WORDS[type(info)](info)
+
+
+def string_words(info: ms.StrType) -> str:
+    if info.pattern:
+        return f"string like `{info.pattern.strip('^$')}`"
+    return "non-empty string" if info.min_length else "string"
+
+
+def array_words(info: ms.ListType) -> str:
+    at_least = f", at least {info.min_length}" if info.min_length else ""
+    return f"array of {plural(info.item_type)}{at_least}"
+
+
+def map_words(info: ms.DictType) -> str:
+    inside = plural(info.value_type)
+    return "object" if inside == "anything" else f"object of {inside}"
+
+
+def number_words(info: ms.IntType | ms.FloatType) -> str:
+    word = "integer" if isinstance(info, ms.IntType) else "number"
+    if info.ge == INT32_MIN:
+        return f"{word}, 32 bits"
+    if info.le in (None, INT32_MAX):
+        return f"{word} ≥ {info.ge:g}"
+    return f"{word} {info.ge:g} to {info.le:g}"
+
+
+def plural(info: ms.Type) -> str:
+    bare, extra, _ = peel(info)
+    if isinstance(bare, ms.AnyType):
+        return "anything"
+    return re.sub(r"^(object|integer|(?:non-empty )?string)", r"\1s", type_words(bare, extra.get("rule")))
+
+
+# Any: each function takes the type it stands beside.
+TYPE_WORDS: Mapping[type[ms.Type], Callable[[Any], str]] = {
+    ms.StrType: string_words,
+    ms.IntType: number_words,
+    ms.FloatType: number_words,
+    ms.BoolType: lambda _: "true or false",
+    ms.LiteralType: lambda info: " or ".join(f'`"{value}"`' for value in info.values),
+    ms.ListType: array_words,
+    ms.DictType: map_words,
+    ms.StructType: lambda _: "object",
+}
+
+
+def presence(spec: FieldSpec) -> str:
+    if spec.required:
+        return "mandatory"
+    if spec.needed:
+        return "mandatory in strict"
+    return "always sent" if spec.said else "optional"
+
+
+def meaning(clause: Clause) -> str:
+    """The words for this field; player B's are player A's."""
+    name = clause.path.rpartition(".")[2]
+    for key in (clause.requirement, name, name.replace("player_B", "player_A")):
+        if key in MEANINGS:
+            return MEANINGS[key].replace("one player", "the other player") if "player_B" in name else MEANINGS[key]
+    raise SystemExit(f"scripts/generate.py: what does {clause.requirement} mean? Add it to MEANINGS.")
+
+
+def field_cells(clause: Clause, spec: FieldSpec) -> list[str]:
+    words = type_words(spec.type, spec.rule)
+    if spec.name == "max_concurrent_matches":
+        words = f"integer 1 to {MAX_CONCURRENT_MATCHES}"
+    if spec.required and spec.nullable:
+        words += " or null"
+    return [f"`{clause.path}`", words, presence(spec), meaning(clause)]
+
+
+def fields_table(message_type: str) -> str:
+    own = (one for one in clauses(message_type) if not one.requirement.startswith("ENVELOPE"))
+    rows = (field_cells(one, one.field) for one in own if one.field is not None)
+    return table(("field", "type", "presence", "meaning"), rows)
+
+
+def envelope_table() -> str:
+    by_class = [{spec.name: spec for spec in specs(cls)} for cls in (Request, OpenRequest, Reply)]
+    rows = [
+        [f"`{name}`", type_words(spec.type, spec.rule), *(presence(fields[name]) for fields in by_class)]
+        for name, spec in by_class[0].items()
+    ]
+    rows.insert(1, ["`message_type`", "string, a name of section 5", "mandatory", "mandatory", "mandatory"])
+    return table(("field", "type", "requests", "registrations, GAME_ERROR", "replies"), rows)
+
+
+ROLE_WORDS = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
+
+
+def repetition_words(repetition: Repetition) -> str:
+    first = f"{len(repetition.pauses_s)} times, {repetition.pauses_s[0]:g} s apart" if repetition.pauses_s else ""
+    if repetition.refused_only:
+        return f"{first}, only if the connection was refused"
+    if not repetition.for_ever_s:
+        return first or "never"
+    pauses = ", ".join(f"{pause:g}" for pause in repetition.for_ever_s)
+    return (
+        f"{first}{', then ' if first else ''}after {pauses} s, and every {repetition.for_ever_s[-1]:g} s from then on"
+    )
+
+
+def exchange_cells(row: Exchange) -> list[str]:
+    people = (" and ".join(ROLE_WORDS[role] for role in roles) for roles in (row.senders, row.receivers))
+    methods = ", ".join(f"`{name}`" for name in (row.method, *row.other_methods))
+    answers = ", ".join(row.replies)
+    return [row.message_type, *people, answers, methods, f"{row.limit_s:g} s", repetition_words(row.repetition)]
+
+
+def exchanges_table() -> str:
+    head = ("message", "from", "to", "answer", "method", "limit", "repeated")
+    return table(head, map(exchange_cells, EXCHANGES.values()))
+
+
+def number_list(row: ErrorRow) -> str:
+    if isinstance(row.numbers, int):
+        return str(row.numbers)
+    listed = [str(number) for number in row.numbers.values()]
+    rest = row.suffix is not None and len(listed) < len(Family)
+    if rest:
+        listed.append(f"else f{row.suffix:03}" if listed else f"f{row.suffix:03}")
+    return ", ".join(listed)
+
+
+def error_cells(row: ErrorRow) -> list[str]:
+    http = str(row.http_status) if row.http_status else "200"
+    rejected = "REJECTED" if row.code in REJECTIONS else ""
+    return [row.code, row.name, number_list(row), row.retry.value, http, rejected, row.when]
+
+
+def errors_table() -> str:
+    head = ("code", "name", "JSON-RPC number", "retry", "HTTP", "at registration", "when")
+    return table(head, map(error_cells, ERRORS.values()))
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "envelope": envelope_table,
+    "exchanges": exchanges_table,
+    "errors": errors_table,
+}
+
+
+def fill(name: str) -> str:
+    """The generated table of this name."""
+    kind, _, message_type = name.partition(" ")
+    if kind == "fields" and message_type in MESSAGES:
+        return fields_table(message_type)
+    if name in TABLES:
+        return TABLES[name]()
+    raise SystemExit(f"{PAGE.relative_to(ROOT)}: there is no generated part {name!r}")
+
+
+def filled(page: str) -> str:
+    """The page with every generated part written anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}\n{fill(found['name'])}\n{found[3]}", page)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def wanted() -> Iterator[tuple[Path, str]]:
+    """Every generated file with its content."""
+    yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
+    for message_type in MESSAGES:
+        yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"
+
+
+def left_over() -> list[Path]:
+    return sorted(path for path in SCHEMAS.glob("*.json") if path.stem not in MESSAGES)
+
+
+def stale() -> list[Path]:
+    """Generated files that are not what the code would write."""
+    changed = [path for path, text in wanted() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    return changed + left_over()
+
+
+def write() -> None:
+    SCHEMAS.mkdir(exist_ok=True)
+    for path, text in wanted():
+        path.write_text(text, encoding="utf-8")
+    for path in left_over():
+        path.unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
+    if not parser.parse_args().check:
+        write()
+        return 0
+    files = stale()
+    for path in files:
+        print(f"stale: {path.relative_to(ROOT)} (run `make generate`)", file=sys.stderr)
+    return 1 if files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Writes spec/vectors/valid and spec/vectors/invalid: python -m scripts.make_vectors
+
+`--check` writes nothing and exits 1 if a file is stale, missing or left over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from scripts.vectors.right import valid
+from scripts.vectors.shapes import Vector
+from scripts.vectors.wrong import invalid
+
+ROOT = Path(__file__).parents[1] / "spec" / "vectors"
+
+
+def _files(folder: str, vectors: Iterable[Vector]) -> dict[Path, str]:
+    files: dict[Path, str] = {}
+    for vector in vectors:
+        path = ROOT / folder / f"{vector['name']}.json"
+        if path in files:
+            raise ValueError(f"two vectors are called {vector['name']}")
+        files[path] = json.dumps(vector, indent=2) + "\n"
+    return files
+
+
+def files() -> dict[Path, str]:
+    """Every generated file and its text."""
+    return {**_files("valid", valid()), **_files("invalid", invalid())}
+
+
+def stale(wanted: Mapping[Path, str]) -> list[Path]:
+    """Files that are missing, different or left over."""
+    found = {
+        path: path.read_text(encoding="utf-8") for folder in ("valid", "invalid") for path in (ROOT / folder).glob("*")
+    }
+    return sorted(path for path in {*wanted, *found} if wanted.get(path) != found.get(path))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only look whether the files are up to date")
+    check = parser.parse_args().check
+    wanted = files()
+    changes = stale(wanted)
+    for path in changes:
+        if check:
+            print(f"not up to date: {path.relative_to(ROOT)}", file=sys.stderr)
+        elif path in wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[path], encoding="utf-8")
+        else:
+            path.unlink()
+    return 1 if check and changes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""Is this document right? A message, or a JSON-RPC request, result or error around one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from league.games import reports
+from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
+from league.protocol.errors import PeerError, Violation, read_foreign
+from league.protocol.exchanges import Role, speakers
+from league.protocol.judge import ENVELOPE
+from league.protocol.messages import MESSAGES, MatchResultReport
+from league.transport.jsonrpc import (
+    MANAGER_LIMIT,
+    MESSAGE_LIMIT,
+    BadRequestError,
+    decode_answer,
+    decode_call,
+    read_call,
+    too_large,
+)
+from league.transport.strict_json import parse
+
+_ERROR_NAME = re.compile("[A-Z]+(?:_[A-Z]+)*")
+_ERROR_TYPES = ("LEAGUE_ERROR", "GAME_ERROR")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on a document. `reads_as` is the catalogue code of an error that carries no message."""
+
+    message_type: str | None
+    violations: tuple[Violation, ...] = ()
+    deviations: tuple[Violation, ...] = ()
+    reads_as: str | None = None
+
+    @property
+    def valid(self) -> bool:
+        return not self.violations
+
+
+def judge(raw: bytes, reading: Reading = STRICT) -> Judgement:
+    """Judge the bytes of one document."""
+    try:
+        return _document(raw, _parsed(raw), reading)
+    except BadRequestError as bad:
+        return _refused(bad.error)
+    except PeerError as error:
+        return _refused(error)
+
+
+def _refused(error: PeerError) -> Judgement:
+    path = str(error.context.get("field", ""))
+    return Judgement(None, (Violation(error.code, path, error.detail, error.requirement),))
+
+
+def _parsed(raw: bytes) -> object:
+    """Size decides before anything else; only what the manager says may be larger than other messages (R-24)."""
+    if len(raw) <= MESSAGE_LIMIT:
+        return parse(raw)
+    value: object = None
+    with suppress(PeerError):
+        value = parse(raw) if len(raw) <= MANAGER_LIMIT else None
+    kind = _kind(value)
+    if len(raw) > MANAGER_LIMIT:
+        raise too_large(len(raw), MANAGER_LIMIT, "")
+    if kind is None or speakers(kind) != (Role.MANAGER,):
+        reply = kind is not None and MESSAGES[kind].is_reply
+        raise too_large(len(raw), MESSAGE_LIMIT, "SIZE.replies" if reply else "SIZE.requests")
+    return value
+
+
+def _kind(document: object) -> str | None:
+    """The type of the message in a document, if it is a known one."""
+    content = document
+    if isinstance(document, dict) and _is_wrapped(document):
+        content = document.get("params", document.get("result"))
+    kind = content.get("message_type") if isinstance(content, dict) else None
+    return kind if isinstance(kind, str) and kind in MESSAGES else None
+
+
+def _document(raw: bytes, value: object, reading: Reading) -> Judgement:
+    if isinstance(value, dict) and not _is_wrapped(value):
+        return _judged(unseal(value, reading), reading)
+    if isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value):
+        return _answer(raw, value, reading)
+    return _judged(read_call(decode_call(raw, MANAGER_LIMIT), reading), reading)
+
+
+def _is_wrapped(value: Mapping[str, object]) -> bool:
+    """Is this a JSON-RPC object, perhaps a broken one? A message has fields called `result` and `error` too."""
+    if "jsonrpc" in value or any(name in value for name in ENVELOPE):
+        return "jsonrpc" in value
+    return any(name in value for name in ("method", "params", "result", "error"))
+
+
+def _answer(raw: bytes, value: Mapping[str, object], reading: Reading) -> Judgement:
+    answer = decode_answer(raw, MANAGER_LIMIT)
+    if not answer.is_error:
+        return _judged(unseal(answer.content, reading), reading)
+    data = answer.content if isinstance(answer.content, dict) else {}
+    if "message_type" in data:
+        return _judged(unseal(data, reading, _ERROR_TYPES), reading)
+    return Judgement(None, reads_as=read_foreign(_code(data), _name(data, value["error"]), answer.number))
+
+
+def _code(data: Mapping[str, object]) -> str | None:
+    code = data.get("error_code")
+    return code if isinstance(code, str) else None
+
+
+def _name(data: Mapping[str, object], error: object) -> str | None:
+    """The error's name, wherever it stands; a sentence is no name."""
+    message = error.get("message") if isinstance(error, dict) else None
+    told = (data.get("error_name"), data.get("error_description"), message)
+    return next((one for one in told if isinstance(one, str) and _ERROR_NAME.fullmatch(one)), None)
+
+
+def _judged(read: Unsealed, reading: Reading) -> Judgement:
+    violations, deviations = list(read.violations), list(read.deviations)
+    if isinstance(read.message, MatchResultReport):
+        for one in reports.contradictions(read.message):
+            (deviations if one.lenient and reading.profile == "compat" else violations).append(one)
+    return Judgement(read.message_type, tuple(violations), tuple(deviations))

@@ -1,0 +1,98 @@
+"""`league validate`: is this message right? If not, every violated clause, the decisive one first."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from league.cli import USAGE, CommandError, add_json_option, print_json
+
+if TYPE_CHECKING:
+    from league.cli.judgement import Judgement
+    from league.protocol.errors import Violation
+
+NAME = "validate"
+HELP = "judge a message, bare or in JSON-RPC"
+EXAMPLE = """\
+examples:
+  league validate message.json
+  echo '{"jsonrpc": "2.0", "id": 1, "method": "league_query"}' | league validate --json
+
+exit status: 0 the message is right, 1 it is not, 2 it cannot be read"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EXAMPLE
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file to read; - or nothing is stdin")
+    parser.add_argument(
+        "--profile",
+        choices=("strict", "compat"),
+        default="strict",
+        help="strict: the documents only; compat: known habits of agents are recorded, not refused (default: strict)",
+    )
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from league.cli.judgement import judge
+    from league.protocol.envelope import Reading
+
+    judgement = judge(_read(args.file), Reading(args.profile))
+    if args.json:
+        print_json(_as_json(judgement, with_deviations=args.profile == "compat"))
+    else:
+        print("\n".join(_as_lines(judgement)))
+    return 0 if judgement.valid else 1
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror or error}", USAGE) from error
+
+
+def _as_json(judgement: Judgement, with_deviations: bool) -> dict[str, object]:
+    document: dict[str, object] = {
+        "valid": judgement.valid,
+        "message_type": judgement.message_type,
+        "violations": [_violation_as_json(one) for one in judgement.violations],
+    }
+    if with_deviations:
+        document["deviations"] = [_violation_as_json(one) for one in judgement.deviations]
+    if judgement.reads_as is not None:
+        document["reads_as"] = judgement.reads_as
+    return document
+
+
+def _violation_as_json(one: Violation) -> dict[str, str]:
+    return {
+        "code": one.code,
+        "name": one.name,
+        "path": one.path,
+        "detail": one.detail,
+        "requirement": one.requirement,
+    }
+
+
+def _as_lines(judgement: Judgement) -> list[str]:
+    lines = [_line(one) for one in judgement.violations]
+    if judgement.valid:
+        lines.append(f"valid: {_what(judgement)}")
+    return lines + [f"recorded: {_line(one)}" for one in judgement.deviations]
+
+
+def _what(judgement: Judgement) -> str:
+    from league.protocol.errors import ERRORS
+
+    if judgement.reads_as is None:
+        return str(judgement.message_type)
+    return f"a JSON-RPC error without a message; it reads as {judgement.reads_as} {ERRORS[judgement.reads_as].name}"
+
+
+def _line(one: Violation) -> str:
+    # What others wrote may hold anything; one violation stays one line, and a terminal stays as it is.
+    text = f"{one.code} {one.name} {one.path or 'the document'}: {one.detail} [{one.requirement}]"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
