@@ -38,6 +38,7 @@ check: .venv/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/mypy $(SOURCES)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/generate.py --check
+	$(BIN)/python -m scripts.make_vectors --check
 
 test-deep: .venv/.dev ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
@@ -46,7 +47,8 @@ bench: .venv/.dev ## run the benchmarks, write benchmarks/results.json
 	$(BIN)/python -m benchmarks $(ARGS)
 
 generate: .venv/.dev ## write the generated files anew
-	$(BIN)/python scripts/generate.py $(ARGS)
+	$(BIN)/python scripts/generate.py
+	$(BIN)/python -m scripts.make_vectors
 
 format: .venv/.dev ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --exit-zero $(SOURCES)

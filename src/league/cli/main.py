@@ -14,7 +14,7 @@ from typing import NoReturn, Protocol, cast
 
 from league.cli import USAGE, CommandError
 
-COMMANDS = ("demo", "validate")
+COMMANDS = ("demo", "manager", "referee", "player", "validate", "simulate")
 """The modules of league.cli that are commands, in the order of `league --help`."""
 
 

@@ -47,5 +47,8 @@ def read(text: str) -> float:
     date, _, clock = text.partition("T")
     clock, _, fraction = clock.partition("+")[0].rstrip("Z").replace(":", "").partition(".")
     year, day = int(date[:4]), date[4:].replace("-", "")
-    pairs = [int(digits) for digits in (day[:2], day[2:], clock[:2], clock[2:4], clock[4:])]
-    return datetime(year, *pairs, tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}")
+    month, day_of_month, hour, minute, second = (
+        int(digits) for digits in (day[:2], day[2:], clock[:2], clock[2:4], clock[4:])
+    )
+    at = datetime(year, month, day_of_month, hour, minute, second, tzinfo=UTC)
+    return at.timestamp() + float(f"0.{fraction or 0}")

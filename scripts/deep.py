@@ -1,0 +1,85 @@
+"""The long suites: 20,000 simulated leagues of many shapes, in parts that can be resumed, then the tests marked `deep`.
+
+python scripts/deep.py                    go on where the last run stopped, for at most an hour
+python scripts/deep.py --first 1 --last 20000 --minutes 60 --fresh
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from league.simulation.runs import Plan, play_many
+
+PROGRESS = Path(".deep-progress.json")
+PART = 100
+SHAPES = (
+    Plan(8, 3, 0.2),
+    Plan(4, 1, 0.1),
+    Plan(7, 2, 0.4),
+    Plan(3, 2, 0.8),
+    Plan(12, 4, 0.1),
+    Plan(5, 2, 0.3, "tic_tac_toe"),
+    Plan(6, 3, 0.2, "rock_paper_scissors"),
+    Plan(2, 1, 0.6, double=True),
+    Plan(9, 3, 0.0),
+    Plan(8, 10, 0.3),
+)
+"""The shape of a part goes by its number: every tenth part has the same."""
+
+
+def main() -> int:
+    args = _arguments()
+    done = set() if args.fresh else _done()
+    until = time.monotonic() + args.minutes * 60
+    for first in range(args.first, args.last + 1, PART):
+        if first in done:
+            continue
+        if time.monotonic() > until:
+            print(f"{len(done) * PART} leagues done; run again to go on")
+            return 0
+        broken = list(_play(first, min(first + PART, args.last + 1)))
+        if broken:
+            print("\n".join(broken))
+            return 1
+        done.add(first)
+        PROGRESS.write_text(json.dumps(sorted(done)), "utf-8")
+    print(f"all leagues from seed {args.first} to {args.last} kept their promises")
+    # Exit 5: there are no such tests at the moment.
+    status = subprocess.run([sys.executable, "-m", "pytest", "-m", "deep", "-n", "2"], check=False).returncode
+    return 0 if status in (0, 5) else status
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--last", type=int, default=20_000, help="the last seed")
+    parser.add_argument("--minutes", type=float, default=55, help="stop after so many minutes; the next run goes on")
+    parser.add_argument("--fresh", action="store_true", help="begin again")
+    return parser.parse_args()
+
+
+def _done() -> set[int]:
+    return set(json.loads(PROGRESS.read_text("utf-8"))) if PROGRESS.exists() else set()
+
+
+def _play(first: int, end: int) -> Iterator[str]:
+    plan = SHAPES[first // PART % len(SHAPES)]
+    matches = losses = 0
+    for run in play_many(plan, range(first, end), os.cpu_count() or 1):
+        matches, losses = matches + run.matches, losses + run.technical_losses
+        for found in run.broken:
+            yield f"seed {run.seed} of {plan}: promise {found.promise}: {found.detail} ({found.where})"
+        if plan.faults == 0 and (run.technical_losses or not run.finished):
+            yield f"seed {run.seed} of {plan}: {run.technical_losses} technical losses, finished: {run.finished}"
+    print(f"seeds {first} to {end - 1}: {matches} matches, {losses} technical losses, {plan}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

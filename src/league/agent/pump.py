@@ -1,0 +1,280 @@
+"""The shell's decisions, without sockets, disks or clocks: what may leave the process and when (durability gating),
+which answer belongs to which call (correlation), when to wake (timers), one call per receiver (fan-out).
+
+The asyncio shell and the simulator drive this same pump: each input gives `Orders` to carry out.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from league.events import Event
+from league.machine import (
+    Address,
+    Answering,
+    Ask,
+    Blame,
+    Content,
+    Failure,
+    Letter,
+    Machine,
+    Outgoing,
+    Ping,
+    Step,
+    Undelivered,
+)
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import Message
+
+LATE_S = 0.5
+"""A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
+DEFAULT_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call to make now; `id` is how its answer or failure comes back."""
+
+    id: int
+    to: Address
+    message: Message | Ping
+    deadline: float
+
+
+@dataclass(slots=True)
+class Orders:
+    """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
+
+    append: list[tuple[tuple[Event, ...], dict[str, str]]] = field(default_factory=list)
+    replies: list[Answering] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    cancel: list[int] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
+    released: int = 0
+    """What leaves now rests on so many entries of the journal."""
+
+    def take(self, other: Orders) -> None:
+        """Add another input's orders behind these."""
+        self.append += other.append
+        self.replies += other.replies
+        self.calls += other.calls
+        self.cancel += other.cancel
+        self.asks += other.asks
+        self.released = max(self.released, other.released)
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    key: str
+    peer: str
+    deadline: float
+
+
+@dataclass(slots=True)
+class _Held:
+    """What waits until the journal is durable up to `position`."""
+
+    position: int
+    replies: list[Answering]
+    calls: list[Call]
+    asks: list[Ask]
+
+
+class Pump:
+    """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed."""
+
+    def __init__(self, load: Callable[[], Machine]) -> None:
+        self._load = load
+        self.machine = load()
+        self.storage_down = False
+        self._appended = 0
+        self._durable = 0
+        self._held: deque[_Held] = deque()
+        self._letters: dict[int, float] = {}
+        self._letter_limits: list[tuple[float, int]] = []
+        self._calls: dict[int, _UnderWay] = {}
+        self._call_limits: list[tuple[float, int]] = []
+        self._last_id = 0
+
+    # --- inputs -------------------------------------------------------------------------------------------------------
+
+    def start(self, now: float) -> Orders:
+        """The machine takes up what is open."""
+        return self._carry_out(self.machine.resume(now))
+
+    def request(self, content: Content, origin: str, now: float) -> tuple[int, Orders]:
+        """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
+        orders = self.advance(now)
+        letter = Letter(self._next_id(), content, origin=origin)
+        limit = now + _limit_of(content)
+        self._letters[letter.id] = limit
+        heapq.heappush(self._letter_limits, (limit, letter.id))
+        if self.storage_down and not _is_read(content):
+            self._answer(letter.id, _storage_error(), orders)
+        else:
+            orders.take(self._carry_out(self.machine.handle(letter, now)))
+        return letter.id, orders
+
+    def answer(self, call_id: int, content: Content, now: float) -> Orders:
+        """A call of ours was answered. Too late is too late: the deadline is checked first."""
+        orders = self.advance(now)
+        call = self._calls.pop(call_id, None)
+        if call is not None and not self.storage_down:
+            letter = Letter(0, content, answers=call.key, peer=call.peer)
+            orders.take(self._carry_out(self.machine.handle(letter, now)))
+        return orders
+
+    def failed(
+        self, call_id: int, failure: Failure, now: float, blame: Blame = Blame.PEER, retry_after: float | None = None
+    ) -> Orders:
+        """A call of ours got no answer."""
+        orders = self.advance(now)
+        call = self._calls.pop(call_id, None)
+        if call is not None and not self.storage_down:
+            failed = Undelivered(call.key, call.peer, failure, blame, retry_after)
+            orders.take(self._carry_out(self.machine.undelivered(failed, now)))
+        return orders
+
+    def strategy_answered(self, key: str, value: object, now: float) -> Orders:
+        """The strategy answered an Ask."""
+        orders = self.advance(now)
+        if not self.storage_down:
+            orders.take(self._carry_out(self.machine.answered(key, value, now)))
+        return orders
+
+    def durable(self, entries: int) -> Orders:
+        """The journal holds so many of the entries appended since the pump was built or rebuilt."""
+        self._durable = max(self._durable, entries)
+        return self._release()
+
+    def storage_failed(self) -> Orders:
+        """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
+        orders = Orders(cancel=list(self._calls))
+        for letter_id in [*self._letters, *(one.letter_id for held in self._held for one in held.replies)]:
+            orders.replies.append(Answering(letter_id, _storage_error()))
+        self._held.clear()
+        self._letters.clear()
+        self._letter_limits.clear()
+        self._calls.clear()
+        self._call_limits.clear()
+        self._appended = self._durable = 0
+        self.storage_down = True
+        self.machine = self._load()
+        return orders
+
+    def storage_back(self, now: float) -> Orders:
+        """Writing works again."""
+        self.storage_down = False
+        return self.start(now)
+
+    def advance(self, now: float) -> Orders:
+        """Time has passed: calls that reached their deadline, letters that reached their limit, the machine's timer."""
+        orders = Orders()
+        while self._letter_limits and self._letter_limits[0][0] <= now:
+            _, letter_id = heapq.heappop(self._letter_limits)
+            if letter_id in self._letters:
+                self._answer(letter_id, PeerError("E001", "no answer was ready in time"), orders)
+        while self._call_limits and self._call_limits[0][0] <= now:
+            deadline, call_id = heapq.heappop(self._call_limits)
+            call = self._calls.pop(call_id, None)
+            if call is not None:
+                blame = Blame.LOCAL if now - deadline > LATE_S else Blame.PEER
+                failed = Undelivered(call.key, call.peer, Failure.TIMEOUT, blame)
+                orders.cancel.append(call_id)
+                orders.take(self._carry_out(self.machine.undelivered(failed, now)))
+        while not self.storage_down and (due := self.machine.deadline) is not None and due <= now:
+            orders.take(self._carry_out(self.machine.tick(now)))
+        return orders
+
+    @property
+    def timer(self) -> float | None:
+        """When `advance` is next worth calling."""
+        due = None if self.storage_down else self.machine.deadline
+        times = [at for at in (due, *(limits[0][0] for limits in (self._letter_limits, self._call_limits) if limits))
+                 if at is not None]  # fmt: skip
+        return min(times, default=None)
+
+    @property
+    def load_of(self) -> dict[str, int]:
+        """How much the pump holds, for those who watch that it stays bounded."""
+        return {"letters": len(self._letters), "calls": len(self._calls), "held": len(self._held)}
+
+    # --- decisions ----------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, step: Step) -> Orders:
+        orders = Orders()
+        if step.events or step.secrets:
+            if self.storage_down:
+                return self._forget(step)
+            self._appended += 1
+            orders.append.append((tuple(step.events), step.secrets))
+        replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]
+        for key in step.cancel:
+            self._cancel(key, orders)
+        calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
+        # Reads wait too: what they show was computed from events that may not be on disk yet.
+        self._held.append(_Held(self._appended, replies, calls, step.asks))
+        orders.take(self._release())
+        return orders
+
+    def _forget(self, step: Step) -> Orders:
+        """A read that would have to be written down while nothing can be: as if it had not been asked."""
+        orders = Orders()
+        self.machine = self._load()
+        for one in step.replies:
+            self._answer(one.letter_id, _storage_error(), orders)
+        return orders
+
+    def _fan_out(self, outgoing: Outgoing) -> list[Call]:
+        calls = []
+        for address in outgoing.to:
+            call = Call(self._next_id(), address, outgoing.message, outgoing.deadline)
+            self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id, outgoing.deadline)
+            heapq.heappush(self._call_limits, (outgoing.deadline, call.id))
+            calls.append(call)
+        return calls
+
+    def _cancel(self, key: str, orders: Orders) -> None:
+        unwanted = {call_id for call_id, call in self._calls.items() if call.key == key}
+        for call_id in unwanted:
+            del self._calls[call_id]
+        for held in self._held:
+            held.calls = [call for call in held.calls if call.id not in unwanted]
+        orders.cancel += sorted(unwanted)
+
+    def _release(self) -> Orders:
+        orders = Orders()
+        while self._held and self._held[0].position <= self._durable:
+            held = self._held.popleft()
+            orders.replies += held.replies
+            orders.calls += [call for call in held.calls if call.id in self._calls]
+            orders.asks += held.asks
+            orders.released = held.position
+        return orders
+
+    def _answer(self, letter_id: int, error: PeerError, orders: Orders) -> None:
+        """The shell's own answer, which shows nothing of the machine and so waits for nothing."""
+        if self._letters.pop(letter_id, None) is not None:
+            orders.replies.append(Answering(letter_id, error))
+
+    def _next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+
+def _limit_of(content: Content) -> float:
+    row = EXCHANGES.get(content.message_type or "") if isinstance(content, Unsealed) else None
+    return row.limit_s if row else DEFAULT_LIMIT_S
+
+
+def _is_read(content: Content) -> bool:
+    return isinstance(content, Ping) or (isinstance(content, Unsealed) and content.message_type == "LEAGUE_QUERY")
+
+
+def _storage_error() -> PeerError:
+    return PeerError("E041", "the journal cannot be written at the moment; nothing was stored")

@@ -1,0 +1,110 @@
+"""`league simulate`: whole leagues in virtual time with seeded faults, and the promises checked after each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from league.cli import CommandError, add_json_option, print_json
+
+if TYPE_CHECKING:
+    from league.simulation.runs import Plan, Run
+
+NAME = "simulate"
+HELP = "play leagues in virtual time with seeded faults and check every promise"
+EXAMPLE = """\
+examples:
+  league simulate --leagues 300 --players 8 --referees 3 --faults 0.2 --seed 7
+  league simulate --leagues 1 --seed 1234          the one league of that seed again"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EXAMPLE
+    parser.add_argument("--leagues", type=int, default=100, help="how many (default: 100)")
+    parser.add_argument("--players", type=int, default=8, help="players in each (default: 8)")
+    parser.add_argument("--referees", type=int, default=2, help="referees in each (default: 2)")
+    parser.add_argument("--faults", type=float, default=0.1, help="how much goes wrong, 0 to 1 (default: 0.1)")
+    parser.add_argument("--seed", type=int, default=1, help="the first league's seed; each next one has the next")
+    parser.add_argument("--game", default="even_odd", help="what is played (default: even_odd)")
+    parser.add_argument("--double", action="store_true", help="every pair meets twice")
+    parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from league.simulation.runs import Plan, play_many
+
+    _check(args)
+    plan = Plan(args.players, args.referees, args.faults, args.game, args.double)
+    seeds = range(args.seed, args.seed + args.leagues)
+    started = time.monotonic()
+    runs = []
+    for one in play_many(plan, seeds, args.jobs or os.cpu_count() or 1):
+        runs.append(one)
+        if not args.json and sys.stderr.isatty():
+            print(f"\r{len(runs)} of {args.leagues} leagues", end="", file=sys.stderr)
+    if not args.json and sys.stderr.isatty():
+        print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+    summary = _summary(runs, time.monotonic() - started)
+    if args.json:
+        print_json(summary)
+    else:
+        _tell(plan, runs, summary)
+    return 1 if summary["broken_promises"] else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from league.games import registry
+
+    if args.leagues < 1 or args.players < 2 or args.referees < 1 or not 0 <= args.faults <= 1:
+        raise CommandError("at least 1 league, 2 players and 1 referee, and faults from 0 to 1", 2)
+    if registry.find(args.game) is None:
+        raise CommandError(f"there is no game {args.game!r}; there are {', '.join(registry.known())}", 2)
+
+
+def _summary(runs: list[Run], seconds: float) -> dict[str, object]:
+    faults: Counter[str] = Counter()
+    for one in runs:
+        faults.update(one.faults)
+    return {
+        "leagues": len(runs),
+        "matches": sum(one.matches for one in runs),
+        "technical_losses": sum(one.technical_losses for one in runs),
+        "faults": dict(sorted(faults.items())),
+        "broken_promises": [
+            {"seed": one.seed, "promise": found.promise, "detail": found.detail, "where": found.where}
+            for one in runs
+            for found in one.broken
+        ],
+        "unfinished": [one.seed for one in runs if not one.finished],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _tell(plan: Plan, runs: list[Run], summary: dict[str, object]) -> None:
+    from league.simulation.runs import shortest
+
+    print(f"{summary['leagues']} leagues, {summary['matches']} matches in {summary['seconds']} s")
+    print(f"technical losses: {summary['technical_losses']}")
+    faults = summary["faults"]
+    assert isinstance(faults, dict)
+    print("faults: " + (", ".join(f"{count} {kind}" for kind, count in faults.items()) or "none"))
+    broken = [one for one in runs if one.broken]
+    print(f"broken promises: {sum(len(one.broken) for one in broken)}")
+    if broken:
+        _explain(plan, shortest(plan, broken[0].seed))
+
+
+def _explain(plan: Plan, run: Run) -> None:
+    """One seed, with as few kinds of faults as it takes."""
+    print(f"\nseed {run.seed}, the first that broke one:")
+    for found in run.broken:
+        print(f"  promise {found.promise}: {found.detail} ({found.where})")
+    needed = sorted(run.faults)
+    print(f"  faults it takes: {', '.join(needed) or 'none'}")
+    again = f"--players {plan.players} --referees {plan.referees} --faults {plan.faults} --game {plan.game_type}"
+    print(f"  again: league simulate --leagues 1 --seed {run.seed} {again}")

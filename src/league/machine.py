@@ -1,0 +1,211 @@
+"""The shape of a role: a pure state machine, what goes into it and what comes out.
+
+A machine reads no clock, draws no number and opens nothing: time comes with every call, chance from the source it was
+given. `apply` is the only place where its state changes, live and in replay; what it keeps beside the state (calls
+under way, timers) is lost in a crash and rebuilt by `resume`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from league.events import Event
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError
+from league.protocol.messages import Message
+
+Chance = Callable[[int], bytes]
+"""So many random bytes: os.urandom in life, a seeded source in the simulator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """The liveness probe: a JSON-RPC `ping` without a message. Anything at all is an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """An answer to a ping; our referees say which matches and attempts they hold, others say nothing."""
+
+    matches: tuple[tuple[str, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A peer answered a call of ours with an error, read by the catalogue."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operate:
+    """An operator's order, with a key that makes its repetition harmless."""
+
+    order: str
+    key: str
+    target: str = ""
+
+
+Content = Unsealed | Ping | Pong | Refusal | Operate
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What came in. With `answers`, the answer of `peer` to that outgoing message of ours; without, a request (or a
+    reply as its own POST) that must be answered under `id`."""
+
+    id: int
+    content: Content
+    answers: str | None = None
+    peer: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where and to whom: the agent, its endpoint, and the token it is shown (spliced into a shared body)."""
+
+    agent_id: str
+    endpoint: str
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A call to make: one message, one or many receivers, and the moment after which an answer is too late."""
+
+    key: str
+    to: tuple[Address, ...]
+    message: Message | Ping
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question for the strategy of a player; its answer comes back through `answered`."""
+
+    key: str
+    game_type: str
+    call: Message
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The answer to a letter: a message, or the error it gets."""
+
+    letter_id: int
+    content: Message | Pong | PeerError
+    about: str | None = None
+    """The message type the error is about, for its JSON-RPC number."""
+
+
+class Failure(Enum):
+    """Why a call got no answer."""
+
+    TIMEOUT = "timeout"
+    REFUSED = "refused"
+    BROKEN = "broken"
+    BUSY = "busy"
+    NOT_UNDERSTOOD = "not understood"
+
+
+class Blame(Enum):
+    """Whose fault a failed call is, by the shell's sensors; only a peer's counts against it."""
+
+    PEER = "peer"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """A call that got no answer."""
+
+    key: str
+    peer: str
+    failure: Failure
+    blame: Blame = Blame.PEER
+    retry_after: float | None = None
+
+
+@dataclass(slots=True)
+class Step:
+    """What a machine answers to any input. Nothing of it leaves the process before its events are durable."""
+
+    replies: list[Answering] = field(default_factory=list)
+    outbox: list[Outgoing] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
+    cancel: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict)
+
+
+class Machine(ABC):
+    """A role. Subclasses keep all that must survive in what `apply` builds, and everything else out of it."""
+
+    def __init__(self, chance: Chance, secrets: Mapping[str, str] | None = None) -> None:
+        self._chance = chance
+        self._secrets: MutableMapping[str, str] = dict(secrets or {})
+        self._step = Step()
+
+    @abstractmethod
+    def apply(self, event: Event) -> None:
+        """Make one event true."""
+
+    @abstractmethod
+    def resume(self, now: float) -> Step:
+        """After the journal was replayed (or on first start): take up what is open."""
+
+    @abstractmethod
+    def handle(self, letter: Letter, now: float) -> Step:
+        """A letter came in."""
+
+    @abstractmethod
+    def undelivered(self, failed: Undelivered, now: float) -> Step:
+        """A call got no answer."""
+
+    @abstractmethod
+    def tick(self, now: float) -> Step:
+        """`deadline` was reached."""
+
+    @property
+    @abstractmethod
+    def deadline(self) -> float | None:
+        """When to tick, if ever."""
+
+    @abstractmethod
+    def snapshot(self) -> Mapping[str, Any]:
+        """All of the state that events build, as plain data: equal snapshots, equal states."""
+
+    def answered(self, key: str, value: object, now: float) -> Step:
+        """A strategy answered an Ask. Only players ask."""
+        raise NotImplementedError(f"{type(self).__name__} asks nobody")
+
+    # What subclasses build their steps with: begin with `_begin`, end with `return self._finish()`.
+
+    def _begin(self) -> None:
+        self._step = Step()
+
+    def _finish(self) -> Step:
+        done, self._step = self._step, Step()
+        return done
+
+    def _happened(self, event: Event) -> None:
+        """Record an event and make it true at once."""
+        self._step.events.append(event)
+        self.apply(event)
+
+    def _keep_secret(self, name: str, value: str) -> None:
+        self._secrets[name] = value
+        self._step.secrets[name] = value
+
+    def _reply(self, letter: Letter, content: Message | Pong | PeerError, about: str | None = None) -> None:
+        self._step.replies.append(Answering(letter.id, content, about))
+
+    def _send(self, outgoing: Outgoing) -> None:
+        self._step.outbox.append(outgoing)

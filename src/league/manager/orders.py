@@ -1,0 +1,113 @@
+"""The operator's orders (R-48): start, pause, resume, withdraw, replay-match. The same key again does nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from league.events import (
+    LeaguePaused,
+    LeagueResumed,
+    LeagueStartOrdered,
+    MatchUnparked,
+    PlayerWithdrawn,
+    ResultVoided,
+)
+from league.machine import Letter, Operate, Pong
+from league.manager.leases import Leases
+from league.manager.ledger import Ledger
+from league.manager.office import Office
+from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
+from league.protocol.errors import PeerError
+
+
+@dataclass(slots=True)
+class Orders:
+    """Carries orders out, or says why not (PeerError)."""
+
+    office: Office
+    rounds: Rounds
+    leases: Leases
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self.office.ledger
+
+    def carry_out(self, letter: Letter, order: Operate, now: float) -> None:
+        what = f"{order.order} {order.target}".strip()
+        done = self._ledger.orders.get(order.key)
+        if done is not None and done != what:
+            raise PeerError("E023", f"the key of this order was used for another one: {done}")
+        if done is None:
+            handler = _ORDERS.get(order.order)
+            if handler is None:
+                raise PeerError("E023", f"there is no order {order.order[:80]!r}; there are {', '.join(_ORDERS)}")
+            handler(self, order, now)
+        self.office.reply(letter, Pong())
+
+    def _start(self, order: Operate, now: float) -> None:
+        self._not_over()
+        if self._ledger.state != "WAITING_FOR_REGISTRATIONS":
+            raise PeerError("E023", "the league has started already")
+        players, referees = self._ledger.roster.count("player"), self._ledger.roster.count("referee")
+        if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
+            there = f"there are {players} players and {referees} referees"
+            raise PeerError("E023", f"a league needs {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee; {there}")
+        self.office.happened(LeagueStartOrdered(at=now, key=order.key))
+
+    def _pause(self, order: Operate, now: float) -> None:
+        self._running()
+        if self._ledger.paused:
+            raise PeerError("E023", "the league is paused already")
+        self.office.happened(LeaguePaused(at=now, key=order.key))
+
+    def _resume(self, order: Operate, now: float) -> None:
+        self._running()
+        if not self._ledger.paused:
+            raise PeerError("E023", "the league is not paused")
+        self.office.happened(LeagueResumed(at=now, key=order.key))
+        self.leases.rescue(now)
+
+    def _withdraw(self, order: Operate, now: float) -> None:
+        member = self._ledger.roster.members.get(order.target)
+        if member is None or not member.is_player:
+            raise PeerError("E005", f"there is no player {order.target[:80]!r}")
+        self._not_over()
+        if member.withdrawn:
+            raise PeerError("E023", f"{member.agent_id} was withdrawn already")
+        self.office.happened(PlayerWithdrawn(at=now, agent_id=member.agent_id, key=order.key))
+        self.rounds.withdraw(member, now)
+
+    def _replay(self, order: Operate, now: float) -> None:
+        """Void the result in force, or give a parked match three more attempts."""
+        match = self._ledger.matches.get(order.target)
+        if match is None and self._ledger.state != "WAITING_FOR_REGISTRATIONS":
+            raise PeerError("E014", f"there is no match {order.target[:80]!r}")
+        self._running()
+        assert match is not None
+        if any(self.office.member(player).withdrawn for player in match.players):
+            raise PeerError("E023", f"{match.match_id} cannot be played again: a player was withdrawn")
+        if match.status == "PARKED":
+            self.office.happened(MatchUnparked(at=now, match_id=match.match_id, key=order.key))
+        elif match.result is not None:
+            self.office.happened(ResultVoided(at=now, match_id=match.match_id, key=order.key))
+        else:
+            raise PeerError("E023", f"{match.match_id} has no result to void")
+
+    def _not_over(self) -> None:
+        if self._ledger.is_finished:
+            raise PeerError("E031", "the league is over")
+
+    def _running(self) -> None:
+        self._not_over()
+        if not self._ledger.is_running:
+            raise PeerError("E030", "the league has not started")
+
+
+_ORDERS: Mapping[str, Callable[[Orders, Operate, float], None]] = {
+    "start": Orders._start,
+    "pause": Orders._pause,
+    "resume": Orders._resume,
+    "withdraw": Orders._withdraw,
+    "replay-match": Orders._replay,
+}

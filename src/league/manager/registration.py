@@ -1,0 +1,261 @@
+"""Registering: who may become a member, in the order of section 10.3; agents that come back; ids and tokens.
+
+A refusal is a normal answer with status REJECTED (R-19); only what is wrong with the message itself is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from league.events import AgentRegistered, AgentRole, TokenRenewed
+from league.machine import Letter
+from league.manager.leases import Leases
+from league.manager.ledger import Ledger
+from league.manager.office import Office, as_error
+from league.manager.probes import Probes
+from league.manager.roster import Member, folded
+from league.protocol import tokens
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import REJECTIONS, PeerError
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import (
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    RefereeRegisterRequest,
+    RefereeRegisterResponse,
+    RegisterResponse,
+)
+from league.protocol.parts import PlayerMeta, RefereeMeta
+
+TOKEN_SCHEME = "derived"
+NO_CONVERSATION = "conv-register"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What an agent asks for."""
+
+    role: AgentRole
+    meta: PlayerMeta
+    wanted_id: str
+    conversation_id: str
+    token: str | None
+    origin: str
+    read: Unsealed
+
+
+@dataclass(slots=True)
+class Registration:
+    """`allows` is the policy about addresses (E026)."""
+
+    office: Office
+    probes: Probes
+    leases: Leases
+    allows: Callable[[str], bool]
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self.office.ledger
+
+    def register(self, letter: Letter, read: Unsealed, now: float) -> None:
+        """Answer an application: ACCEPTED, REJECTED or, for a message that is wrong, an error (PeerError)."""
+        message = read.message
+        if not isinstance(message, RefereeRegisterRequest | LeagueRegisterRequest):
+            self._answer_wrong(letter, read, now)
+            return
+        is_referee = isinstance(message, RefereeRegisterRequest)
+        application = Application(
+            "referee" if is_referee else "player",
+            message.referee_meta if isinstance(message, RefereeRegisterRequest) else message.player_meta,
+            (message.sender or "").rpartition(":")[2],
+            message.conversation_id or NO_CONVERSATION,
+            message.auth_token,
+            letter.origin,
+            read,
+        )
+        self._consider(letter, application, now, was_probed=self._ledger.settings.profile != "strict")
+
+    def _answer_wrong(self, letter: Letter, read: Unsealed, now: float) -> None:
+        error = as_error(read.violations[0])
+        if error.code not in REJECTIONS:
+            raise error
+        conversation_id = read.content.get("conversation_id")
+        known = conversation_id if isinstance(conversation_id, str) and conversation_id else NO_CONVERSATION
+        role: AgentRole = "referee" if read.message_type == "REFEREE_REGISTER_REQUEST" else "player"
+        self.office.reply(letter, self._rejected(role, known, error, now))
+
+    def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool) -> None:
+        try:
+            self._check_key(application)
+            member = self._come_back(application)
+            if member is None:
+                self._check(application)
+                if not was_probed:
+                    self._probe_first(letter, application, now)
+                    return
+        except PeerError as error:
+            self.office.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
+            return
+        token = self._enter(application, now) if member is None else self._renew(member, now)
+        self.office.reply(letter, self._accepted(application, token, now))
+
+    def _probe_first(self, letter: Letter, application: Application, now: float) -> None:
+        """`strict` answers when the endpoint has answered (R-35); by then it may be too late."""
+
+        def probed(answered: bool, later: float) -> None:
+            if answered:
+                self._consider(letter, application, later, was_probed=True)
+                return
+            error = PeerError("E025", f"{application.meta.contact_endpoint} does not answer")
+            self.office.reply(letter, self._rejected(application.role, application.conversation_id, error, later))
+
+        self.probes.first(application.meta.contact_endpoint, probed, now)
+
+    # --- who may come in ----------------------------------------------------------------------------------------------
+
+    def _check_key(self, application: Application) -> None:
+        """E043: a league may ask referees for a key."""
+        meta = application.meta
+        if self._ledger.settings.enrolment != "key" or not isinstance(meta, RefereeMeta):
+            return
+        key = self.office.secrets.get("enrolment_key")
+        if not key or not tokens.same(meta.enrolment_key, key):
+            raise PeerError("E043", "referees need the enrolment key of this league")
+
+    def _come_back(self, application: Application) -> Member | None:
+        """R-36: the same name and endpoint, from the same address or with a valid token."""
+        member = self._ledger.roster.at_endpoint(application.meta.contact_endpoint)
+        if member is None or member.role != application.role:
+            return None
+        if folded(member.display_name) != folded(application.meta.display_name):
+            return None
+        owner = self._ledger.roster.owner(application.token) if application.token else None
+        proven = owner is not None and owner[0] is member
+        return member if proven or application.origin == member.origin else None
+
+    def _check(self, application: Application) -> None:
+        """Everything else, in the order of section 10.3."""
+        self._check_time(application.role)
+        self._check_room(application.role)
+        meta, settings = application.meta, self._ledger.settings
+        if settings.game_type not in meta.game_types:
+            offered: list[str] = list(meta.game_types)[:10]
+            games = {"supported_game_types": [settings.game_type], "game_types": offered}
+            raise PeerError("E027", f"this league plays {settings.game_type}", games)
+        if not self.allows(meta.contact_endpoint):
+            context = {"contact_endpoint": meta.contact_endpoint}
+            raise PeerError("E026", f"agents may not be at {meta.contact_endpoint}", context)
+        if settings.unique_names and self._ledger.roster.with_name(application.role, meta.display_name):
+            context = {"display_name": meta.display_name, "suggestion": "Choose a different display_name"}
+            raise PeerError("E022", f"the name {meta.display_name!r} is taken", context)
+        if self._ledger.roster.at_endpoint(meta.contact_endpoint) is not None:
+            context = {"contact_endpoint": meta.contact_endpoint}
+            raise PeerError("E044", "another agent registered this endpoint", context)
+
+    def _check_time(self, role: AgentRole) -> None:
+        ledger = self._ledger
+        if ledger.is_finished:
+            raise PeerError("E031", "the league is over")
+        if ledger.state == "WAITING_FOR_REGISTRATIONS":
+            return
+        if role == "player":
+            raise PeerError("E019", "the league has started")
+        closed = not ledger.settings.late_referees or ledger.settings.profile == "strict"
+        if closed and any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")):
+            raise PeerError("E019", "the league has started, and its referees are alive")
+
+    def _check_room(self, role: AgentRole) -> None:
+        settings, there = self._ledger.settings, self._ledger.roster.count(role)
+        room = settings.players if role == "player" else settings.max_referees
+        if there >= room:
+            raise PeerError("E020", f"all {room} places are taken", {f"max_{role}s": room, f"current_{role}s": there})
+
+    # --- becoming a member --------------------------------------------------------------------------------------------
+
+    def _enter(self, application: Application, now: float) -> str:
+        meta = application.meta
+        agent_id = self._ledger.roster.free_id(application.role, application.wanted_id)
+        token = self._mint(agent_id, 1)
+        capacity = meta.max_concurrent_matches if isinstance(meta, RefereeMeta) else None
+        self.office.happened(
+            AgentRegistered(
+                at=now,
+                role=application.role,
+                agent_id=agent_id,
+                display_name=meta.display_name.strip(),
+                version=meta.version,
+                endpoint=meta.contact_endpoint,
+                origin=application.origin,
+                game_types=tuple(meta.game_types),
+                capacity=capacity or 1,
+                serial=1,
+                verify=tokens.verifier(token),
+            )
+        )
+        self.office.record(agent_id, application.read.deviations, now)
+        self._welcome(self.office.member(agent_id), now)
+        return token
+
+    def _welcome(self, member: Member, now: float) -> None:
+        """Before the start a new member is probed; a referee that comes later goes to work at once."""
+        if self._ledger.settings.profile == "strict":
+            self.probes.heard(member.agent_id)
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
+            self.probes.begin(member.agent_id, now)
+        else:
+            self.office.change(member, "league_start", now)
+            self.leases.heard(member, now)
+            self.leases.rescue(now)
+
+    def _renew(self, member: Member, now: float) -> str:
+        serial = member.minted + 1
+        token = self._mint(member.agent_id, serial)
+        verify = tokens.verifier(token)
+        self.office.happened(TokenRenewed(at=now, agent_id=member.agent_id, serial=serial, verify=verify))
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
+            self.probes.begin(member.agent_id, now)
+        elif not member.is_player:
+            self.leases.heard(member, now)
+        return token
+
+    def _mint(self, agent_id: str, serial: int) -> str:
+        token = tokens.mint(agent_id, self.office.chance(32))
+        self.office.keep_secret(f"derive/{agent_id}/{serial}", tokens.deriver(token))
+        return token
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def _accepted(self, application: Application, token: str, now: float) -> RegisterResponse:
+        owner = self._ledger.roster.owner(token)
+        assert owner is not None, "a token that was just minted has an owner"
+        fields: dict[str, Any] = {
+            **self.office.sealed(now, application.conversation_id, token),
+            "status": "ACCEPTED",
+            "reason": None,
+            "league_id": self.office.league_id,
+            "token_scheme": TOKEN_SCHEME,
+        }
+        return _response(application.role, owner[0].agent_id, fields)
+
+    def _rejected(self, role: AgentRole, conversation_id: str, error: PeerError, now: float) -> RegisterResponse:
+        kind = "REFEREE_REGISTER_REQUEST" if role == "referee" else "LEAGUE_REGISTER_REQUEST"
+        fields: dict[str, Any] = {
+            **self.office.sealed(now, conversation_id),
+            "status": "REJECTED",
+            "reason": error.detail,
+            "league_id": self.office.league_id,
+            "error_code": error.code,
+            "error_name": error.row.name,
+            "rpc_code": error.row.number(EXCHANGES[kind].family),
+            "context": dict(error.context),
+        }
+        return _response(role, None, fields)
+
+
+def _response(role: AgentRole, agent_id: str | None, fields: dict[str, Any]) -> RegisterResponse:
+    """Any: the envelope as `seal` gives it."""
+    if role == "referee":
+        return RefereeRegisterResponse(**fields, referee_id=agent_id)
+    return LeagueRegisterResponse(**fields, player_id=agent_id)

@@ -1,0 +1,157 @@
+"""Who belongs to the league: members by id, and the indexes that find them by name, endpoint and token."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from league.events import AgentRegistered, AgentRole, AgentState
+from league.protocol import tokens
+
+PREFIXES: Mapping[AgentRole, str] = {"player": "P", "referee": "REF"}
+UNUSED_TOKENS = 4
+"""So many tokens that were never used are kept beside the one in use (an answer may be lost, or come twice)."""
+LONGEST_NUMBER = 6
+
+
+class Member(Struct):
+    """A player or referee, as the manager knows it. `tokens`: serial to V, all still valid."""
+
+    role: AgentRole
+    agent_id: str
+    display_name: str
+    version: str
+    endpoint: str
+    origin: str
+    game_types: tuple[str, ...]
+    capacity: int
+    tokens: dict[int, str]
+    serial: int
+    """The token that was last handed out or used: what this agent is shown is derived from its K."""
+    minted: int
+    state: AgentState = "REGISTERED"
+    withdrawn: bool = False
+    told: int = 0
+    """Completions up to this number are delivered (events.Told)."""
+    faults_in_a_row: int = 0
+    technical_losses: int = 0
+
+    @property
+    def is_player(self) -> bool:
+        return self.role == "player"
+
+    @property
+    def takes_part(self) -> bool:
+        """May it be told something?"""
+        return self.state != "SHUTDOWN"
+
+
+class Roster(Struct):
+    """All members, in the order they registered."""
+
+    members: dict[str, Member] = {}
+    names: dict[str, list[str]] = {}
+    endpoints: dict[str, str] = {}
+    verifiers: dict[str, tuple[str, int]] = {}
+    next_number: dict[str, int] = {}
+    """The smallest number of each role that was never given."""
+    counts: dict[str, int] = {}
+
+    def of_role(self, role: AgentRole) -> Iterator[Member]:
+        return (member for member in self.members.values() if member.role == role)
+
+    def count(self, role: AgentRole) -> int:
+        """How many of a role are in the league; who was withdrawn has left its place."""
+        return self.counts.get(role, 0)
+
+    def with_name(self, role: AgentRole, display_name: str) -> list[str]:
+        return self.names.get(f"{role}:{folded(display_name)}", [])
+
+    def at_endpoint(self, endpoint: str) -> Member | None:
+        agent_id = self.endpoints.get(same_endpoint(endpoint))
+        return self.members[agent_id] if agent_id else None
+
+    def owner(self, token: str) -> tuple[Member, int] | None:
+        """Whose valid token this is, and which of its tokens."""
+        digest = tokens.verifier(token)
+        agent_id, serial = self.verifiers.get(digest, ("", 0))
+        member = self.members.get(agent_id)
+        if member is None or not tokens.same(member.tokens.get(serial), digest):
+            return None
+        return member, serial
+
+    def free_id(self, role: AgentRole, wanted: str) -> str:
+        """The wanted id if it is well-formed and was never given (R-37), else the next one."""
+        prefix = PREFIXES[role]
+        digits = wanted.removeprefix(prefix)
+        well_formed = re.fullmatch(f"[0-9]{{2,{LONGEST_NUMBER}}}", digits) and int(digits) > 0
+        if well_formed and wanted == _written(prefix, int(digits)) and wanted not in self.members:
+            return wanted
+        return _written(prefix, self.next_number.get(role, 1))
+
+    # --- made true by events ------------------------------------------------------------------------------------------
+
+    def enter(self, event: AgentRegistered, told: int) -> None:
+        self.members[event.agent_id] = Member(
+            role=event.role,
+            agent_id=event.agent_id,
+            display_name=event.display_name,
+            version=event.version,
+            endpoint=event.endpoint,
+            origin=event.origin,
+            game_types=event.game_types,
+            capacity=event.capacity,
+            tokens={event.serial: event.verify},
+            serial=event.serial,
+            minted=event.serial,
+            told=told,
+        )
+        self.names.setdefault(f"{event.role}:{folded(event.display_name)}", []).append(event.agent_id)
+        self.endpoints[same_endpoint(event.endpoint)] = event.agent_id
+        self.verifiers[event.verify] = (event.agent_id, event.serial)
+        self.counts[event.role] = self.count(event.role) + 1
+        number, prefix = self.next_number.get(event.role, 1), PREFIXES[event.role]
+        while _written(prefix, number) in self.members:
+            number += 1
+        self.next_number[event.role] = number
+
+    def renew(self, member: Member, serial: int, verify: str) -> None:
+        """A new token beside the one in use; the oldest of those never used makes room."""
+        member.tokens[serial] = verify
+        member.serial = member.minted = serial
+        self.verifiers[verify] = (member.agent_id, serial)
+        _, *unused = sorted(member.tokens)
+        for old in unused[:-UNUSED_TOKENS]:
+            self._forget(member, old)
+
+    def take_up(self, member: Member, serial: int) -> None:
+        """This token was used: older ones are void."""
+        for old in [one for one in member.tokens if one < serial]:
+            self._forget(member, old)
+        member.serial = serial
+
+    def _forget(self, member: Member, serial: int) -> None:
+        self.verifiers.pop(member.tokens.pop(serial), None)
+
+    def leave(self, member: Member) -> None:
+        member.withdrawn = True
+        self.counts[member.role] -= 1
+
+
+def folded(name: str) -> str:
+    """A name as it is compared (R-20): NFKC, case folded, single blanks."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def same_endpoint(url: str) -> str:
+    """An endpoint as it is compared: scheme and host in any case, with or without a last slash."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme.lower()}://{host.lower()}{slash}{path}".rstrip("/")
+
+
+def _written(prefix: str, number: int) -> str:
+    return f"{prefix}{number:02d}"

@@ -1,0 +1,112 @@
+"""Where everybody stands. A result costs the same whatever is stored already; the table is computed when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
+
+
+class Decided(NamedTuple):
+    """How a match counts in the table. Technical without a winner: both lost it."""
+
+    players: tuple[str, str]
+    winner: str | None
+    technical: bool = False
+
+    def points(self, player: str) -> int:
+        if self.winner is None:
+            return LOSS_POINTS if self.technical else DRAW_POINTS
+        return WIN_POINTS if player == self.winner else LOSS_POINTS
+
+
+class Tally(Struct):
+    """One player's numbers."""
+
+    played: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    points: int = 0
+
+
+class Standings(Struct):
+    """The sum of all results in force."""
+
+    tallies: dict[str, Tally] = {}
+    against: dict[str, dict[str, int]] = {}
+    """Player, opponent, the points won against it."""
+
+    def enter(self, player: str) -> None:
+        self.tallies[player] = Tally()
+        self.against[player] = {}
+
+    def add(self, decided: Decided, times: int = 1) -> None:
+        """Count a result; -1 times takes a voided one back."""
+        for player, opponent in (decided.players, decided.players[::-1]):
+            tally, points = self.tallies[player], decided.points(player)
+            drawn = decided.winner is None and not decided.technical
+            tally.played += times
+            tally.points += times * points
+            if drawn:
+                tally.draws += times
+            elif decided.winner == player:
+                tally.wins += times
+            else:
+                tally.losses += times
+            won = self.against[player]
+            won[opponent] = won.get(opponent, 0) + times * points
+
+    def ranking(self, tiebreakers: Sequence[str]) -> list[str]:
+        """The players from the first to the last: each tiebreaker splits the groups still tied, then the number."""
+        groups = [sorted(self.tallies, key=number_of)]
+        for name in tiebreakers:
+            criterion = _CRITERIA[name]
+            groups = [part for group in groups for part in _split(group, criterion(self, group))]
+        return [player for group in groups for player in group]
+
+    def head_to_head(self, group: Sequence[str]) -> Mapping[str, int]:
+        """The points these players won against each other."""
+        members = set(group)
+        return {player: self._won_within(player, members) for player in group}
+
+    def _won_within(self, player: str, members: set[str]) -> int:
+        won = self.against[player]
+        if len(members) < len(won):
+            return sum(won.get(opponent, 0) for opponent in members)
+        return sum(points for opponent, points in won.items() if opponent in members)
+
+
+def number_of(agent_id: str) -> tuple[int, str]:
+    """Ids in the order of their numbers: P99 before P100."""
+    digits = agent_id.lstrip("PREF")
+    return (int(digits) if digits.isdecimal() else 0, agent_id)
+
+
+def _column(name: str) -> Callable[[Standings, Sequence[str]], Mapping[str, int]]:
+    def criterion(standings: Standings, group: Sequence[str]) -> Mapping[str, int]:
+        return {player: getattr(standings.tallies[player], name) for player in group}
+
+    return criterion
+
+
+_CRITERIA: Mapping[str, Callable[[Standings, Sequence[str]], Mapping[str, int]]] = {
+    "points": _column("points"),
+    "wins": _column("wins"),
+    "draws": _column("draws"),
+    "head_to_head": Standings.head_to_head,
+}
+TIEBREAKERS = frozenset(_CRITERIA)
+
+
+def _split(group: list[str], values: Mapping[str, int]) -> Iterable[list[str]]:
+    """The group in parts of equal value, the highest first, each in the order the group had."""
+    if len(group) == 1:
+        return [group]
+    parts: dict[int, list[str]] = {}
+    for player in group:
+        parts.setdefault(values[player], []).append(player)
+    return [parts[value] for value in sorted(parts, reverse=True)]

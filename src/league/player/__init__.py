@@ -1,0 +1,1 @@
+"""The player as a pure machine, what it remembers, and the strategies that need nothing but their input."""

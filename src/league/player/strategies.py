@@ -1,0 +1,138 @@
+"""The built-in strategies that need nothing but their input: the same turn and chance, the same choice.
+
+Each is legal in every game. Outside Even/Odd, where "even" and "odd" mean nothing, each says what it does with the
+options the referee offers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from league.player.history import PastMatch
+from league.protocol.parts import Object
+
+EVEN: Final = "even"
+ODD: Final = "odd"
+CHANCE_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Everything a strategy may know when it chooses."""
+
+    game_type: str
+    match_id: str
+    opponent_id: str
+    options: tuple[str, ...]
+    """The valid choices, as the referee offers them."""
+    chance: bytes
+    """Fresh random bytes for this choice."""
+    number: int = 1
+    """Which choice of this match it is, where the referee says so."""
+    view: Object = field(default_factory=dict)
+    """What the game shows us of itself (`move_request.context`), or the context of CHOOSE_PARITY_CALL."""
+    record: Mapping[str, int] = field(default_factory=dict)
+    """Our wins, losses, draws and points so far, as far as the referee told us."""
+    history: Sequence[PastMatch] = ()
+    """The matches we played, the newest last."""
+
+
+class Strategy(Protocol):
+    """Whoever chooses. What it returns goes out as it is: a wrong choice is never repaired."""
+
+    def choose(self, turn: Turn) -> str: ...
+
+
+Choosing = Callable[[Turn], str]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A strategy of this module."""
+
+    name: str
+    choosing: Choosing
+
+    def choose(self, turn: Turn) -> str:
+        if not turn.options:
+            raise ValueError("the referee offers nothing to choose from")
+        return self.choosing(turn)
+
+
+def _random(turn: Turn) -> str:
+    """Any option, each as likely as the others; nobody can predict it, nobody can exploit it."""
+    # 256 bits over a handful of options: the remainder's bias is beyond measuring.
+    return turn.options[int.from_bytes(turn.chance, "big") % len(turn.options)]
+
+
+def _always_even(turn: Turn) -> str:
+    """Always "even"; in other games always the first option."""
+    return EVEN if EVEN in turn.options else turn.options[0]
+
+
+def _always_odd(turn: Turn) -> str:
+    """Always "odd"; in other games always the last option."""
+    return ODD if ODD in turn.options else turn.options[-1]
+
+
+def _alternate(turn: Turn) -> str:
+    """Even and odd by turns, a step with every match; in other games round the options, a step with every match and
+    every turn."""
+    played = sum(row.game_type == turn.game_type for row in turn.history)
+    return turn.options[(played + turn.number - 1) % len(turn.options)]
+
+
+def _mirror(turn: Turn) -> str:
+    """What this opponent chose last time we met; anything at our first meeting, or where that is no option now."""
+    last = next(_choices_of_opponent(turn), None)
+    return last if last in turn.options else _random(turn)
+
+
+def _frequency(turn: Turn) -> str:
+    """Even/Odd: the opposite of what this opponent has chosen most often.
+
+    The number's parity is a fair coin, so nobody can be right more often than half of the time. But equal choices
+    are a draw, 1 point, while different ones win 3 points every other time, 1.5 on average: it pays to differ.
+    Without a favourite to go by, and in other games, where differing is worth nothing in itself, any option.
+    """
+    counted = Counter(choice for choice in _choices_of_opponent(turn) if choice in (EVEN, ODD))
+    others = {EVEN: ODD, ODD: EVEN}
+    if set(turn.options) != set(others) or counted[EVEN] == counted[ODD]:
+        return _random(turn)
+    return others[max(counted, key=lambda choice: counted[choice])]
+
+
+def _choices_of_opponent(turn: Turn) -> Iterator[str]:
+    """The newest first."""
+    for row in reversed(turn.history):
+        if row.game_type == turn.game_type and row.opponent_id == turn.opponent_id and row.opponent_choice is not None:
+            yield row.opponent_choice
+
+
+_CHOOSING: Final[Mapping[str, Choosing]] = {
+    "random": _random,
+    "always_even": _always_even,
+    "always_odd": _always_odd,
+    "alternate": _alternate,
+    "mirror": _mirror,
+    "frequency": _frequency,
+}
+
+
+def find(name: str) -> Strategy | None:
+    """The built-in strategy of that name."""
+    choosing = _CHOOSING.get(name)
+    return BuiltIn(name, choosing) if choosing else None
+
+
+def known() -> tuple[str, ...]:
+    """The names of the built-in strategies of this module."""
+    return tuple(_CHOOSING)
+
+
+def about(name: str) -> str:
+    """What the strategy of that name does, in a sentence or a few."""
+    return " ".join((_CHOOSING[name].__doc__ or "").split())

@@ -1,0 +1,230 @@
+"""Promises 7, 14, 16 and 17: what was acknowledged survives, ids are unique, every request is answered once, and a
+message delivered twice changes nothing more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+from league.events import (
+    AgentRegistered,
+    ChoiceGiven,
+    ChoiceRefused,
+    Event,
+    GameEnded,
+    InvitationAnswered,
+    LeagueEnded,
+    LeaguePaused,
+    LeagueResumed,
+    LeagueStartOrdered,
+    MatchAssigned,
+    MatchDecided,
+    MatchTaken,
+    MatchUnparked,
+    MoveMade,
+    PlayerFaulted,
+    PlayerJoined,
+    PlayerWithdrawn,
+    ReportSettled,
+    ResultAccepted,
+    ResultVoided,
+    ScheduleMade,
+)
+from league.promises.evidence import Evidence, Exchanged
+from league.promises.findings import Breach, call_at, event_at
+from league.promises.history import inner, places, text, whole
+
+REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUEST": "referee_id"}
+
+
+# --- promise 7: what was acknowledged survives ------------------------------------------------------------------------
+
+
+def lost(evidence: Evidence) -> Iterator[Breach]:
+    for one in evidence.survivals or ():
+        if one.recovered < one.acknowledged:
+            detail = f"{one.node} had released up to {one.acknowledged} and came back with {one.recovered}"
+            yield Breach(detail, f"{one.node} at {one.at:.3f}")
+    if evidence.manager:
+        yield from _lost_members(evidence)
+        yield from _lost_results(evidence)
+
+
+def lost_blind(evidence: Evidence) -> str | None:
+    if evidence.survivals is None and (evidence.traffic is None or not evidence.manager):
+        return "neither kills nor acknowledgements were recorded"
+    return None
+
+
+def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[Exchanged, str]]:
+    for kind, name in REGISTRATIONS.items():
+        for call in evidence.asked(kind):
+            agent_id = text(call.accepted, name)
+            if agent_id is not None and text(call.accepted, "status") == "ACCEPTED":
+                yield call, agent_id
+
+
+def _lost_members(evidence: Evidence) -> Iterator[Breach]:
+    members = {event.agent_id for _, event in places(evidence.manager, AgentRegistered)}
+    for call, agent_id in _accepted_registrations(evidence):
+        if agent_id not in members:
+            yield Breach(f"the registration of {agent_id} was accepted and is not in the journal", call_at(call))
+
+
+def _lost_results(evidence: Evidence) -> Iterator[Breach]:
+    stored = {
+        (result.match_id, result.referee_id, attempt, result.winner)
+        for _, result in places(evidence.manager, ResultAccepted)
+        for attempt in (None, result.attempt)
+    }
+    for call in evidence.asked("MATCH_RESULT_REPORT"):
+        match_id, winner = text(call.message, "match_id"), text(inner(call.message, "result"), "winner")
+        key = (match_id, evidence.agent(call.sender_node), whole(call.message, "attempt"))
+        if _is_acknowledged(call) and (*key, None if winner == "DRAW" else winner) not in stored:
+            yield Breach(f"the result of {match_id} was acknowledged and is not in the journal", call_at(call))
+
+
+def _is_acknowledged(call: Exchanged) -> bool:
+    if call.error:
+        return text(call.answer, "error_code") == "E017"
+    return text(call.accepted, "message_type") == "MATCH_RESULT_ACK"
+
+
+# --- promise 14: ids are never reused ---------------------------------------------------------------------------------
+
+
+def reused(evidence: Evidence) -> Iterator[Breach]:
+    yield from _repeated("manager", evidence.manager, {AgentRegistered: lambda event: event.agent_id}, "the id {}")
+    for place, schedule in places(evidence.manager, ScheduleMade):
+        ids = Counter(pairing.match_id for pairings in schedule.rounds for pairing in pairings)
+        for match_id, times in ids.items():
+            if times > 1:
+                yield Breach(f"{times} matches are called {match_id}", event_at("manager", place))
+    attempts: dict[str, int] = {}
+    for place, lease in places(evidence.manager, MatchAssigned):
+        if lease.attempt <= attempts.get(lease.match_id, 0):
+            yield Breach(f"attempt {lease.attempt} of {lease.match_id} came again", event_at("manager", place))
+        attempts[lease.match_id] = lease.attempt
+    yield from _ids_of_two(evidence)
+    yield from _conversations_of_two(evidence)
+
+
+def reused_blind(evidence: Evidence) -> str | None:
+    return None if evidence.manager else "there is no manager's journal"
+
+
+def _ids_of_two(evidence: Evidence) -> Iterator[Breach]:
+    """One id was given to agents at two endpoints."""
+    endpoints: dict[str, object] = {}
+    for call, agent_id in _accepted_registrations(evidence):
+        meta = inner(call.message, "player_meta") or inner(call.message, "referee_meta")
+        endpoint = meta.get("contact_endpoint")
+        if endpoints.setdefault(agent_id, endpoint) != endpoint:
+            yield Breach(f"{agent_id} was given to a second agent", call_at(call))
+
+
+def _conversations_of_two(evidence: Evidence) -> Iterator[Breach]:
+    about: dict[tuple[str, str], object] = {}
+    for call in evidence.calls.get("GAME_INVITATION", ()):
+        match = (text(call.message, "match_id"), whole(call.message, "attempt"))
+        key = (call.sender_node, text(call.message, "conversation_id") or "")
+        if about.setdefault(key, match) != match:
+            yield Breach(f"the conversation {key[1]} is about two matches or attempts", call_at(call))
+
+
+# --- promise 16: every request gets exactly one answer ----------------------------------------------------------------
+
+
+def unanswered(evidence: Evidence) -> Iterator[Breach]:
+    for call in evidence.traffic or ():
+        owed = call.delivered - call.excused
+        if call.answers != owed:
+            yield Breach(f"{call.answers} answers where {owed} were owed", call_at(call))
+
+
+def unanswered_blind(evidence: Evidence) -> str | None:
+    return "the traffic was not recorded" if evidence.traffic is None else None
+
+
+# --- promise 17: delivering a message twice changes nothing more ------------------------------------------------------
+
+Key = Callable[..., Hashable | None]
+"""What may happen once only; None: not judged."""
+
+
+def _attempt(event: MatchTaken | MatchDecided | ReportSettled) -> Hashable:
+    return event.match_id, event.attempt
+
+
+def _invitation(event: InvitationAnswered) -> Hashable:
+    return event.match_id, event.attempt, event.referee_id, event.conversation_id, event.trusted
+
+
+def _seat(event: PlayerJoined | PlayerFaulted) -> Hashable:
+    return event.match_id, event.attempt, event.player_id
+
+
+Order = LeaguePaused | LeagueResumed | LeagueStartOrdered | PlayerWithdrawn | ResultVoided | MatchUnparked
+
+
+def _order(event: Order) -> Hashable:
+    return event.key
+
+
+ONCE: Mapping[type[Event], Key] = {
+    AgentRegistered: lambda event: (event.role, event.endpoint),
+    ResultAccepted: lambda event: (event.match_id, event.attempt),
+    LeaguePaused: _order,
+    LeagueResumed: _order,
+    LeagueStartOrdered: _order,
+    PlayerWithdrawn: _order,
+    ResultVoided: _order,
+    MatchUnparked: _order,
+    MatchTaken: _attempt,
+    MatchDecided: _attempt,
+    ReportSettled: _attempt,
+    PlayerJoined: _seat,
+    PlayerFaulted: _seat,
+    MoveMade: lambda event: (event.match_id, event.attempt, event.player_id, event.turn),
+    InvitationAnswered: _invitation,
+    GameEnded: lambda event: (event.match_id, event.attempt, event.referee_id, event.trusted),
+    LeagueEnded: lambda _: "the end",
+}
+
+
+def changed_twice(evidence: Evidence) -> Iterator[Breach]:
+    journals = {"manager": evidence.manager, **evidence.referees, **evidence.players}
+    for name, journal in journals.items():
+        yield from _repeated(name, journal, ONCE, "{}")
+        yield from _chosen_twice(name, journal)
+
+
+def changed_twice_blind(evidence: Evidence) -> str | None:
+    return "the traffic was not recorded" if evidence.traffic is None else None
+
+
+def _repeated(name: str, journal: Sequence[Event], once: Mapping[type[Event], Key], told: str) -> Iterator[Breach]:
+    seen: set[Hashable] = set()
+    for place, event in enumerate(journal):
+        key = once[type(event)](event) if type(event) in once else None
+        if key is None:
+            continue
+        if (type(event), key) in seen:
+            yield Breach(f"a second {type(event).__name__} of {told.format(key)}", event_at(name, place))
+        seen.add((type(event), key))
+
+
+def _chosen_twice(name: str, journal: Sequence[Event]) -> Iterator[Breach]:
+    """A player chooses once a turn, and once more for each choice that was refused."""
+    refused: Counter[Hashable] = Counter()
+    given: Counter[Hashable] = Counter()
+    for place, event in enumerate(journal):
+        if not isinstance(event, ChoiceRefused | ChoiceGiven):
+            continue
+        turn = (event.match_id, event.attempt, event.referee_id, event.turn)
+        if isinstance(event, ChoiceRefused):
+            refused[turn] += 1
+            continue
+        given[turn] += 1
+        if given[turn] > 1 + refused[turn]:
+            yield Breach(f"a second choice for turn {event.turn} of {event.match_id}", event_at(name, place))

@@ -1,0 +1,128 @@
+"""What the promises are judged by: journals, traffic, and what only a simulator can know.
+
+Whatever is missing is left at its default, and the promises that need it are unobservable: a manager's journal alone
+is evidence too. All times, those of events included, are readings of one clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from league.events import Event
+from league.protocol.tokens import MANAGER
+
+SAME_MOMENT_S = 0.001
+"""Readings of a clock closer than this say nothing about what came first."""
+
+Object = dict[str, Any]
+"""A parsed JSON object (Any: anybody may have sent it)."""
+
+Outcome = Literal["answered", "refused", "busy", "broken", "lost", "timeout", "cancelled", "open"]
+"""How a call ended for its sender.
+
+answered   an answer reached it in time, be it an error          refused  nobody listened
+busy       429 or 503: try later                                 broken   reset, or no HTTP
+lost       the simulator dropped the request or its answer       timeout  too late, or never
+cancelled  no longer wanted; its sender died                     open     the recording ended
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """One call: a request, everything that came of it.
+
+    `message` is the message itself (`params` of the JSON-RPC request; empty for a ping), `answer` the result that
+    reached the sender, or with `error` the data of the JSON-RPC error. A repetition by the sender is a call of its
+    own; `delivered` above 1 is a network that duplicates.
+    """
+
+    sent_at: float
+    sender_node: str
+    receiver_node: str
+    message: Object
+    answer: Object | None = None
+    answered_at: float | None = None
+    error: bool = False
+    delivered: int = 1
+    """How often the request reached the receiver."""
+    answers: int = 1
+    """How many answers the receiver produced, whether or not they arrived."""
+    excused: int = 0
+    """Deliveries that no answer is owed to: the receiver was killed before it answered, was told to be silent, or the
+    recording ended first."""
+    outcome: Outcome = "answered"
+
+    @property
+    def kind(self) -> str:
+        """The message type; empty for a ping and for what is no message."""
+        value = self.message.get("message_type")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def accepted(self) -> Object | None:
+        """The answer, if it came and is none of the errors."""
+        return None if self.error else self.answer
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """A node was thrown back to its journal, because it was killed or its disk refused a group: the position up to
+    which it had released anything (replies, messages), and the one it came back with."""
+
+    node: str
+    at: float
+    acknowledged: int
+    recovered: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that was seen of one league. Journals and `faulted` go by agent id, traffic and survivals by node."""
+
+    manager: Sequence[Event] = ()
+    referees: Mapping[str, Sequence[Event]] = field(default_factory=dict)
+    players: Mapping[str, Sequence[Event]] = field(default_factory=dict)
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """Node to agent id (`league_manager` for the manager); a node not in it is called by its agent's id."""
+    traffic: Sequence[Exchanged] | None = None
+    """Every call, in the order of sending; None: nobody recorded."""
+    faulted: frozenset[str] | None = None
+    """Players into which, or into whose link, a fault was put; None: unknown."""
+    survivals: Sequence[Survival] | None = None
+    """Every time a node was thrown back to its journal; None: nobody looked."""
+    finished: bool = False
+    waiting: str | None = None
+    """The state of waiting that the league names at the end, such as WAITING_FOR_OPERATOR."""
+    stalled: bool | None = None
+    """Time went on and nothing happened any more; None: nobody waited."""
+    bounds: Mapping[str, tuple[int, int]] | None = None
+    """Name to the largest number seen and the largest allowed."""
+    twin_digest: tuple[str, str] | None = None
+    """Digests of the journals of two runs with the same seed and inputs."""
+
+    def agent(self, node: str) -> str:
+        """Whose node this is."""
+        return self.agents.get(node, node)
+
+    @cached_property
+    def calls(self) -> Mapping[str, Sequence[Exchanged]]:
+        """The traffic by message type, in the order of sending."""
+        found: dict[str, list[Exchanged]] = {}
+        for call in self.traffic or ():
+            found.setdefault(call.kind, []).append(call)
+        return found
+
+    def sent(self, kind: str, by: str | None = None) -> Sequence[Exchanged]:
+        """The calls with such a message, from that agent."""
+        return [call for call in self.calls.get(kind, ()) if by in (None, self.agent(call.sender_node))]
+
+    def told(self, kind: str) -> Sequence[Exchanged]:
+        """What the manager sent."""
+        return self.sent(kind, MANAGER)
+
+    def asked(self, kind: str) -> Sequence[Exchanged]:
+        """What was sent to the manager."""
+        return [call for call in self.calls.get(kind, ()) if self.agent(call.receiver_node) == MANAGER]

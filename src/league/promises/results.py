@@ -1,0 +1,179 @@
+"""Promises 2, 3, 8 and 11: where a result comes from, and what alone may end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from league.events import (
+    AgentRegistered,
+    Event,
+    LeagueFinished,
+    MatchAssigned,
+    MatchDecided,
+    PlayerWithdrawn,
+    ResultAccepted,
+    ResultVoided,
+    WalkoverDecided,
+)
+from league.promises.evidence import SAME_MOMENT_S, Evidence, Exchanged
+from league.promises.findings import Breach, event_at
+from league.promises.history import Slot, inner, places, schedule_of, text, whole
+
+
+def blind(evidence: Evidence) -> str | None:
+    return None if evidence.manager else "there is no manager's journal"
+
+
+# --- promise 2: one result in force per match -------------------------------------------------------------------------
+
+
+def more_than_one(evidence: Evidence) -> Iterator[Breach]:
+    in_force: dict[str, int] = {}
+    over = False
+    for place, event in enumerate(evidence.manager):
+        where = event_at("manager", place)
+        if isinstance(event, ResultAccepted | WalkoverDecided):
+            if event.match_id in in_force:
+                first = event_at("manager", in_force[event.match_id])
+                yield Breach(f"{event.match_id} has a second result beside {first}", where)
+            in_force[event.match_id] = place
+        elif isinstance(event, ResultVoided):
+            if over:
+                yield Breach(f"{event.match_id} was voided after the end of the league", where)
+            in_force.pop(event.match_id, None)
+        over = over or isinstance(event, LeagueFinished)
+
+
+# --- promise 3: from the current referee and attempt, or a walkover ---------------------------------------------------
+
+
+def not_current(evidence: Evidence) -> Iterator[Breach]:
+    walk = _Leases(schedule_of(evidence.manager))
+    for place, event in enumerate(evidence.manager):
+        yield from (Breach(detail, event_at("manager", place)) for detail in walk.take(event))
+
+
+class _Leases:
+    """Who holds each match, as the manager's journal tells it."""
+
+    def __init__(self, schedule: Mapping[str, Slot]) -> None:
+        self._schedule = schedule
+        self._holders: dict[str, tuple[str, int]] = {}
+        self._withdrawn: set[str] = set()
+
+    def take(self, event: Event) -> Iterator[str]:
+        if isinstance(event, MatchAssigned):
+            self._holders[event.match_id] = (event.referee_id, event.attempt)
+        elif isinstance(event, ResultVoided):
+            # What was voided must not come back: only a new assignment can bring a result.
+            self._holders.pop(event.match_id, None)
+        elif isinstance(event, PlayerWithdrawn):
+            self._withdrawn.add(event.agent_id)
+        elif isinstance(event, ResultAccepted):
+            holder = self._holders.get(event.match_id, ("nobody", 0))
+            if holder != (event.referee_id, event.attempt):
+                yield f"{event.match_id} was with {holder[0]}, attempt {holder[1]}"
+        elif isinstance(event, WalkoverDecided):
+            slot = self._schedule.get(event.match_id)
+            yield from _walkover(event, set(slot.players) if slot else set(), self._withdrawn)
+
+
+def _walkover(event: WalkoverDecided, players: set[str], withdrawn: set[str]) -> Iterator[str]:
+    gone = set(event.withdrawn)
+    if not gone or not gone <= players & withdrawn:
+        yield f"a walkover in {event.match_id} though not all of {sorted(gone)} were withdrawn"
+    staying = players - gone
+    if event.winner != (min(staying) if len(staying) == 1 else None):
+        yield f"the walkover in {event.match_id} went to {event.winner}"
+
+
+# --- promise 8: nothing is invented -----------------------------------------------------------------------------------
+
+
+def invented(evidence: Evidence) -> Iterator[Breach]:
+    walk = _Origins(evidence)
+    for place, event in enumerate(evidence.manager):
+        yield from (Breach(detail, event_at("manager", place)) for detail in walk.take(event))
+
+
+class _Origins:
+    """What there is that a result can come from."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._schedule = schedule_of(evidence.manager)
+        self._registered: set[str] = set()
+        self._leases: set[tuple[str, str, int]] = set()
+        self._reports: dict[tuple[str, str], list[Exchanged]] = {}
+        for call in evidence.asked("MATCH_RESULT_REPORT"):
+            key = (text(call.message, "match_id") or "", evidence.agent(call.sender_node))
+            self._reports.setdefault(key, []).append(call)
+        self._decided = {
+            (referee, event.match_id, event.attempt, event.status, event.winner)
+            for referee, journal in evidence.referees.items()
+            for _, event in places(journal, MatchDecided)
+        }
+
+    def take(self, event: Event) -> Iterator[str]:
+        if isinstance(event, AgentRegistered):
+            self._registered.add(event.agent_id)
+        elif isinstance(event, MatchAssigned):
+            self._leases.add((event.match_id, event.referee_id, event.attempt))
+        elif isinstance(event, ResultAccepted):
+            yield from self._parties(event.match_id, {event.referee_id})
+            yield from self._result(event)
+        elif isinstance(event, WalkoverDecided):
+            yield from self._parties(event.match_id, set())
+
+    def _parties(self, match_id: str, referees: set[str]) -> Iterator[str]:
+        slot = self._schedule.get(match_id)
+        if slot is None:
+            yield f"there is no match {match_id}"
+            return
+        strangers = ({*slot.players} | referees) - self._registered
+        if strangers:
+            yield f"never registered: {', '.join(sorted(strangers))}"
+
+    def _result(self, result: ResultAccepted) -> Iterator[str]:
+        referee = result.referee_id
+        if (result.match_id, referee, result.attempt) not in self._leases:
+            yield f"{result.match_id} was never assigned to {referee} as attempt {result.attempt}"
+        reports = self._reports.get((result.match_id, referee), ())
+        if self._evidence.traffic is not None and not any(_says(call, result) for call in reports):
+            yield f"no report from {referee} says what is stored of {result.match_id}"
+        decision = (referee, result.match_id, result.attempt, result.status, result.winner)
+        if self._evidence.referees.get(referee) and decision not in self._decided:
+            yield f"{referee} never decided {result.match_id} like this"
+
+
+def _says(report: Exchanged, result: ResultAccepted) -> bool:
+    winner = text(inner(report.message, "result"), "winner")
+    return (
+        whole(report.message, "attempt") in (None, result.attempt)
+        and (None if winner == "DRAW" else winner) == result.winner
+        and report.delivered > 0
+        and report.sent_at <= result.at + SAME_MOMENT_S
+    )
+
+
+# --- promise 11: a technical loss only through the player's own fault -------------------------------------------------
+
+
+def innocent_losers(evidence: Evidence) -> Iterator[Breach]:
+    """Only results in force are losses: what the referee of a superseded attempt made of a player's silence is none."""
+    if evidence.faulted is None:
+        return
+    schedule = schedule_of(evidence.manager)
+    for place, result in places(evidence.manager, ResultAccepted):
+        slot = schedule.get(result.match_id)
+        if result.status == "TECHNICAL_LOSS" and slot is not None:
+            losers = set(slot.players) - {result.winner}
+            for player in sorted(losers - evidence.faulted):
+                yield Breach(f"{player} lost {result.match_id} without a fault", event_at("manager", place))
+
+
+def innocent_blind(evidence: Evidence) -> str | None:
+    if not evidence.manager:
+        return "there is no manager's journal"
+    some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, ResultAccepted))
+    return "who was made to fail is not known" if evidence.faulted is None and some else None

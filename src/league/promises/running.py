@@ -1,0 +1,49 @@
+"""Promises 9, 15 and 18: the league ends or says what it waits for, within bounds, and twice the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from league.events import LeagueFinished
+from league.promises.evidence import Evidence
+from league.promises.findings import Breach
+from league.promises.history import places
+
+AT_THE_END = "at the end"
+
+
+def _is_finished(evidence: Evidence) -> bool:
+    return next(places(evidence.manager, LeagueFinished), None) is not None
+
+
+def stuck(evidence: Evidence) -> Iterator[Breach]:
+    if evidence.finished and evidence.manager and not _is_finished(evidence):
+        yield Breach("called finished, but the manager's journal is not", AT_THE_END)
+    if evidence.finished or _is_finished(evidence) or evidence.waiting or evidence.stalled is None:
+        return
+    yield Breach("nothing happens any more" if evidence.stalled else "neither finished nor waiting", AT_THE_END)
+
+
+def stuck_blind(evidence: Evidence) -> str | None:
+    if evidence.finished or _is_finished(evidence) or evidence.waiting or evidence.stalled is not None:
+        return None
+    return "the league is not finished, and nobody waited for it"
+
+
+def beyond_bounds(evidence: Evidence) -> Iterator[Breach]:
+    for name, (seen, allowed) in (evidence.bounds or {}).items():
+        if seen > allowed:
+            yield Breach(f"{seen} where {allowed} are allowed", name)
+
+
+def beyond_bounds_blind(evidence: Evidence) -> str | None:
+    return None if evidence.bounds else "nothing was measured"
+
+
+def different(evidence: Evidence) -> Iterator[Breach]:
+    if evidence.twin_digest is not None and len(set(evidence.twin_digest)) > 1:
+        yield Breach("two runs with the same seed and inputs have different journals", AT_THE_END)
+
+
+def different_blind(evidence: Evidence) -> str | None:
+    return None if evidence.twin_digest else "there is no second run"

@@ -1,0 +1,146 @@
+"""Promise 13: in a simultaneous phase nothing that anyone but its chooser gets depends on a choice before all are in.
+
+Seen from outside: between a player's choice and the moment its opponent is settled too, the referee says nothing about
+it to anybody else, and a call repeated in that time asks exactly what it asked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from league.events import Event, MatchTaken, MoveMade, PlayerFaulted
+from league.promises.evidence import SAME_MOMENT_S, Evidence, Exchanged, Object
+from league.promises.findings import Breach, call_at
+from league.promises.history import inner, places, text, whole
+from league.promises.rules import SIMULTANEOUS
+
+TELLING = ("GAME_OVER", "MATCH_RESULT_REPORT")
+CALLS = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+CHOICES = frozenset({"choices", "choice", "parity_choice", "opponent_choice"})
+
+
+class _Secret(NamedTuple):
+    """A choice, and the time in which only its chooser may know it."""
+
+    match_id: str
+    attempt: int
+    turn: int
+    player_id: str
+    choice: str
+    since: float
+    until: float
+
+
+def breaches(evidence: Evidence) -> Iterator[Breach]:
+    for referee, journal in evidence.referees.items():
+        if not journal or evidence.traffic is None:
+            continue
+        yield from _errors_to_others(evidence, referee)
+        said = _by_match(evidence, referee)
+        for secret in _secrets(journal):
+            yield from _leaks(secret, said.get(secret.match_id, []))
+
+
+def blind(evidence: Evidence) -> str | None:
+    if evidence.traffic is None:
+        return "the traffic was not recorded"
+    return None if any(evidence.referees.values()) else "there is no referee's journal"
+
+
+def _secrets(journal: Sequence[Event]) -> Iterator[_Secret]:
+    """A choice is secret until the other player of its turn is settled; where players take turns, none is."""
+    games = {(taken.match_id, taken.attempt): taken for _, taken in places(journal, MatchTaken)}
+    settled: dict[tuple[str, int, int], dict[str, float]] = {}
+    for event in journal:
+        if isinstance(event, MoveMade | PlayerFaulted):
+            turn = settled.setdefault((event.match_id, event.attempt, event.turn), {})
+            turn.setdefault(event.player_id, event.at)
+    for _, move in places(journal, MoveMade):
+        taken = games.get((move.match_id, move.attempt))
+        others = {
+            player: at
+            for player, at in settled[move.match_id, move.attempt, move.turn].items()
+            if player != move.player_id
+        }
+        if others or (taken is not None and taken.game_type in SIMULTANEOUS):
+            until = min(others.values(), default=float("inf"))
+            yield _Secret(move.match_id, move.attempt, move.turn, move.player_id, move.choice, move.at, until)
+
+
+class _Said(NamedTuple):
+    """Something the referee said about a match: to whom, when, what, and in which call."""
+
+    to: str
+    at: float
+    content: Object
+    call: Exchanged
+
+
+def _by_match(evidence: Evidence, referee: str) -> dict[str, list[_Said]]:
+    found: dict[str, list[_Said]] = {}
+    for call in evidence.traffic or ():
+        sender, receiver = evidence.agent(call.sender_node), evidence.agent(call.receiver_node)
+        if sender == referee:
+            found.setdefault(text(call.message, "match_id") or "", []).append(
+                _Said(receiver, call.sent_at, call.message, call)
+            )
+        elif receiver == referee and call.answer is not None:
+            at = call.answered_at or call.sent_at
+            found.setdefault(text(call.answer, "match_id") or "", []).append(_Said(sender, at, call.answer, call))
+    return found
+
+
+def _leaks(secret: _Secret, said: Sequence[_Said]) -> Iterator[Breach]:
+    for one in said:
+        if one.to == secret.player_id or not secret.since <= one.at < secret.until - SAME_MOMENT_S:
+            continue
+        if _tells(one.content, secret) or _asks_differently(one, secret, said):
+            detail = (
+                f"{one.to} could learn what {secret.player_id} chose in {secret.match_id} before all choices were in"
+            )
+            yield Breach(detail, call_at(one.call))
+
+
+def _tells(content: Object, secret: _Secret) -> bool:
+    kind = text(content, "message_type")
+    if kind in TELLING:
+        attempt = whole(content, "attempt") or whole(inner(content, "game_result"), "attempt")
+        return attempt in (None, secret.attempt)
+    # The view in a GAME_MOVE_CALL may show the choices of earlier turns; it is compared instead.
+    return kind != "GAME_MOVE_CALL" and _holds(content, secret)
+
+
+def _holds(value: object, secret: _Secret) -> bool:
+    if isinstance(value, dict):
+        named = any(key in CHOICES or (key == secret.player_id and one == secret.choice) for key, one in value.items())
+        return named or any(_holds(one, secret) for one in value.values())
+    return isinstance(value, list) and any(_holds(one, secret) for one in value)
+
+
+def _asks_differently(one: _Said, secret: _Secret, said: Sequence[_Said]) -> bool:
+    """Is this a call whose question changed after the choice?"""
+    if text(one.content, "message_type") not in CALLS:
+        return False
+    asked = [
+        other
+        for other in said
+        if other.to == one.to and other.at < secret.since and _question(other.content)[0] == _question(one.content)[0]
+    ]
+    return any(_question(other.content) != _question(one.content) for other in asked)
+
+
+def _question(content: Object) -> tuple[tuple[object, ...], Object, Object]:
+    """Which call this is (type, conversation, turn), and all of it that may not change when it is repeated."""
+    request = inner(content, "move_request")
+    turn = whole(inner(request, "context"), "turn")
+    return (text(content, "message_type"), text(content, "conversation_id"), turn), request, inner(content, "context")
+
+
+def _errors_to_others(evidence: Evidence, referee: str) -> Iterator[Breach]:
+    for call in evidence.sent("GAME_ERROR", referee):
+        receiver = evidence.agent(call.receiver_node)
+        for name in ("affected_player", "player_id"):
+            if text(call.message, name) not in (None, receiver):
+                yield Breach(f"the GAME_ERROR is about {text(call.message, name)}", call_at(call))
+                break

@@ -1,0 +1,197 @@
+"""Promises 5 and 6: every table told is the fold of a prefix of the results and never an older one; its sums agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from league.events import LeagueFinished, ResultAccepted, ResultVoided
+from league.promises.evidence import SAME_MOMENT_S, Evidence, Exchanged, Object
+from league.promises.findings import Breach, call_at, event_at
+from league.promises.history import Ledger, inner, objects, outcome_of, places, schedule_of, settings_of, text, whole
+from league.promises.rules import Row, ranked
+
+COLUMNS = Row._fields[1:]
+TIEBREAKERS = ("points", "wins", "draws", "head_to_head")
+
+
+def rows_in(content: Object, name: str) -> list[Row]:
+    """The rows of a table, in the order told; a column that is no number is read as -1, which no table holds."""
+    found = []
+    for row in objects(content, name):
+        values = [whole(row, column) for column in COLUMNS]
+        found.append(Row(text(row, "player_id") or "", *(-1 if value is None else value for value in values)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A table that somebody was told, computed not later than `at`."""
+
+    call: Exchanged
+    at: float
+    rows: Sequence[Row]
+    ranks: Sequence[int | None]
+    version: int | None = None
+
+
+def _told(call: Exchanged, content: Object, name: str, at: float) -> _Told:
+    ranks = [whole(row, "rank") for row in objects(content, name)]
+    return _Told(call, at, rows_in(content, name), ranks, whole(content, "version"))
+
+
+def _updates(evidence: Evidence) -> list[_Told]:
+    return [_told(call, call.message, "standings", call.sent_at) for call in evidence.told("LEAGUE_STANDINGS_UPDATE")]
+
+
+def _finals(evidence: Evidence) -> list[_Told]:
+    return [_told(call, call.message, "final_standings", call.sent_at) for call in evidence.told("LEAGUE_COMPLETED")]
+
+
+def _answers(evidence: Evidence) -> list[_Told]:
+    """Every table in an answer to GET_STANDINGS, under `data` and beside it."""
+    found = []
+    for call in evidence.asked("LEAGUE_QUERY"):
+        answer = call.accepted
+        if answer is None or call.answered_at is None or text(answer, "query_type") != "GET_STANDINGS":
+            continue
+        places_told = [one for one in (inner(answer, "data"), answer) if "standings" in one]
+        found += [_told(call, one, "standings", call.answered_at) for one in places_told]
+    return found
+
+
+# --- promise 5 --------------------------------------------------------------------------------------------------------
+
+
+def told_wrong(evidence: Evidence) -> Iterator[Breach]:
+    ledger = Ledger(evidence.manager)
+    judge = _Judge(evidence, ledger)
+    yield from judge.in_order(_updates(evidence), overlapping=False)
+    yield from judge.in_order(_answers(evidence), overlapping=True)
+    yield from judge.in_order(_finals(evidence), overlapping=False)
+    yield from judge.champions(_finals(evidence))
+    yield from _versions(evidence)
+
+
+def told_blind(evidence: Evidence) -> str | None:
+    if not evidence.manager:
+        return "there is no manager's journal"
+    return "the traffic was not recorded" if evidence.traffic is None else None
+
+
+class _Judge:
+    def __init__(self, evidence: Evidence, ledger: Ledger) -> None:
+        self._evidence, self._ledger = evidence, ledger
+        settings = settings_of(evidence.manager)
+        self._tiebreakers = settings.tiebreakers if settings else TIEBREAKERS
+        self._orders: dict[int, list[str]] = {}
+
+    def in_order(self, tables: Sequence[_Told], overlapping: bool) -> Iterator[Breach]:
+        """Each a prefix, and for a receiver never an earlier one. Of calls that overlap (queries), either may have
+        been computed first."""
+        seen: dict[str, list[tuple[float, int]]] = {}
+        for told in tables:
+            possible = self._possible(told)
+            if not possible:
+                yield Breach("the table is not the fold of any prefix of the results", call_at(told.call))
+                continue
+            before = seen.setdefault(self._party(told.call), [])
+            known = [one for one in before if one[0] <= told.call.sent_at] if overlapping else before[-1:]
+            floor = max((prefix for _, prefix in known), default=0)
+            prefix = next((one for one in possible if one >= floor), None)
+            if prefix is None:
+                yield Breach("the table is older than one this receiver was told before", call_at(told.call))
+                continue
+            before.append((told.at, prefix))
+            yield from self._ranks(told, prefix)
+
+    def _possible(self, told: _Told) -> list[int]:
+        since = self._ledger.since
+        return [one for one in self._ledger.prefixes(told.rows) if since[one] <= told.at + SAME_MOMENT_S]
+
+    def _party(self, call: Exchanged) -> str:
+        return call.sender_node if call.kind == "LEAGUE_QUERY" else call.receiver_node
+
+    def _ranks(self, told: _Told, prefix: int) -> Iterator[Breach]:
+        order = [row.player_id for row in told.rows]
+        if list(told.ranks) != list(range(1, len(order) + 1)):
+            yield Breach(f"the ranks are {list(told.ranks)}", call_at(told.call))
+        elif order != self._order(told.rows, prefix):
+            yield Breach(f"the order is not {' '.join(self._order(told.rows, prefix))}", call_at(told.call))
+
+    def _order(self, rows: Sequence[Row], prefix: int) -> list[str]:
+        if prefix not in self._orders:
+            self._orders[prefix] = ranked(
+                rows, self._tiebreakers, lambda group: self._ledger.head_to_head(group, prefix)
+            )
+        return self._orders[prefix]
+
+    def champions(self, finals: Sequence[_Told]) -> Iterator[Breach]:
+        """At the end all results are in, and the first of the table is the champion."""
+        ended = next(places(self._evidence.manager, LeagueFinished), None)
+        if ended is None:
+            return
+        place, finished = ended
+        last = self._ledger.upto(place)
+        rows = Ledger(self._evidence.manager[:place]).rows
+        champion = rows[self._order(list(rows.values()), last)[0]]
+        if finished.champion != champion.player_id:
+            yield Breach(f"the champion is {champion.player_id}", event_at("manager", place))
+        for told in finals:
+            if last not in self._ledger.prefixes(told.rows):
+                yield Breach("the final table does not hold all results", call_at(told.call))
+            named = inner(told.call.message, "champion")
+            if (text(named, "player_id"), whole(named, "points")) != (champion.player_id, champion.points):
+                yield Breach(f"the champion is {champion.player_id}, {champion.points} points", call_at(told.call))
+
+
+def _versions(evidence: Evidence) -> Iterator[Breach]:
+    voids = [event.at for _, event in places(evidence.manager, ResultVoided)]
+    before: dict[str, _Told] = {}
+    for told in _updates(evidence):
+        earlier = before.get(told.call.receiver_node)
+        before[told.call.receiver_node] = told
+        if earlier is None or (told.version or 0) >= (earlier.version or 0):
+            continue
+        if not any(earlier.at - SAME_MOMENT_S <= at <= told.at + SAME_MOMENT_S for at in voids):
+            yield Breach(f"version {told.version} after version {earlier.version}", call_at(told.call))
+
+
+# --- promise 6 --------------------------------------------------------------------------------------------------------
+
+
+def sums_wrong(evidence: Evidence) -> Iterator[Breach]:
+    schedule = schedule_of(evidence.manager)
+    for place, result in places(evidence.manager, ResultAccepted):
+        slot = schedule.get(result.match_id)
+        # Which of the two sides won is promise 4's affair; here only that the points are shared in a legal way.
+        shares = sorted(result.points.values())
+        legal = [[0, 3], [1, 1], [0, 0]] if outcome_of(result) == (None, True) else [[0, 3], [1, 1]]
+        if shares not in legal or (slot and set(result.points) != set(slot.players)):
+            yield Breach(f"{result.match_id} gives {result.points}", event_at("manager", place))
+    for told in (*_updates(evidence), *_answers(evidence), *_finals(evidence)):
+        yield from (Breach(detail, call_at(told.call)) for detail in _sums(told.rows))
+    for call in evidence.told("ROUND_COMPLETED"):
+        yield from (Breach(detail, call_at(call)) for detail in _summary(call.message))
+
+
+def sums_blind(evidence: Evidence) -> str | None:
+    return None if evidence.manager else "there is no manager's journal"
+
+
+def _sums(rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows:
+        if row.played != row.wins + row.draws + row.losses or row.points != 3 * row.wins + row.draws:
+            yield f"the columns of {row.player_id} do not agree"
+    wins, draws, losses = sum(row.wins for row in rows), sum(row.draws for row in rows), sum(row.losses for row in rows)
+    # A technical loss of both adds two losses, everything else a win and a loss, or two draws.
+    if draws % 2 or losses < wins or (losses - wins) % 2:
+        yield f"{wins} wins, {draws} draws and {losses} losses do not make whole matches"
+
+
+def _summary(message: Object) -> Iterator[str]:
+    summary = inner(message, "summary")
+    parts = [whole(summary, name) or 0 for name in ("wins", "draws", "technical_losses")]
+    totals = {whole(summary, "total_matches"), whole(message, "matches_completed"), whole(message, "matches_played")}
+    if totals != {sum(parts)}:
+        yield f"{parts} wins, draws and technical losses, {sorted(map(str, totals))} matches"

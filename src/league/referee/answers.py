@@ -1,0 +1,185 @@
+"""How a player's answer is read (spec sections 6.2, 6.3, 6.6): a join, a choice, a refusal, a wrong answer, or nothing
+but a sign of life."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from league.games.contract import Seat
+from league.machine import Content, Refusal
+from league.protocol import tokens
+from league.protocol.envelope import Profile, Unsealed
+from league.protocol.errors import Stage, Violation
+from league.protocol.judge import json_name
+from league.protocol.messages import (
+    Acknowledgement,
+    ChooseParityResponse,
+    GameError,
+    GameJoinAck,
+    GameMoveResponse,
+    LeagueError,
+    MatchResultAck,
+    Message,
+)
+from league.referee.match import Match
+from league.referee.office import said, shortened
+from league.referee.words import awaited_type
+
+LONGEST_QUOTE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """A join, or a legal choice."""
+
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """`accept: false`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Read, and wrong (R-39 c). `given` is the choice as it stands there."""
+
+    code: str
+    detail: str
+    path: str = ""
+    given: object = None
+    requirement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An error, never an acknowledgement."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mere:
+    """An acknowledgement: the answer may still come as a request of its own."""
+
+
+Answer = Valid | Declined | Wrong | Refused | Mere
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Who is asked what, and what its answer is held to. Without `digests` no token can be checked."""
+
+    match: Match
+    seat: Seat
+    profile: Profile
+    digests: tuple[str, ...]
+    players: Collection[str]
+    """Everybody known here (R-43)."""
+
+    @property
+    def player_id(self) -> str:
+        return self.match.taken.players[self.seat]
+
+    def is_right(self, token: object) -> bool:
+        return isinstance(token, str) and tokens.fits(token, self.digests)
+
+    def read(self, content: Content) -> Answer:
+        """What this answer says."""
+        if isinstance(content, Refusal):
+            return Refused(shortened(f"answered with {content.code}: {content.detail}"))
+        if not isinstance(content, Unsealed):
+            return Mere()
+        message = content.message
+        if isinstance(message, LeagueError | GameError):
+            return Refused(f"answered with {message.error_code}")
+        if isinstance(message, Acknowledgement | MatchResultAck):
+            return Mere()
+        return self._judged(content)
+
+    def _judged(self, read: Unsealed) -> Answer:
+        problem = read.until(Stage.ENVELOPE) or self._wrong_token(read) or next(iter(read.violations), None)
+        if problem is None:
+            assert read.message is not None
+            problem = self._wrong_type(read.message) or self._wrong_ids(read.message)
+        if problem is None and read.message is not None:
+            found = self._found(read.message)
+            if not isinstance(found, Violation):
+                return found
+            problem = found
+        assert problem is not None
+        given = _quoted(_choice_in(read))
+        return Wrong(problem.code, shortened(problem.detail), problem.path, given, problem.requirement)
+
+    def _wrong_token(self, read: Unsealed) -> Violation | None:
+        """`strict` only; where it matters more, an answer as its own request, it is checked there."""
+        if self.profile != "strict" or not self.digests:
+            return None
+        token = said(read, "auth_token")
+        if not token:
+            return _violation("E011", "auth_token", "auth_token is missing", "TOKEN.wrong_in_answer")
+        if not self.is_right(token):
+            return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
+        return None
+
+    def _wrong_type(self, message: Message) -> Violation | None:
+        expected = awaited_type(self.match)
+        if message.type == expected:
+            return None
+        return _violation("E038", "message_type", f"expected {expected}, not {message.type}", "ENVELOPE.message_type")
+
+    def _wrong_ids(self, message: Message) -> Violation | None:
+        match_id, player_id = said_id(message, "match_id"), said_id(message, "player_id")
+        if match_id not in (None, self.match.match_id):
+            return _violation("E015", "match_id", f"this is about {self.match.match_id}", "MATCH.wrong_ids")
+        if player_id in (None, self.player_id):
+            return None
+        if player_id in self.players or self.profile == "strict":
+            return _violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids")
+        return None
+
+    def _found(self, message: Message) -> Answer | Violation:
+        if isinstance(message, GameJoinAck):
+            return Valid() if message.accept else Declined()
+        wire = self.match.game.wire
+        path = "parity_choice" if isinstance(message, ChooseParityResponse) else "move_data.choice"
+        if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
+            place = "move_data.move_type"
+            return _violation("E008", place, f'must be "{wire.move_type}"', f"GAME_MOVE_RESPONSE.{place}")
+        choice = _choice_of(message)
+        legal = self.match.game.rules.legal_moves(self.match.position, self.seat)
+        if choice is None or choice not in legal:
+            detail = f"{_quoted(choice)!r} is none of {', '.join(legal)}"
+            return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
+        return Valid(choice)
+
+
+def said_id(message: Message, name: str) -> str | None:
+    value = getattr(message, name, None)
+    return value if isinstance(value, str) else None
+
+
+def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:
+    return Violation(code, path, detail, requirement)
+
+
+def _choice_of(message: Message) -> str | None:
+    if isinstance(message, ChooseParityResponse):
+        return message.parity_choice
+    return message.move_data.choice if isinstance(message, GameMoveResponse) else None
+
+
+def _choice_in(read: Unsealed) -> object:
+    """The choice as it was given, however wrong."""
+    if read.message is not None:
+        return _choice_of(read.message)
+    moved = read.content.get("move_data")
+    return moved.get("choice") if isinstance(moved, dict) else read.content.get("parity_choice")
+
+
+def _quoted(value: object) -> object:
+    """What may be repeated to its author: never more than a few words."""
+    if isinstance(value, str):
+        return value[:LONGEST_QUOTE]
+    return value if value is None or isinstance(value, bool | int | float) else json_name(value)

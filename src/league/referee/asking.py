@@ -1,0 +1,302 @@
+"""One question to one player: its attempts and their limits, its corrections, and how it is settled in the end
+(spec sections 6.3 to 6.5).
+
+What counts against the player is in the match; calls, windows and pauses are lost in a crash, and the open attempt is
+repeated with a fresh limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from league.events import AttemptFailed, Event, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
+from league.machine import Address, Blame, Failure, Letter, Outgoing, Undelivered
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import EXCHANGES, ONCE
+from league.protocol.parts import Object
+from league.referee import words
+from league.referee.answers import Answer, Declined, Question, Refused, Valid, Wrong
+from league.referee.match import DECLINED, Seated
+from league.referee.office import Office
+from league.referee.words import Fault
+
+CORRECTIONS: Final = 3
+PAUSE_S: Final = 2.0
+SHORTEST_WAIT_S: Final = 1.0
+LONGEST_WAIT_S: Final = 60.0
+"""So long a busy player is waited for in one phase."""
+WAYS_OF_CALLING: Final = 5
+LATE_S: Final = 0.5
+"""An alarm that rings later than this is late because of us (a sleeping process), not of the player."""
+_DETAILS: Final = {
+    Failure.REFUSED: "the connection was refused",
+    Failure.BROKEN: "the connection broke, or the answer was no HTTP",
+    Failure.BUSY: f"still busy after {LONGEST_WAIT_S:g} seconds",
+    Failure.NOT_UNDERSTOOD: "the call was not understood",
+}
+
+
+class Asking:
+    """`settled` is called when the player has given a valid answer or made its final fault."""
+
+    def __init__(
+        self,
+        office: Office,
+        question: Question,
+        to: Address,
+        record: Mapping[str, int],
+        settled: Callable[[float], None],
+    ) -> None:
+        match, self._turn = question.match, question.match.turn
+        suspended = not self._turn and match.taken.suspended[question.seat]
+        self._office, self._question, self._to, self._settled = office, question, to, settled
+        # A repeated call asks what the first asked, whatever was learned in the meantime.
+        self._record = record
+        self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
+        self._retries = ONCE if suspended else office.settings.retries
+        self._name = f"turn{self._turn}" if self._turn else "invite"
+        self._keys: list[str] = []
+        self._under_way: set[str] = set()
+        self._key: str | None = None
+        self._window: float | None = None
+        """The end of the open attempt; None between attempts."""
+        self._resting = False
+        self._wait_left = LONGEST_WAIT_S
+        self._ways_left = WAYS_OF_CALLING
+        self._errors = 0
+
+    # --- inputs -------------------------------------------------------------------------------------------------------
+
+    def ask(self, now: float) -> None:
+        """Make the first call, or after a restart the one that was open."""
+        seated = self._seated
+        pause = self._retries.pause_before(seated.failed) if seated.failed else 0.0
+        if seated.last is not None and (pause is None or seated.wrong > CORRECTIONS):
+            self._fault(seated.last.code, seated.last.detail, now)
+        elif seated.last is not None and not self._is_correcting and pause:
+            self._rest(min(seated.last.at, now) + pause, now)
+        else:
+            self._call(now)
+
+    def answered(self, letter: Letter, now: float) -> None:
+        self._under_way.discard(letter.answers or "")
+        answer = self._question.read(letter.content)
+        if self._settles(answer, now) or letter.answers != self._key:
+            return
+        self._key = None
+        if isinstance(answer, Wrong):
+            self._wrong(answer, now)
+        elif isinstance(answer, Refused):
+            self._broke(answer.detail, now)
+        else:
+            self._listen()
+
+    def posted(self, read: Unsealed, trusted: bool, now: float) -> PeerError | None:
+        """The answer came as a request of its own. What harms the player counts only with its token: others may share
+        its address."""
+        answer = self._question.read(read)
+        if isinstance(answer, Declined) and not trusted:
+            return PeerError("E012", "an invitation is declined with the player's own token only")
+        if self._settles(answer, now) or not isinstance(answer, Wrong):
+            return None
+        if trusted and self._window is not None and now < self._window:
+            self._wrong(answer, now)
+        return PeerError(answer.code, answer.detail, {"field": answer.path}, answer.requirement)
+
+    def failed(self, failed: Undelivered, now: float) -> None:
+        self._under_way.discard(failed.key)
+        if failed.key != self._key:
+            return
+        self._key = None
+        if failed.blame is Blame.LOCAL:
+            self._window = None
+            self._rest(now if failed.failure is Failure.TIMEOUT else now + PAUSE_S, now)
+        elif failed.failure is Failure.TIMEOUT:
+            self._timed_out(now)
+        elif failed.failure is Failure.BUSY and self._wait_left > 0:
+            self._wait(failed.retry_after, now)
+        elif failed.failure is Failure.NOT_UNDERSTOOD and self._may_be_put_otherwise:
+            self._ways_left -= 1
+            self._window = None
+            self._call(now)
+        else:
+            self._broke(_DETAILS[failed.failure], now)
+
+    def due(self, now: float) -> None:
+        if self._resting:
+            if self._window is not None and self._window <= now:
+                self._window = None
+            self._call(now)
+        elif self._window is not None and now - self._window > LATE_S:
+            self._window = None
+            self._call(now)
+        else:
+            self._timed_out(now)
+
+    def drop(self) -> None:
+        """The match is over before its time."""
+        for key in sorted(self._under_way):
+            self._office.cancel(key)
+        self._close()
+
+    # --- attempts -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _seated(self) -> Seated:
+        return self._question.match.seated[self._question.seat]
+
+    @property
+    def _is_correcting(self) -> bool:
+        """After a wrong answer this window is the last."""
+        return self._seated.wrong > 0
+
+    @property
+    def _may_be_put_otherwise(self) -> bool:
+        """Only an invitation is harmless when it was understood after all (R-02)."""
+        return not self._turn and self._ways_left > 0 and not self._is_correcting
+
+    def _call(self, now: float) -> None:
+        question, sender = self._question, self._office.enrolment.sender
+        self._resting = False
+        self._office.calls.let_sleep(self)
+        if self._window is None:
+            self._window = now + self._limit
+        match, seat = question.match, question.seat
+        self._key = f"{match.name}/{self._name}/{question.player_id}/{len(self._keys) + 1}"
+        self._keys.append(self._key)
+        self._under_way.add(self._key)
+        message = (
+            words.call(match, seat, self._record, sender, now, self._window)
+            if self._turn
+            else words.invitation(match, seat, sender, now)
+        )
+        self._office.calls.call(Outgoing(self._key, (self._to,), message, self._window), self)
+
+    def _rest(self, until: float, now: float) -> None:
+        if until <= now:
+            self._call(now)
+            return
+        self._resting = True
+        self._office.calls.wake(self, until)
+
+    def _listen(self) -> None:
+        """The call has ended, but not the time for an answer."""
+        assert self._window is not None
+        self._resting = False
+        self._office.calls.wake(self, self._window)
+
+    def _wait(self, retry_after: float | None, now: float) -> None:
+        """The player is busy: nobody's fault, for a while."""
+        wanted = max(retry_after, SHORTEST_WAIT_S) if retry_after else PAUSE_S
+        wait = min(wanted, self._wait_left)
+        self._wait_left -= wait
+        if self._is_correcting and self._window is not None:
+            self._window += wait
+        else:
+            self._window = None
+        self._rest(now + wait, now)
+
+    # --- what it costs ------------------------------------------------------------------------------------------------
+
+    def _timed_out(self, now: float) -> None:
+        awaited = words.awaited_type(self._question.match)
+        detail = f"no {'right ' * self._is_correcting}{awaited} within {self._limit:g} seconds"
+        if self._is_correcting:
+            self._scold(Fault("E001", detail, CORRECTIONS, None), now)
+            self._fault("E001", detail, now)
+        else:
+            self._count("E001", detail, now)
+
+    def _broke(self, detail: str, now: float) -> None:
+        if not self._is_correcting:
+            self._count("E009", detail, now)
+        elif self._window is not None and now + PAUSE_S < self._window:
+            self._rest(now + PAUSE_S, now)
+        else:
+            self._listen()
+
+    def _count(self, code: str, detail: str, now: float) -> None:
+        retry = self._seated.failed + 1
+        pause = self._retries.pause_before(retry)
+        left = None if pause is None else retry
+        self._window = None
+        self._office.happened(AttemptFailed(at=now, **self._about, code=code, detail=detail, retry=left))
+        retry_at = None if pause is None else now + pause
+        self._scold(Fault(code, detail, self._max_retries, left, retry_at), now)
+        if pause is None:
+            self._fault(code, detail, now)
+        else:
+            self._rest(now + pause, now)
+
+    def _wrong(self, answer: Wrong, now: float) -> None:
+        """R-17: another call under the same deadline, three times at most."""
+        assert self._window is not None
+        if now >= self._window:
+            self._timed_out(now)
+            return
+        nth = self._seated.wrong + 1
+        left = max(CORRECTIONS + 1 - nth, 0)
+        self._office.happened(WrongAnswer(at=now, **self._about, code=answer.code, detail=answer.detail, left=left))
+        context: Object = {"field": answer.path}
+        if self._turn:
+            valid = words.valid_choices(self._question.match, self._question.seat)
+            context |= {"invalid_choice": answer.given, "valid_choices": valid}
+        remaining = round(self._window - now, 3) if left else None
+        self._scold(
+            Fault(answer.code, answer.detail, CORRECTIONS, nth if left else None, None, remaining, context), now
+        )
+        if left:
+            self._call(now)
+        else:
+            self._fault(answer.code, answer.detail, now)
+
+    def _scold(self, fault: Fault, now: float) -> None:
+        """GAME_ERROR, beside the match: nobody waits for its answer."""
+        question, row = self._question, EXCHANGES["GAME_ERROR"]
+        self._errors += 1
+        key = f"{question.match.name}/error/{question.player_id}/{self._name}/{self._errors}"
+        message = words.game_error(question.match, question.seat, fault, self._office.enrolment.sender, now)
+        self._office.calls.send(Outgoing(key, (self._to,), message, now + row.limit_s))
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def _settles(self, answer: Answer, now: float) -> bool:
+        """A valid answer counts, to whichever attempt; so does a no."""
+        named = {**self._question.match.named, "player_id": self._question.player_id}
+        if isinstance(answer, Declined):
+            self._fault(DECLINED, "declined the invitation", now)
+        elif isinstance(answer, Valid) and answer.choice is not None:
+            self._end(MoveMade(at=now, **named, turn=self._turn, choice=answer.choice), now)
+        elif isinstance(answer, Valid):
+            self._end(PlayerJoined(at=now, **named), now)
+        else:
+            return False
+        return True
+
+    def _fault(self, code: str, detail: str, now: float) -> None:
+        self._end(PlayerFaulted(at=now, **self._about, code=code, detail=detail), now)
+
+    def _end(self, event: Event, now: float) -> None:
+        self._close()
+        self._office.happened(event)
+        self._settled(now)
+
+    def _close(self) -> None:
+        self._office.calls.forget(self._keys)
+        self._office.calls.let_sleep(self)
+
+    @property
+    def _max_retries(self) -> int:
+        return len(self._office.settings.retries.pauses_s)
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        question = self._question
+        return {
+            **question.match.named,
+            "player_id": question.player_id,
+            "phase": question.match.phase,
+            "turn": self._turn,
+        }

@@ -1,0 +1,113 @@
+"""From an announcement to matches of ours: which they are, whether they can be played, and what they are journalled as
+(R-22, section 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from league.events import MatchDropped, MatchTaken
+from league.games import registry
+from league.protocol import tokens
+from league.protocol.errors import PeerError
+from league.protocol.messages import RoundAnnouncement
+from league.protocol.parts import AnnouncedMatch, Record
+from league.referee.draw import SEED_BYTES
+from league.referee.office import Office
+
+TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """What we show each player of a match, and digests of what it may answer with; kept as a secret."""
+
+    shown: tuple[str | None, str | None] = (None, None)
+    answers: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+
+def passes_of(secrets: Mapping[str, str], name: str) -> Passes:
+    kept = secrets.get(f"match/{name}")
+    return Passes() if kept is None else msgspec.json.decode(kept, type=Passes)
+
+
+def mine(announcement: RoundAnnouncement, office: Office) -> list[AnnouncedMatch]:
+    """The matches in it that we are to play and do not know yet. PeerError, before anything is taken, for one that
+    nobody could play."""
+    new = [one for one in announcement.matches if _is_mine(one, office) and _is_new(one, office)]
+    for one in new:
+        _check(one, announcement.matches.index(one))
+    return new
+
+
+def _is_mine(one: AnnouncedMatch, office: Office) -> bool:
+    enrolment = office.enrolment
+    if one.referee_id is not None:
+        return one.referee_id == enrolment.agent_id
+    return one.referee_endpoint == enrolment.meta.contact_endpoint
+
+
+def _is_new(one: AnnouncedMatch, office: Office) -> bool:
+    return (one.attempt or 1) > office.docket.attempt_of(one.match_id)
+
+
+def _check(one: AnnouncedMatch, index: int) -> None:
+    for name in ("player_A_endpoint", "player_B_endpoint"):
+        if getattr(one, name) is None:
+            path = f"matches[{index}].{name}"
+            raise PeerError("E003", f"{name} of {one.match_id} is missing: where does it play?", {"field": path})
+    if registry.find(one.game_type) is None:
+        games = list(registry.known())
+        raise PeerError("E027", f"{one.game_type[:80]!r} is not played here", {"supported_games": games})
+
+
+def take(announcement: RoundAnnouncement, one: AnnouncedMatch, office: Office, now: float) -> MatchDropped | None:
+    """Journal a match, with its seed; the tokens stay beside the journal. An older attempt is dropped first."""
+    older = office.docket.open.get(one.match_id)
+    dropped = None
+    attempt = one.attempt or 1
+    if older is not None:
+        dropped = MatchDropped(at=now, **older.named, why=f"attempt {attempt} was assigned")
+        office.happened(dropped)
+    seed = office.chance(SEED_BYTES).hex()
+    passes = msgspec.json.encode(_passes(one, office)).decode()
+    office.keep_secret(f"match/{one.match_id}/{attempt}", passes)
+    office.happened(_taken(announcement, one, office, seed, now))
+    return dropped
+
+
+def _taken(announcement: RoundAnnouncement, one: AnnouncedMatch, office: Office, seed: str, now: float) -> MatchTaken:
+    return MatchTaken(
+        at=now,
+        league_id=announcement.league_id,
+        round_id=announcement.round_id,
+        match_id=one.match_id,
+        attempt=one.attempt or 1,
+        game_type=one.game_type,
+        players=(one.player_A_id, one.player_B_id),
+        endpoints=(one.player_A_endpoint or "", one.player_B_endpoint or ""),
+        records=(_record(one.player_A_standings), _record(one.player_B_standings)),
+        suspended=(bool(one.player_A_suspended), bool(one.player_B_suspended)),
+        move_seconds=one.move_seconds or office.settings.move_seconds,
+        seed=seed,
+    )
+
+
+def _record(record: Record | None) -> dict[str, int]:
+    """Empty where the manager said nothing."""
+    return {} if record is None else {name: count for name, count in _counts(record) if count is not None}
+
+
+def _counts(record: Record) -> Iterator[tuple[str, int | None]]:
+    return ((name, getattr(record, name)) for name in ("wins", "losses", "draws", "points"))
+
+
+def _passes(one: AnnouncedMatch, office: Office) -> Passes:
+    shown = (one.player_A_token, one.player_B_token)
+    if None in shown:
+        # Another's manager: nobody can check what we show, but it must not be what we show the manager.
+        made = tokens.mint(office.enrolment.agent_id, office.chance(TOKEN_BYTES))
+        shown = (shown[0] or made, shown[1] or made)
+    return Passes(shown, (tuple(one.player_A_answers or ()), tuple(one.player_B_answers or ())))

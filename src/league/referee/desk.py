@@ -1,0 +1,271 @@
+"""The Referee as a pure machine: it enrols, takes its matches from announcements, plays as many at once as it said, and
+reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from league.enrolment import Enrolment
+from league.events import AgentState, Enrolled, Event, LeagueEnded, MatchBegun, MatchDropped
+from league.machine import Chance, Letter, Machine, Ping, Pong, Refusal, Step, Undelivered
+from league.protocol import tokens
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.exchanges import REPLY_TYPES
+from league.protocol.messages import (
+    LeagueCompleted,
+    LeagueCompletedAck,
+    LeagueStandingsUpdate,
+    Message,
+    Request,
+    RoundAnnouncement,
+    RoundAnnouncementAck,
+    RoundCompleted,
+    RoundCompletedAck,
+    StandingsUpdateAck,
+)
+from league.protocol.parts import RefereeMeta
+from league.referee import assignments, posts
+from league.referee.calls import Calls
+from league.referee.docket import Docket
+from league.referee.match import Match
+from league.referee.office import Office, RefereeSettings, said
+from league.referee.playing import Playing
+from league.referee.records import Records
+
+ACKS: Mapping[str, type[Message]] = {
+    "ROUND_ANNOUNCEMENT": RoundAnnouncementAck,
+    "ROUND_COMPLETED": RoundCompletedAck,
+    "LEAGUE_STANDINGS_UPDATE": StandingsUpdateAck,
+    "LEAGUE_COMPLETED": LeagueCompletedAck,
+}
+"""What a manager may tell us, and how it is acknowledged."""
+ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
+
+
+class RefereeDesk(Machine):
+    """A referee. Everything that survives a crash is in its docket and its enrolment."""
+
+    def __init__(
+        self,
+        meta: RefereeMeta,
+        manager_endpoint: str,
+        chance: Chance,
+        secrets: Mapping[str, str] | None = None,
+        settings: RefereeSettings | None = None,
+    ) -> None:
+        super().__init__(chance, secrets)
+        self._docket = Docket()
+        self._calls = Calls(self._send)
+        self._enrolment = Enrolment(
+            meta,
+            manager_endpoint,
+            self._secrets,
+            happened=self._happened,
+            send=self._send,
+            keep_secret=self._keep_secret,
+        )
+        self._office = Office(
+            settings or RefereeSettings(),
+            self._docket,
+            self._enrolment,
+            self._calls,
+            self._secrets,
+            chance,
+            happened=self._happened,
+            cancel=self._cancel,
+            keep_secret=self._keep_secret,
+        )
+        self._records = Records(self._office)
+        self._capacity = meta.max_concurrent_matches or 1
+        self._playing: dict[str, Playing] = {}
+
+    # --- for the shell and for people ---------------------------------------------------------------------------------
+
+    @property
+    def agent_id(self) -> str:
+        """The id the manager gave us; empty before."""
+        return self._enrolment.agent_id
+
+    @property
+    def sender(self) -> str:
+        return self._enrolment.sender
+
+    @property
+    def state(self) -> AgentState:
+        return self._docket.state
+
+    @property
+    def rejected(self) -> Refusal | None:
+        """Why the manager does not want us; we have stopped asking."""
+        return self._enrolment.rejected
+
+    @property
+    def matches(self) -> Mapping[tuple[str, int], Match]:
+        """Every attempt of every match we were given, with all that happened in it."""
+        return self._docket.matches
+
+    # --- the machine --------------------------------------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:
+        if isinstance(event, Enrolled):
+            self._enrolment.apply(event)
+        self._docket.apply(event)
+
+    def snapshot(self) -> Mapping[str, Any]:
+        return {"enrolment": self._enrolment.snapshot(), **self._docket.snapshot()}
+
+    def resume(self, now: float) -> Step:
+        self._begin()
+        if self.state != "SHUTDOWN":
+            self._enrolment.resume(now)
+            for match in [one for one in self._docket.open.values() if one.begun]:
+                self._play(match, now)
+            self._fill(now)
+        return self._finish()
+
+    @property
+    def deadline(self) -> float | None:
+        times = [at for at in (self._enrolment.deadline, self._calls.next) if at is not None]
+        return min(times, default=None)
+
+    def tick(self, now: float) -> Step:
+        self._begin()
+        self._enrolment.tick(now)
+        while self._calls.ring(now):
+            pass
+        return self._finish()
+
+    def undelivered(self, failed: Undelivered, now: float) -> Step:
+        self._begin()
+        caller = self._calls.caller(failed.key)
+        if self._enrolment.owns(failed.key):
+            self._enrolment.failed(failed, now)
+        elif caller is not None:
+            caller.failed(failed, now)
+        return self._finish()
+
+    def handle(self, letter: Letter, now: float) -> Step:
+        self._begin()
+        if letter.answers is not None:
+            self._answered(letter, letter.answers, now)
+        else:
+            self._asked(letter, now)
+        return self._finish()
+
+    def _answered(self, letter: Letter, key: str, now: float) -> None:
+        caller = self._calls.caller(key)
+        if self._enrolment.owns(key):
+            self._enrolment.answered(letter, now)
+        elif caller is not None:
+            caller.answered(letter, now)
+
+    def _cancel(self, key: str) -> None:
+        self._step.cancel.append(key)
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def _asked(self, letter: Letter, now: float) -> None:
+        content = letter.content
+        if isinstance(content, Ping | Pong):
+            held = tuple((match.match_id, match.attempt) for match in self._docket.open.values())
+            self._reply(letter, Pong(held))
+            return
+        about = content.message_type if isinstance(content, Unsealed) else None
+        try:
+            if not isinstance(content, Unsealed):
+                raise PeerError("E036", "a referee takes no such request")
+            answer = self._answer(letter, content, now)
+        except PeerError as error:
+            self._reply(letter, error, about)
+        else:
+            self._reply(letter, answer, about)
+
+    def _answer(self, letter: Letter, read: Unsealed, now: float) -> Message | Pong:
+        if read.message_type in REPLY_TYPES:
+            posts.take(letter, read, self._office, self._playing, now)
+            return Pong()
+        if read.message_type is not None and read.message_type not in ACKS:
+            raise PeerError("E036", f"a referee takes no {read.message_type}")
+        self._check_manager(read)
+        message = read.open()
+        if isinstance(message, RoundAnnouncement):
+            self._announced(message, now)
+        elif isinstance(message, LeagueCompleted):
+            self._league_ended(message, now)
+        return self._acknowledged(message, now)
+
+    def _check_manager(self, read: Unsealed) -> None:
+        """Envelope, token, role and league, in this order, before the message's own fields (section 10.3)."""
+        _raise(read.until(Stage.ENVELOPE))
+        token = said(read, "auth_token")
+        if not isinstance(token, str | None):
+            _raise(read.until(Stage.AUTHORITY))
+        if self._enrolment.derived_tokens and not token:
+            raise PeerError("E011", "auth_token is missing")
+        if self._enrolment.derived_tokens and not self._enrolment.is_managers(str(token)):
+            raise PeerError("E012", "this is not our manager's token", {"provided_token": tokens.masked(str(token))})
+        _raise(read.until(Stage.AUTHORITY))
+        league_id, ours = said(read, "league_id"), self._enrolment.league_id
+        if ours and isinstance(league_id, str) and league_id not in ("", ours):
+            raise PeerError("E028", f"this referee plays in {ours!r}", {"league_id": league_id[:80]})
+
+    def _acknowledged(self, message: Message, now: float) -> Message:
+        assert isinstance(message, Request)
+        about = {"round_id": message.round_id} if isinstance(message, ABOUT_ROUNDS) else {}
+        envelope = self._office.sealed(now, message.conversation_id)
+        return ACKS[message.type](**envelope, status="ACKNOWLEDGED", **about)
+
+    def _announced(self, announcement: RoundAnnouncement, now: float) -> None:
+        if self.state == "SHUTDOWN":
+            raise PeerError("E031", "the league is over")
+        if not self._enrolment.is_enrolled:
+            raise PeerError("E023", "this referee is not registered yet")
+        new = assignments.mine(announcement, self._office)
+        for one in new:
+            dropped = assignments.take(announcement, one, self._office, now)
+            if dropped is not None:
+                self._stop(dropped.match_id)
+        if any(one.player_A_standings is None or one.player_B_standings is None for one in new):
+            self._records.ask(announcement.league_id, announcement.round_id, now)
+        self._fill(now)
+
+    def _league_ended(self, message: LeagueCompleted, now: float) -> None:
+        if self.state == "SHUTDOWN":
+            return
+        for match in list(self._docket.open.values()):
+            self._happened(MatchDropped(at=now, **match.named, why="the league is over"))
+            self._stop(match.match_id)
+        self._happened(LeagueEnded(at=now, champion=message.champion.player_id))
+
+    # --- matches ------------------------------------------------------------------------------------------------------
+
+    def _fill(self, now: float) -> None:
+        """Begin what waits, as long as there is a place."""
+        docket = self._docket
+        while docket.queue and len(docket.running) < self._capacity:
+            match = docket.open[next(iter(docket.queue))]
+            self._happened(MatchBegun(at=now, **match.named))
+            self._play(match, now)
+
+    def _play(self, match: Match, now: float) -> None:
+        playing = Playing(self._office, match, self._records, self._told, self._settled)
+        self._playing[match.match_id] = playing
+        playing.proceed(now)
+
+    def _told(self, playing: Playing, now: float) -> None:
+        self._fill(now)
+
+    def _settled(self, playing: Playing, now: float) -> None:
+        del self._playing[playing.match.match_id]
+
+    def _stop(self, match_id: str) -> None:
+        playing = self._playing.pop(match_id, None)
+        if playing is not None:
+            playing.drop()
+
+
+def _raise(violation: Violation | None) -> None:
+    if violation is not None:
+        raise PeerError(violation.code, violation.detail, {"field": violation.path}, violation.requirement)

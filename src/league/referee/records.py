@@ -1,0 +1,95 @@
+"""The players' records where the manager's assignment has none: GET_STANDINGS, once a round (R-22).
+
+They are courtesy, not evidence: what does not come in time is zero, and nothing of it survives a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeGuard
+
+from league.machine import Letter, Outgoing, Refusal, Undelivered
+from league.protocol.envelope import Unsealed
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import LeagueQuery, LeagueQueryResponse
+from league.protocol.parts import QueryParams
+from league.referee.office import Office
+
+_COLUMNS: Final = ("wins", "losses", "draws", "points")
+
+
+class Records:
+    """What the last table said."""
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._rows: dict[str, dict[str, int]] = {}
+        self._asked: set[tuple[str, int]] = set()
+
+    def of(self, player_id: str) -> dict[str, int]:
+        return self._rows.get(player_id, {})
+
+    def ask(self, league_id: str, round_id: int, now: float) -> None:
+        """Once a round."""
+        if (league_id, round_id) not in self._asked:
+            self._asked.add((league_id, round_id))
+            _Query(self._office, self, league_id, round_id).ask(now)
+
+    def read(self, rows: Iterable[object]) -> None:
+        for row in rows:
+            if isinstance(row, dict) and isinstance(row.get("player_id"), str):
+                counts = ((name, row.get(name)) for name in _COLUMNS)
+                self._rows[row["player_id"]] = {name: count for name, count in counts if _is_count(count)}
+
+
+class _Query:
+    """One question, with the usual three retries."""
+
+    def __init__(self, office: Office, records: Records, league_id: str, round_id: int) -> None:
+        self._office, self._records = office, records
+        self._league_id, self._round_id = league_id, round_id
+        self._failures = 0
+        self._key = ""
+
+    def ask(self, now: float) -> None:
+        self._key = f"standings/{self._round_id}/{self._failures + 1}"
+        message = LeagueQuery(
+            **self._office.sealed(now, f"conv-standings-r{self._round_id}"),
+            league_id=self._league_id,
+            query_type="GET_STANDINGS",
+            query_params=QueryParams(),
+        )
+        deadline = now + EXCHANGES["LEAGUE_QUERY"].limit_s
+        self._office.calls.call(Outgoing(self._key, (self._office.manager,), message, deadline), self)
+
+    def answered(self, letter: Letter, now: float) -> None:
+        content = letter.content
+        self._office.calls.forget([self._key])
+        if isinstance(content, Refusal):
+            self._office.enrolment.refused(content.code, now)
+            self._again(now)
+        elif isinstance(content, Unsealed) and isinstance(content.message, LeagueQueryResponse):
+            self._records.read(_rows_in(content.message))
+
+    def failed(self, failed: Undelivered, now: float) -> None:
+        self._office.calls.forget([self._key])
+        self._again(now)
+
+    def due(self, now: float) -> None:
+        self.ask(now)
+
+    def _again(self, now: float) -> None:
+        self._failures += 1
+        pause = EXCHANGES["LEAGUE_QUERY"].repetition.pause_before(self._failures)
+        if pause is not None:
+            self._office.calls.wake(self, now + pause)
+
+
+def _rows_in(response: LeagueQueryResponse) -> list[object]:
+    """Under `data` or at top level: the documents disagree (R-11)."""
+    rows = response.standings or (response.data or {}).get("standings")
+    return list(rows) if isinstance(rows, list) else []
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,34 @@
+"""Virtual time: what happens next, in one fixed order."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+EPOCH = 1_800_000_000.0
+
+
+class Agenda:
+    """Things to do, by time; at equal times in the order they were put down."""
+
+    def __init__(self) -> None:
+        self.now = EPOCH
+        self.done = 0
+        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def after(self, seconds: float, do: Callable[[], None]) -> None:
+        self.at(self.now + seconds, do)
+
+    def at(self, moment: float, do: Callable[[], None]) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (max(moment, self.now), self._count, do))
+
+    def step(self, until: float) -> bool:
+        """Do the next thing; False when nothing is left to do before `until`."""
+        if not self._heap or self._heap[0][0] > until:
+            return False
+        self.now, _, do = heapq.heappop(self._heap)
+        self.done += 1
+        do()
+        return True

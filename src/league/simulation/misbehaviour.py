@@ -1,0 +1,143 @@
+"""Players that stall, lie, babble, decline, flap or steal. Each twists the honest answer of a real player's machine, or
+posts what it should not; all of it harms nobody but itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from league.machine import Failure
+from league.protocol.tokens import MANAGER
+
+MATCH_CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+_CHOICE_CALLS = MATCH_CALLS[1:]
+
+Twisted = tuple[float, bytes, Failure | None]
+"""Seconds to wait, the bytes that leave instead, and a failure of HTTP if that is what the caller sees."""
+Twist = Callable[[str, bytes, Random], Twisted | None]
+"""From the kind of call and the honest answer to what leaves; None: nothing does."""
+
+# ruff: noqa: ARG001 - all of these have the shape of a Twist
+
+
+def honest(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return 0.0, raw, None
+
+
+def _silent(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return None if kind in MATCH_CALLS else (0.0, raw, None)
+
+
+def _undecided(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    """Joins every match and never chooses."""
+    return None if kind in _CHOICE_CALLS else (0.0, raw, None)
+
+
+def _slow(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return (dice.uniform(1, 9) if kind in MATCH_CALLS else dice.uniform(0, 20)), raw, None
+
+
+def _babbling(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return 0.0, dice.choice((b"banana", b"", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"\xff\xfe", raw + raw)), None
+
+
+def _crashing(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    """A page of HTML and status 500."""
+    return 0.0, b"<html>Internal Server Error</html>", Failure.BROKEN
+
+
+def _overloaded(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return 0.0, raw, Failure.BUSY if dice.random() < 0.7 else None
+
+
+def _declining(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return 0.0, _changed(raw, {"accept": False}) if kind == "GAME_INVITATION" else raw, None
+
+
+_LIES: tuple[Mapping[str, object], ...] = (
+    {"match_id": "R99M99"},
+    {"player_id": "P01"},
+    {"player_id": "P02"},
+    {"player_id": None, "match_id": None},
+    {"parity_choice": "Even", "accept": "true"},
+    {"parity_choice": 0, "accept": 1},
+    {"parity_choice": None, "accept": None},
+    {"message_type": "GAME_OVER"},
+    {"message_type": "LEAGUE_ERROR"},
+    {"auth_token": "tok_P01_stolen"},
+    {"timestamp": "yesterday", "arrival_timestamp": "soon"},
+)
+
+
+def _lying(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    lie = dice.choice(_LIES)
+    return 0.0, _changed(raw, lie) if kind in MATCH_CALLS and dice.random() < 0.7 else raw, None
+
+
+def _refusing(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    """Answers every call of a match with a JSON-RPC error."""
+    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
+    return 0.0, error if kind in MATCH_CALLS else raw, None
+
+
+def _flapping(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+    return dice.choice((None, (0.0, raw, None), (0.0, raw, Failure.BROKEN), (7.0, raw, None)))
+
+
+def _changed(raw: bytes, changes: Mapping[str, object]) -> bytes:
+    """The honest answer with some of its fields changed."""
+    answer: dict[str, Any] = json.loads(raw)
+    result = answer.get("result")
+    if isinstance(result, dict):
+        result.update({name: value for name, value in changes.items() if name in result})
+    return json.dumps(answer).encode()
+
+
+MISBEHAVIOURS: Mapping[str, Twist] = {
+    "silent": _silent,
+    "undecided": _undecided,
+    "slow": _slow,
+    "babbling": _babbling,
+    "crashing": _crashing,
+    "overloaded": _overloaded,
+    "declining": _declining,
+    "lying": _lying,
+    "refusing": _refusing,
+    "flapping": _flapping,
+    "thieving": honest,
+}
+
+
+def forgeries(invitation: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What a thief makes of an invitation, with the token it was shown: (agent it is sent to, message)."""
+    shared = {
+        "protocol": "league.v2",
+        "timestamp": invitation["timestamp"],
+        "conversation_id": invitation["conversation_id"],
+        "auth_token": invitation.get("auth_token", "tok_none"),
+        "match_id": invitation["match_id"],
+    }
+    mine, other = invitation["player_id"], invitation["opponent_id"]
+    report = {
+        **shared,
+        "message_type": "MATCH_RESULT_REPORT",
+        "sender": invitation["sender"],
+        "league_id": invitation["league_id"],
+        "round_id": invitation["round_id"],
+        "game_type": invitation["game_type"],
+        "attempt": invitation.get("attempt", 1),
+        "result": {
+            "winner": mine,
+            "score": {mine: 3, other: 0},
+            "details": {"drawn_number": None, "choices": {mine: None, other: None}, "status": "TECHNICAL_LOSS"},
+        },
+    }
+    choice = {**shared, "message_type": "CHOOSE_PARITY_RESPONSE", "sender": f"player:{other}", "player_id": other,
+              "parity_choice": "odd"}  # fmt: skip
+    decline = {**shared, "message_type": "GAME_JOIN_ACK", "sender": f"player:{other}", "player_id": other,
+               "arrival_timestamp": invitation["timestamp"], "accept": False}  # fmt: skip
+    referee = str(invitation["sender"]).removeprefix("referee:")
+    return [(MANAGER, report), (referee, choice), (referee, decline)]

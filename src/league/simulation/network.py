@@ -1,0 +1,193 @@
+"""The network between simulated processes: real bytes, the real codec, carried well or badly, and recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from league.agent.pump import Call
+from league.machine import Failure, Ping
+from league.promises.evidence import Exchanged, Outcome
+from league.protocol.errors import PeerError
+from league.simulation.faults import Travel
+from league.transport import jsonrpc, letters
+
+if TYPE_CHECKING:
+    from league.simulation.node import Node
+    from league.simulation.world import World
+
+NOBODYS_CALL = 0
+"""The call id of a forged request: no machine waits for its answer."""
+
+
+@dataclass(slots=True)
+class Record:
+    """One call in the making; `Exchanged` when it is over."""
+
+    sent_at: float
+    sender: str
+    receiver: str
+    message: dict[str, Any]
+    travel: Travel
+    answer: dict[str, Any] | None = None
+    answered_at: float | None = None
+    error: bool = False
+    delivered: int = 0
+    answers: int = 0
+    excused: int = 0
+    outcome: Outcome = "open"
+
+    def over(self) -> Exchanged:
+        # A delivery without an answer when the recording ends is excused: nobody knows what would have come.
+        missing = max(0, self.delivered - self.answers - self.excused) if self.outcome == "open" else 0
+        return Exchanged(
+            sent_at=self.sent_at,
+            sender_node=self.sender,
+            receiver_node=self.receiver,
+            message=self.message,
+            answer=self.answer,
+            answered_at=self.answered_at,
+            error=self.error,
+            delivered=self.delivered,
+            answers=self.answers,
+            excused=self.excused + missing,
+            outcome=self.outcome,
+        )
+
+
+@dataclass(slots=True)
+class _Delivery:
+    """A request that reached a process and waits for its answer."""
+
+    record: Record
+    receiver: Node
+    caller: Node
+    call_id: int
+    first: bool
+    open: bool = True
+
+
+@dataclass(slots=True)
+class Network:
+    """Carries calls between nodes."""
+
+    world: World
+    records: list[Record] = field(default_factory=list)
+    _open: dict[str, list[_Delivery]] = field(default_factory=dict)
+    _bodies: dict[int, tuple[object, bytes]] = field(default_factory=dict)
+
+    def carry(self, caller: Node, call: Call) -> None:
+        """Send one call on its way."""
+        faults, agenda = self.world.faults, self.world.agenda
+        receiver = self.world.listening(call.to.endpoint)
+        raw = letters.write_call(call.id, call.message, self._body(call.message), call.to.token)
+        message = {} if isinstance(call.message, Ping) else json.loads(raw)["params"]
+        name = receiver.name if receiver else call.to.agent_id
+        record = Record(agenda.now, caller.name, name, message, faults.travel())
+        self.records.append(record)
+        if record.travel is not Travel.WELL:
+            self.world.link_suffered(record)
+        if receiver is None:
+            agenda.after(faults.latency(), partial(self._fail, caller, caller.generation, call.id, record, "refused"))
+            return
+        if record.travel is Travel.REQUEST_LOST:
+            record.outcome = "lost"
+            return
+        times = 2 if record.travel is Travel.TWICE else 1
+        for one in range(times):
+            wait = faults.latency() + (faults.delay() if record.travel is Travel.LATE or one else 0.0)
+            arrive = partial(self._arrive, caller, caller.generation, receiver, call.id, raw, record, one == 0)
+            agenda.after(wait, arrive)
+
+    def inject(self, sender: Node, receiver: Node, message: dict[str, Any]) -> None:
+        """A request that no machine decided to send: forged by a thief, answered to nobody."""
+        record = Record(self.world.agenda.now, sender.name, receiver.name, message, Travel.WELL)
+        self.records.append(record)
+        raw = jsonrpc.encode_call(1, message["message_type"], json.dumps(message).encode())
+        if receiver.alive:
+            record.delivered += 1
+            delivery = _Delivery(record, receiver, sender, NOBODYS_CALL, first=True)
+            self._open.setdefault(receiver.name, []).append(delivery)
+            receiver.receive(raw, sender.host, partial(self._answered, delivery, sender.generation))
+
+    def _body(self, message: object) -> bytes:
+        """A broadcast is encoded once for all its receivers."""
+        if isinstance(message, Ping):
+            return b""
+        known = self._bodies.get(id(message))
+        if known is None or known[0] is not message:
+            self._bodies.clear()
+            known = self._bodies[id(message)] = (message, jsonrpc.encode_body(message))  # type: ignore[arg-type]
+        return known[1]
+
+    def _arrive(
+        self, caller: Node, generation: int, receiver: Node, call_id: int, raw: bytes, record: Record, first: bool
+    ) -> None:
+        if not receiver.alive:
+            if first:
+                self._fail(caller, generation, call_id, record, "refused")
+            return
+        record.delivered += 1
+        delivery = _Delivery(record, receiver, caller, call_id, first)
+        self._open.setdefault(receiver.name, []).append(delivery)
+        receiver.receive(raw, caller.host, partial(self._answered, delivery, generation))
+
+    def _answered(self, delivery: _Delivery, generation: int, raw: bytes, failure: Failure | None) -> None:
+        """The receiver answered: it may be let through, twisted by a misbehaving receiver, or lost."""
+        record, world = delivery.record, self.world
+        delivery.open = False
+        self._open[delivery.receiver.name].remove(delivery)
+        record.answers += 1
+        if not delivery.first or record.travel is Travel.ANSWER_LOST:
+            record.outcome = "lost" if delivery.first else record.outcome
+            return
+        twisted = world.twist(delivery.receiver, record.message, raw)
+        if twisted is None:
+            record.outcome = "lost"
+            return
+        seconds, raw, failure = twisted[0], twisted[1], twisted[2] or failure
+        carry = partial(self._come_back, delivery, generation, raw, failure)
+        world.agenda.after(world.faults.latency() + seconds, carry)
+
+    def _come_back(self, delivery: _Delivery, generation: int, raw: bytes, failure: Failure | None) -> None:
+        record, caller = delivery.record, delivery.caller
+        if delivery.call_id == NOBODYS_CALL:
+            record.outcome, record.answered_at = "answered", self.world.agenda.now
+            record.answer, record.error = _parsed(raw)
+            return
+        if caller.generation != generation or not caller.is_waiting_for(delivery.call_id):
+            record.outcome = "cancelled" if caller.generation != generation else "timeout"
+            return
+        if failure is not None:
+            record.outcome = "busy" if failure is Failure.BUSY else "broken"
+            caller.fail(delivery.call_id, failure)
+            return
+        record.outcome, record.answered_at = "answered", self.world.agenda.now
+        record.answer, record.error = _parsed(raw)
+        caller.answer(delivery.call_id, raw)
+
+    def _fail(self, caller: Node, generation: int, call_id: int, record: Record, outcome: Outcome) -> None:
+        record.outcome = outcome
+        if caller.generation == generation:
+            caller.fail(call_id, Failure.REFUSED if outcome == "refused" else Failure.BROKEN)
+
+    def reset(self, dead: Node) -> None:
+        """A process died: its open connections break."""
+        for delivery in self._open.pop(dead.name, []):
+            delivery.record.excused += 1
+            if delivery.first:
+                fail = partial(
+                    self._fail, delivery.caller, delivery.caller.generation, delivery.call_id, delivery.record, "broken"
+                )
+                self.world.agenda.after(self.world.faults.latency(), fail)
+
+
+def _parsed(raw: bytes) -> tuple[dict[str, Any] | None, bool]:
+    """The result, or the data of the error, for the record."""
+    try:
+        answer = jsonrpc.decode_answer(raw, jsonrpc.MANAGER_LIMIT)
+    except PeerError:
+        return None, True
+    return (answer.content if isinstance(answer.content, dict) else {}), answer.is_error

@@ -1,0 +1,242 @@
+"""One process of a simulated league: a pump, a journal, and a life that may end at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from league.agent.pump import Call, Orders, Pump
+from league.events import Event
+from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate
+from league.promises.evidence import Survival
+from league.protocol.envelope import Reading
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import Role
+from league.simulation.faults import Moment
+from league.storage.journal import Entry, MemoryJournal
+from league.transport import jsonrpc, letters
+from league.transport.jsonrpc import BadRequestError
+from league.transport.letters import Asked, Speaker
+
+if TYPE_CHECKING:
+    from league.simulation.world import World
+
+Answered = Callable[[bytes, Failure | None], None]
+"""How an answer leaves: its bytes, or the failure the caller sees instead (busy)."""
+
+
+class Node:
+    """A process. `build` makes its machine from secrets; the journal makes it what it was."""
+
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        role: Role,
+        endpoint: str,
+        chance: Chance,
+        build: Callable[[Node, Mapping[str, str]], Machine],
+    ) -> None:
+        self.world, self.name, self.role, self.endpoint, self.chance = world, name, role, endpoint, chance
+        self.journal = MemoryJournal()
+        self.offset = 0.0
+        self.alive = False
+        self.gone = False
+        self.generation = 0
+        self.survivals: list[Survival] = []
+        self.most: dict[str, int] = {}
+        self._build = build
+        self._acknowledged = 0
+        self._offsets: list[float] = []
+        self.machine = build(self, {})
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def boot(self) -> None:
+        """Start, or start again from the journal."""
+        if self.gone:
+            return
+        self.alive = True
+        self.generation += 1
+        self._base = self.journal.entries
+        self._open: dict[int, tuple[Asked, Answered]] = {}
+        self._calls: dict[int, Call] = {}
+        self._wake_at: float | None = None
+        self._sync_due = False
+        self._frozen_until = 0.0
+        self.pump = Pump(self._load)
+        self._carry_out(self.pump.start(self.now))
+
+    def kill(self) -> None:
+        """SIGKILL: what is not on disk is gone, and whoever is connected sees a broken connection."""
+        if not self.alive:
+            return
+        self.alive = False
+        self.generation += 1
+        self.journal.crash()
+        self._fell_back()
+        self.world.died(self)
+
+    def _fell_back(self) -> None:
+        """The state is what is on disk: nothing that left the process may be missing there."""
+        del self._offsets[self.journal.entries :]
+        self.survivals.append(Survival(self.name, self.world.agenda.now, self._acknowledged, self.journal.entries))
+
+    def freeze(self, seconds: float) -> None:
+        """The process sleeps: inputs wait, timers are late."""
+        self._frozen_until = self.world.agenda.now + seconds
+
+    @property
+    def now(self) -> float:
+        """This machine's wall clock."""
+        return self.world.agenda.now + self.offset
+
+    @property
+    def host(self) -> str:
+        """The network address this process calls from."""
+        return self.endpoint.removeprefix("http://").partition(":")[0]
+
+    def is_waiting_for(self, call_id: int) -> bool:
+        return call_id in self._calls
+
+    @property
+    def speaker(self) -> Speaker:
+        return Speaker(self.role, self.role.value, Reading())
+
+    @property
+    def history(self) -> list[Event]:
+        """The journal's events, with the times of the world's clock instead of this machine's jumping one."""
+        entries = zip(self.journal.stored(), self._offsets, strict=False)
+        return [structs.replace(event, at=event.at - offset) for events, offset in entries for event in events]
+
+    def _load(self) -> Machine:
+        self.machine = self._build(self, self.journal.secrets())
+        for event in self.journal.events():
+            self.machine.apply(event)
+        return self.machine
+
+    # --- inputs -------------------------------------------------------------------------------------------------------
+
+    def receive(self, raw: bytes, origin: str, answered: Answered) -> None:
+        """A request arrives."""
+        if not self._may_go_on(partial(self.receive, raw, origin, answered)):
+            return
+        try:
+            asked = letters.read_request(raw, self.speaker, jsonrpc.MANAGER_LIMIT)
+        except BadRequestError as bad:
+            answered(letters.write_bad_request(bad, self.speaker, self.now), None)
+            return
+        self._ask(asked, origin, answered)
+
+    def operate(self, order: Operate, answered: Answered) -> None:
+        """The operator's hand."""
+        if self._may_go_on(partial(self.operate, order, answered)):
+            self._ask(Asked(0, order), "operator", answered)
+
+    def _ask(self, asked: Asked, origin: str, answered: Answered) -> None:
+        letter_id, orders = self.pump.request(asked.content, origin, self.now)
+        self._open[letter_id] = (asked, answered)
+        self._carry_out(orders)
+
+    def answer(self, call_id: int, raw: bytes) -> None:
+        """An answer to a call of ours arrives."""
+        if not self._may_go_on(partial(self.answer, call_id, raw)):
+            return
+        call = self._calls.pop(call_id, None)
+        if call is not None:
+            content: Content = letters.read_answer(raw, call.message, Reading(), jsonrpc.MANAGER_LIMIT)
+            self._carry_out(self.pump.answer(call_id, content, self.now))
+
+    def fail(self, call_id: int, failure: Failure, retry_after: float | None = None) -> None:
+        """A call of ours failed."""
+        if not self._may_go_on(partial(self.fail, call_id, failure, retry_after)):
+            return
+        if self._calls.pop(call_id, None) is not None:
+            self._carry_out(self.pump.failed(call_id, failure, self.now, Blame.PEER, retry_after))
+
+    def think(self, ask: Ask, value: object) -> None:
+        """The strategy has made up its mind."""
+        if self._may_go_on(partial(self.think, ask, value)):
+            self._carry_out(self.pump.strategy_answered(ask.key, value, self.now))
+
+    def _may_go_on(self, again: Callable[[], None]) -> bool:
+        """Not if the process is dead, asleep (then later), or dies right here."""
+        if not self.alive:
+            return False
+        self.world.may_freeze(self)
+        if self.world.agenda.now < self._frozen_until:
+            self._later(self._frozen_until, again)
+            return False
+        return not self.world.may_suffer(self, Moment.ARRIVAL)
+
+    def _later(self, moment: float, do: Callable[[], None]) -> None:
+        generation = self.generation
+        self.world.agenda.at(moment, lambda: do() if self.generation == generation else None)
+
+    # --- what the pump orders -----------------------------------------------------------------------------------------
+
+    def _carry_out(self, orders: Orders) -> None:
+        for events, secrets in orders.append:
+            self.journal.append(Entry(events, secrets))
+            self._offsets.append(self.offset)
+        if self.journal.dirty and not self._sync_due:
+            self._sync_due = True
+            self._later(self.world.agenda.now + self.world.sync_time(), self._sync)
+        self._acknowledged = max(self._acknowledged, self._base + orders.released)
+        for one in orders.replies:
+            self._let_go(one)
+        for call in orders.calls:
+            self._calls[call.id] = call
+            self.world.network.carry(self, call)
+        for call_id in orders.cancel:
+            self._calls.pop(call_id, None)
+        for ask in orders.asks:
+            seconds, value = self.world.strategy(self, ask)
+            self._later(self.world.agenda.now + seconds, partial(self.think, ask, value))
+        self._watch()
+
+    def _let_go(self, one: Answering) -> None:
+        asked, answered = self._open.pop(one.letter_id)
+        busy = isinstance(one.content, PeerError) and one.content.row.http_status in (429, 503)
+        answered(letters.write_answer(asked, one, self.speaker, self.now), Failure.BUSY if busy else None)
+
+    def _sync(self) -> None:
+        if self.world.may_suffer(self, Moment.DECIDED):
+            return
+        self._sync_due = False
+        if self.world.faults.fails_to_write():
+            self.journal.fail()
+            self._fell_back()
+            self._base = self.journal.entries
+            self._carry_out(self.pump.storage_failed())
+            self._later(self.world.agenda.now + self.world.faults.dice.uniform(0.2, 5), self._storage_back)
+            return
+        entries = self.journal.sync()
+        if not self.world.may_suffer(self, Moment.DURABLE):
+            self._carry_out(self.pump.durable(entries - self._base))
+
+    def _storage_back(self) -> None:
+        if self.pump.storage_down:
+            self._carry_out(self.pump.storage_back(self.now))
+
+    def _watch(self) -> None:
+        """Keep one alarm for the pump's next timer, and an eye on what it holds."""
+        for name, held in self.pump.load_of.items():
+            self.most[name] = max(self.most.get(name, 0), held)
+        timer = self.pump.timer
+        if timer is not None and (self._wake_at is None or timer < self._wake_at):
+            self._wake_at = timer
+            self._later(timer - self.offset, partial(self._wake, timer))
+
+    def _wake(self, timer: float) -> None:
+        if self._wake_at != timer:
+            return
+        if self.world.agenda.now < self._frozen_until:
+            self._later(self._frozen_until, partial(self._wake, timer))
+            return
+        self._wake_at = None
+        # Rounding must not leave us a hair before the time we were woken for.
+        self._carry_out(self.pump.advance(max(self.now, timer)))

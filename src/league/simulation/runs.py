@@ -1,0 +1,92 @@
+"""Many leagues: one seed each, on all cores, and the shortest explanation of a seed that broke a promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from league.events import LeagueSettings, ResultAccepted
+from league.promises import Finding, check
+from league.simulation.faults import KINDS
+from league.simulation.world import World
+
+TWIN_EVERY = 50
+"""Promise 18 costs a second run: it is checked on every fiftieth seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is simulated, whatever the seed."""
+
+    players: int = 8
+    referees: int = 2
+    faults: float = 0.1
+    game_type: str = "even_odd"
+    double: bool = False
+
+    def settings(self, seed: int) -> LeagueSettings:
+        return LeagueSettings(
+            league_id=f"sim_{seed}",
+            game_type=self.game_type,
+            players=self.players,
+            referees=self.referees,
+            double=self.double,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of one seed."""
+
+    seed: int
+    matches: int
+    technical_losses: int
+    finished: bool
+    faults: Counter[str]
+    broken: tuple[Finding, ...] = ()
+    unobservable: tuple[int, ...] = ()
+    spared: frozenset[str] = field(default_factory=frozenset)
+
+
+def play(plan: Plan, seed: int, spared: frozenset[str] = frozenset()) -> Run:
+    """One league, from its seed to the verdict on its promises."""
+    world = World(plan.settings(seed), seed, plan.faults, spared)
+    evidence = world.run()
+    if seed % TWIN_EVERY == 0:
+        twin = World(plan.settings(seed), seed, plan.faults, spared)
+        twin.run()
+        evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
+    report = check(evidence)
+    results = [event for event in evidence.manager if isinstance(event, ResultAccepted)]
+    return Run(
+        seed,
+        matches=len(results),
+        technical_losses=sum(event.status == "TECHNICAL_LOSS" for event in results),
+        finished=evidence.finished,
+        faults=world.faults.seen,
+        broken=tuple(one for one in report.findings if one.verdict == "broken"),
+        unobservable=tuple(one.promise for one in report.findings if one.verdict == "unobservable"),
+        spared=spared,
+    )
+
+
+def play_many(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:
+    """All these seeds, in order."""
+    if jobs == 1:
+        yield from map(partial(play, plan), seeds)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(partial(play, plan), seeds, chunksize=max(1, min(10, len(seeds) // (jobs * 4))))
+
+
+def shortest(plan: Plan, seed: int) -> Run:
+    """The same seed with as few kinds of faults as still break the same promise."""
+    worst = play(plan, seed)
+    for kind in KINDS:
+        fewer = play(plan, seed, worst.spared | {kind})
+        if {one.promise for one in fewer.broken} & {one.promise for one in worst.broken}:
+            worst = fewer
+    return worst

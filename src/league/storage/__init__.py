@@ -1,0 +1,1 @@
+"""What happened: journals of events, and the secrets kept beside them."""

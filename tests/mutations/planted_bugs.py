@@ -1,0 +1,259 @@
+"""Deliberate bugs, each a change of one place. A hunt that does not find one of them is no hunt.
+
+`old` must stand exactly once in its file, so that a bug planted in code that has changed since is noticed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A bug by the promise it breaks. `faults`, `game` and `players`: the leagues it shows in."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    faults: float = 0.3
+    game: str = "even_odd"
+    players: int = 6
+
+
+BUGS = (
+    # --- the pump -----------------------------------------------------------------------------------------------------
+    Bug(
+        "a reply leaves before its events are durable",
+        "agent/pump.py",
+        "while self._held and self._held[0].position <= self._durable:",
+        "while self._held:",
+    ),
+    Bug(
+        "a read shows what may still be lost",
+        "agent/pump.py",
+        "self._held.append(_Held(self._appended, replies, calls, step.asks))",
+        "self._held.append(_Held(self._appended if step.events else 0, replies, calls, step.asks))",
+        faults=0.6,
+    ),
+    Bug(
+        "after a failed write the machine keeps what was lost",
+        "agent/pump.py",
+        "        self.storage_down = True\n        self.machine = self._load()",
+        "        self.storage_down = True",
+    ),
+    Bug(
+        "after a failed write those who wait are not told",
+        "agent/pump.py",
+        "            orders.replies.append(Answering(letter_id, _storage_error()))\n        self._held.clear()",
+        "            pass\n        self._held.clear()",
+    ),
+    Bug(
+        "a deadline we overslept is blamed on the peer",
+        "agent/pump.py",
+        "blame = Blame.LOCAL if now - deadline > LATE_S else Blame.PEER",
+        "blame = Blame.PEER",
+        faults=0.6,
+    ),
+    Bug(
+        "the answer of one receiver counts for another",
+        "agent/pump.py",
+        "self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id, outgoing.deadline)",
+        "self._calls[call.id] = _UnderWay(outgoing.key, outgoing.to[0].agent_id, outgoing.deadline)",
+    ),
+    Bug(
+        "a letter is answered twice",
+        "agent/pump.py",
+        "replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]",
+        "replies = [*step.replies, *step.replies]",
+    ),
+    # --- the manager --------------------------------------------------------------------------------------------------
+    Bug(
+        "the last report wins",
+        "manager/results.py",
+        "        if match.result is not None:\n            raise _already(match, report, details)\n",
+        "",
+    ),
+    Bug(
+        "a superseded attempt is taken",
+        "manager/results.py",
+        "if report.attempt not in (None, match.attempt):",
+        "if False:",
+        faults=0.6,
+    ),
+    Bug(
+        "anybody may report a match",
+        "manager/results.py",
+        "if not held or match.referee_id != referee.agent_id:",
+        "if not held:",
+        faults=0.6,
+    ),
+    Bug(
+        "the winner is taken from the report, the points from nowhere",
+        "manager/standings.py",
+        "return WIN_POINTS if player == self.winner else LOSS_POINTS",
+        "return WIN_POINTS if player != self.winner else LOSS_POINTS",
+        faults=0.0,
+    ),
+    Bug(
+        "the manager takes any token",
+        "manager/roster.py",
+        'agent_id, serial = self.verifiers.get(digest, ("", 0))',
+        'agent_id, serial = self.verifiers.get(digest, (token.split("_")[1] if "_" in token else "", 1))\n'
+        "        if agent_id in self.members:\n"
+        "            return self.members[agent_id], self.members[agent_id].serial",
+        faults=0.9,
+    ),
+    Bug(
+        "a voided result still counts",
+        "manager/ledger.py",
+        "        self.standings.add(decided(match, match.result), times=-1)\n",
+        "",
+        faults=0.9,
+    ),
+    Bug(
+        "standings are of yesterday",
+        "manager/ledger.py",
+        "        self.standings.add(decided(match, event))\n        self._version_grows(match)",
+        "        if self.round_of(match).undecided:\n            self.standings.add(decided(match, event))\n"
+        "        self._version_grows(match)",
+        faults=0.0,
+    ),
+    Bug(
+        "a round begins before the last is over",
+        "manager/rounds.py",
+        "if current is not None and not current.undecided:",
+        "if current is not None and current.undecided < 2:",
+        faults=0.0,
+    ),
+    Bug(
+        "everybody plays somebody, but not everybody everybody",
+        "manager/schedule.py",
+        "one, other = turning[(turn + distance) % count], turning[(turn - distance) % count]",
+        "one, other = turning[distance % count], turning[-distance % count]",
+        faults=0.0,
+    ),
+    Bug(
+        "an id is given twice",
+        "manager/roster.py",
+        "        self.next_number[event.role] = number",
+        "        self.next_number[event.role] = 1",
+        faults=0.0,
+    ),
+    Bug(
+        "who registers again becomes somebody else",
+        "manager/registration.py",
+        "return member if proven or application.origin == member.origin else None",
+        "return None",
+        faults=0.6,
+    ),
+    Bug(
+        "LEAGUE_COMPLETED is said again and again",
+        "manager/broadcasts.py",
+        "refused_only=row.repetition.refused_only",
+        "refused_only=False",
+        faults=0.6,
+    ),
+    Bug(
+        "a dead referee keeps its matches",
+        "manager/leases.py",
+        '            self.office.change(referee, "max_fail", now, "no answer and no message for too long")\n',
+        "            return\n",
+        faults=0.9,
+    ),
+    Bug(
+        "a lost match is given out under the same attempt",
+        "manager/assignments.py",
+        "attempt=match.attempt + 1",
+        "attempt=max(match.attempt, 1)",
+        faults=0.6,
+    ),
+    Bug(
+        "a restart forgets the round being played",
+        "manager/rounds.py",
+        "            self.assignments.hand_over_again(now)\n",
+        "",
+        faults=0.6,
+    ),
+    Bug(
+        "who was withdrawn wins by walkover",
+        "manager/rounds.py",
+        "winner=staying[0] if staying else None",
+        "winner=withdrawn[0]",
+        faults=0.9,
+    ),
+    # --- the referee --------------------------------------------------------------------------------------------------
+    Bug(
+        "a restart draws again",
+        "referee/playing.py",
+        "seed, index = bytes.fromhex(taken.seed), len(match.numbers)",
+        "seed, index = self._office.chance(32), len(match.numbers)",
+        faults=0.0,
+    ),
+    Bug(
+        "a failed attempt is not counted",
+        "referee/asking.py",
+        "retry = self._seated.failed + 1",
+        "retry = 1",
+        faults=0.9,
+    ),
+    Bug(
+        "one failed attempt is enough",
+        "referee/asking.py",
+        "        pause = self._retries.pause_before(retry)\n        left",
+        "        pause = None\n        left",
+    ),
+    Bug(
+        "choices are asked for before both have joined",
+        "referee/match.py",
+        "if all(one.joined for one in self.seated):",
+        "if any(one.joined for one in self.seated):",
+        faults=0.0,
+    ),
+    Bug(
+        "the other one is judged before it has answered",
+        "referee/playing.py",
+        "            if not self._askings:\n                self.proceed(now)",
+        "            self._askings.clear()\n            self._judge(now)\n            self.proceed(now)",
+    ),
+    Bug(
+        "the fault of one is the fault of the other",
+        "referee/decision.py",
+        "return opponent(loser), reason",
+        "return loser, reason",
+    ),
+    Bug(
+        "a report is sent once",
+        "referee/telling.py",
+        "        self._office.calls.wake(self, now + max(pause, at_least))\n",
+        "",
+    ),
+    Bug(
+        "our own sleep is counted against the player",
+        "referee/asking.py",
+        "        if failed.blame is Blame.LOCAL:",
+        "        if failed.blame is Blame.LOCAL and False:",
+        faults=0.9,
+    ),
+    Bug(
+        "a stranger may choose for a player",
+        "referee/posts.py",
+        "    if question.is_right(token):\n        return True",
+        "    if token:\n        return True",
+        faults=0.9,
+    ),
+    Bug(
+        "an announcement taken twice is played twice",
+        "referee/assignments.py",
+        "return (one.attempt or 1) > office.docket.attempt_of(one.match_id)",
+        "return (one.attempt or 1) >= office.docket.attempt_of(one.match_id)",
+    ),
+    Bug(
+        "the errors of one player are told to the other",
+        "referee/asking.py",
+        "self._office.calls.send(Outgoing(key, (self._to,), message, now + row.limit_s))",
+        "taken, other = question.match.taken, 1 - question.seat\n"
+        "        to = Address(taken.players[other], taken.endpoints[other])\n"
+        "        self._office.calls.send(Outgoing(key, (to,), message, now + row.limit_s))",
+    ),
+)

@@ -1,0 +1,75 @@
+"""Every planted bug is found: by simulated leagues, or else by the stateful tests of the machines."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutations.planted_bugs import BUGS, Bug
+
+ROOT = Path(__file__).parents[2]
+LEAGUES = 40
+STATEFUL = ("test_league_machine.py", "test_match_machine.py", "test_player_machine.py")
+
+HUNT = """
+import sys
+from league.simulation.runs import Plan, play
+leagues, players, faults, game = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+for seed in range(1, leagues + 1):
+    run = play(Plan(players, 3, faults, game), seed)
+    if run.broken:
+        sys.exit(f"seed {seed}: promise {run.broken[0].promise}: {run.broken[0].detail}")
+    if faults == 0 and (run.technical_losses or not run.finished):
+        sys.exit(f"seed {seed}: {run.technical_losses} technical losses, finished: {run.finished}")
+"""
+
+
+def planted(bug: Bug, folder: Path) -> dict[str, str]:
+    """A copy of the package with the bug in it, as an environment to run Python in."""
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    target = folder / "src" / "league" / bug.file
+    text = target.read_text("utf-8")
+    assert text.count(bug.old) == 1, f"{bug.file} has changed: the bug {bug.name!r} cannot be planted any more"
+    target.write_text(text.replace(bug.old, bug.new), "utf-8")
+    return {**os.environ, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def found_by_simulation(bug: Bug, environment: dict[str, str]) -> str:
+    """What the simulator says; empty when it finds nothing."""
+    arguments = [str(LEAGUES), str(bug.players), str(bug.faults), bug.game]
+    done = subprocess.run(
+        [sys.executable, "-c", HUNT, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stderr if done.returncode else ""
+
+
+def found_by_stateful_tests(environment: dict[str, str]) -> bool:
+    files = [str(ROOT / "tests" / "properties" / name) for name in STATEFUL]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *files],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode == 1
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_found(bug: Bug, tmp_path: Path) -> None:
+    environment = planted(bug, tmp_path)
+    assert found_by_simulation(bug, environment) or found_by_stateful_tests(environment)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("faults", [0.0, 0.3])
+def test_the_hunt_finds_nothing_in_the_code_as_it_is(faults: float, tmp_path: Path) -> None:
+    nothing = Bug("nothing", "__init__.py", '"""', '"""', faults=faults)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    assert found_by_simulation(nothing, environment) == ""

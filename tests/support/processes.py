@@ -1,0 +1,219 @@
+"""`league` commands as real processes: started at free ports, waited for, stopped or killed, and never left behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, TypeVar
+
+from league.events import AgentRegistered, Event
+from league.storage.reading import open_for_reading
+
+WATCHDOG_S = 120.0
+"""No test measures time with it."""
+COMMAND = (sys.executable, "-m", "league.cli.main")
+READY = "ready: "
+
+E = TypeVar("E", bound=Event)
+Option = str | int | float | bool | Path | None
+
+
+class Process:
+    """A long-running command."""
+
+    def __init__(self, name: str, arguments: list[str], folder: Path) -> None:
+        self.name = name
+        self.lines: list[str] = []
+        """What it said so far, on stdout and stderr."""
+        self._changed = threading.Condition()
+        # Its own session, so that a Ctrl-C at the terminal of the tests is not its own.
+        self._popen = subprocess.Popen(
+            [*COMMAND, *arguments],
+            cwd=folder,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._readers = [
+            threading.Thread(target=self._read, args=(stream,), daemon=True)
+            for stream in (self._popen.stdout, self._popen.stderr)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, stream: IO[str]) -> None:
+        for line in stream:
+            with self._changed:
+                self.lines.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        stream.close()
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def output(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._popen.poll() is None
+
+    def said(self, start: str, count: int = 1) -> list[str]:
+        """Wait until so many lines begin so; what follows in them."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._found(start)) >= count or not self._is_talking, WATCHDOG_S)
+            found = self._found(start)
+        assert len(found) >= count, f"{self.name} said only:\n{self.output}"
+        return found
+
+    def _found(self, start: str) -> list[str]:
+        return [line.removeprefix(start) for line in self.lines if line.startswith(start)]
+
+    @property
+    def _is_talking(self) -> bool:
+        return any(one.is_alive() for one in self._readers) and self.is_running
+
+    @property
+    def endpoint(self) -> str:
+        """Where it serves; of several members in one process, the first."""
+        return self.said(READY)[0]
+
+    @property
+    def port(self) -> int:
+        return int(self.endpoint.rpartition(":")[2].partition("/")[0])
+
+    def terminate(self) -> None:
+        """Ask it to end; do not wait."""
+        self._popen.send_signal(signal.SIGTERM)
+
+    def stop(self, within_s: float = WATCHDOG_S) -> int:
+        """Ask it to end; its exit status."""
+        self.terminate()
+        return self.wait(within_s)
+
+    def kill(self) -> None:
+        """End it on the spot, as a power cut would."""
+        self._popen.kill()
+        self.wait()
+
+    def wait(self, within_s: float = WATCHDOG_S) -> int:
+        """Wait until it has ended by itself and everything it said was read; its exit status."""
+        status = self._popen.wait(within_s)
+        for reader in self._readers:
+            reader.join(WATCHDOG_S)
+        return status
+
+
+class Processes:
+    """All processes of a test, in its folder. Use it with `with`: at the end whatever still runs is killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[Process] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for one in self.started:
+            if one.is_running:
+                one.kill()
+            else:
+                one.wait()
+            # pytest shows it if the test failed.
+            print(f"--- {one.name}\n{one.output}")
+
+    def begin(self, command: str, label: str = "", /, **options: Option) -> Process:
+        """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone. Do not wait."""
+        process = Process(label or command, [command, *_arguments({"port": 0, **options})], self.folder)
+        self.started.append(process)
+        return process
+
+    def start(self, command: str, label: str = "", /, **options: Option) -> Process:
+        """Start a command, and wait until it serves with all its members."""
+        process = self.begin(command, label, **options)
+        count = options.get("count", 1)
+        assert isinstance(count, int)
+        process.said(READY, count)
+        return process
+
+    def manager(self, **options: Option) -> Process:
+        """A manager that keeps its journal in manager.db."""
+        return self.start("manager", "manager", **{"journal": self.journal("manager"), "referees": 1, **options})
+
+    def referee(self, manager: Process | str, name: str = "referee", **options: Option) -> Process:
+        """A referee that keeps its journal in NAME.db."""
+        return self.start(
+            "referee", name, **{"manager": _endpoint(manager), "journal": self.journal(name), "name": name, **options}
+        )
+
+    def players(self, manager: Process | str, name: str = "player", **options: Option) -> Process:
+        """Good players, `count` of them in one process; its end with status 0 is the end of the league."""
+        return self.start("player", name, **{"manager": _endpoint(manager), "name": name, **options})
+
+    def journal(self, name: str) -> Path:
+        return self.folder / f"{name}.db"
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """A command that ends by itself."""
+        return subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            cwd=self.folder,
+            text=True,
+            capture_output=True,
+            timeout=WATCHDOG_S,
+            check=False,
+        )
+
+    def events(self, name: str, kind: type[E]) -> list[E]:
+        """The events of one kind in a journal, also while it is written."""
+        with open_for_reading(self.journal(name)) as reader:
+            return [event for event in reader.events() if isinstance(event, kind)]
+
+    def members(self) -> dict[str, str]:
+        """The ids of all who registered, by their names."""
+        return {one.display_name: one.agent_id for one in self.events("manager", AgentRegistered)}
+
+    def verified(self, *names: str) -> dict[str, Any]:
+        """What `league verify` finds in these journals (Any: as JSON has it)."""
+        from league.events import Enrolled
+        from league.promises.checking import check
+        from league.promises.evidence import Evidence
+        def read(n):
+            with open_for_reading(self.journal(n)) as r:
+                return list(r.events())
+        refs = {}
+        for n in names[1:]:
+            ev = read(n)
+            refs[next(e.agent_id for e in ev if isinstance(e, Enrolled))] = ev
+        report = check(Evidence(manager=read(names[0]), referees=refs))
+        print(report)
+        return {"ok": not report.broken}
+
+
+def _endpoint(manager: Process | str) -> str:
+    return manager if isinstance(manager, str) else manager.endpoint
+
+
+def _arguments(options: Mapping[str, Option]) -> list[str]:
+    arguments: list[str] = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            arguments.append(flag)
+        elif value is not None and value is not False:
+            arguments += [flag, str(value)]
+    return arguments

@@ -1,0 +1,125 @@
+"""What a scripted peer does, as data. A Script says which reaction a request gets; a Reaction changes the honest
+answer: what it says, how HTTP carries it, when it leaves, and what becomes of the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+Object = dict[str, Any]
+"""A JSON object (Any: peers say whatever they like)."""
+
+
+class Absent:
+    """Stands for a field that is left out."""
+
+
+ABSENT: Final = Absent()
+NEVER: Final = "never"
+"""No test releases this."""
+
+MATCH_CALLS: Final = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+BROADCASTS: Final = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """One way to answer. Everything left at its default is as a good player does it."""
+
+    # --- what is said
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """Fields of the message that are changed, added, or (ABSENT) left out."""
+    rpc: Mapping[str, object] = field(default_factory=dict)
+    """The same for the JSON-RPC object around it: `{"result": ABSENT, "error": {…}}`, `{"id": 99}`."""
+    batch: bool = False
+    """The answer as the only element of an array."""
+    body: bytes | None = None
+    """These bytes instead of any answer."""
+    padding: int = 0
+    """So many blanks behind the body."""
+    posted: bool = False
+    """The message goes to the referee as a request of our own; the result is a mere acknowledgement."""
+
+    # --- how HTTP carries it
+    status: int = 200
+    reason: str = "OK"
+    headers: tuple[tuple[str, str], ...] = ()
+    content_type: str = "application/json"
+    version: Literal["HTTP/1.1", "HTTP/1.0"] = "HTTP/1.1"
+    framing: Literal["length", "chunked", "close"] = "length"
+    """How the end of the body is told; "close": by the end of the connection."""
+    gzip: bool = False
+    raw: bytes | None = None
+    """These bytes instead of any HTTP."""
+
+    # --- when it leaves
+    until: str = ""
+    """Not before the test calls `release` with this name."""
+    after: str = ""
+    """Not before another request of this kind has come in: after GAME_ERROR it is too late for sure."""
+    drip: tuple[int, float] | None = None
+    """So many bytes at a time, so many seconds apart."""
+
+    # --- what becomes of the connection
+    cut: int | None = None
+    """So many bytes leave, no more."""
+    ending: Literal["keep", "close", "reset"] = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Requests of these kinds (message types or methods; none: all) get these reactions, the last for ever."""
+
+    kinds: frozenset[str]
+    reactions: Sequence[Reaction]
+
+    def fits(self, *names: str) -> bool:
+        return not self.kinds or not self.kinds.isdisjoint(names)
+
+    def reaction(self, nth: int) -> Reaction:
+        """What the nth such request gets, from 0."""
+        return self.reactions[min(nth, len(self.reactions) - 1)]
+
+
+Script = tuple[Rule, ...]
+"""The first rule that fits decides."""
+
+
+def on(kinds: str | Sequence[str], *reactions: Reaction) -> Script:
+    """A script for requests of one or some kinds."""
+    return (Rule(frozenset((kinds,) if isinstance(kinds, str) else kinds), reactions),)
+
+
+def always(*reactions: Reaction) -> Script:
+    """A script for every request, `ping` included."""
+    return (Rule(frozenset(), reactions),)
+
+
+# --- common reactions -------------------------------------------------------------------------------------------------
+
+HONEST: Final = Reaction()
+HANG: Final = Reaction(until=NEVER)
+RESET: Final = Reaction(cut=0, ending="reset")
+DECLINE: Final = Reaction(fields={"accept": False})
+LATE: Final = Reaction(after="GAME_ERROR")
+POSTED: Final = Reaction(posted=True)
+BANANA: Final = Reaction(body=b"banana")
+HTML: Final = Reaction(body=b"<!doctype html><title>It works!</title>", content_type="text/html")
+NO_HTTP: Final = Reaction(raw=b"\x16\x03\x01 I am no web server\n", ending="close")
+CRASH: Final = Reaction(status=500, reason="Internal Server Error", body=b"Traceback (most recent call last):")
+BUSY: Final = Reaction(status=429, reason="Too Many Requests", headers=(("Retry-After", "5"),), body=b"{}")
+GZIP: Final = Reaction(gzip=True)
+HUGE: Final = Reaction(padding=1 << 20)
+SLOW: Final = Reaction(drip=(1, 0.05))
+
+
+def redirect(to: str) -> Reaction:
+    """Go and ask somebody else."""
+    return Reaction(status=307, reason="Temporary Redirect", headers=(("Location", to),), body=b"")
+
+
+def refusal(code: int, message: str = "no") -> Reaction:
+    """A JSON-RPC error."""
+    return Reaction(rpc={"result": ABSENT, "error": {"code": code, "message": message}})

@@ -1,0 +1,281 @@
+"""Reports: who may report what, what a report proves, and what a second one does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league import events as e
+from league.protocol.errors import PeerError
+from league.protocol.messages import MatchResultAck
+from tests.support.managed import Managed, code_of, plain
+
+
+def started(players: int = 4, referees: int = 1, **changed: Any) -> Managed:
+    league = Managed(players=players, referees=referees, **changed).fill()
+    league.answer_all()
+    return league
+
+
+def rows(league: Managed) -> dict[str, tuple[int, int, int, int, int]]:
+    return {
+        one.player_id: (one.played, one.wins, one.draws, one.losses, one.points) for one in league.manager.standings
+    }
+
+
+@pytest.mark.requirement("REPORT.acknowledged")
+def test_a_right_report_is_acknowledged_and_counts() -> None:
+    league = started(2)
+    answer = league.report("R1M1")
+    assert isinstance(answer, MatchResultAck)
+    assert plain(answer) | {"timestamp": ""} == {
+        "message_type": "MATCH_RESULT_ACK",
+        "protocol": "league.v2",
+        "sender": "league_manager",
+        "timestamp": "",
+        "conversation_id": "conv-match_result_report",
+        "status": "ACCEPTED",
+        "match_id": "R1M1",
+        "round_id": 1,
+    }
+    (result,) = league.of(e.ResultAccepted)
+    assert (result.status, result.winner, result.points) == ("WIN", "P01", {"P01": 3, "P02": 0})
+    assert (result.attempt, result.referee_id, result.verified) == (1, "REF01", True)
+    assert rows(league) == {"P01": (1, 1, 0, 0, 3), "P02": (1, 0, 0, 1, 0)}
+
+
+@pytest.mark.requirement("REPORT.technical")
+@pytest.mark.parametrize(
+    ("winner", "status", "points", "table"),
+    [
+        (None, "DRAW", [1, 1], {"P01": (1, 0, 1, 0, 1), "P02": (1, 0, 1, 0, 1)}),
+        ("B", "WIN", [0, 3], {"P02": (1, 1, 0, 0, 3), "P01": (1, 0, 0, 1, 0)}),
+        ("-A", "TECHNICAL_LOSS", [0, 3], {"P02": (1, 1, 0, 0, 3), "P01": (1, 0, 0, 1, 0)}),
+        ("--", "TECHNICAL_LOSS", [0, 0], {"P01": (1, 0, 0, 1, 0), "P02": (1, 0, 0, 1, 0)}),
+    ],
+)
+def test_points_and_table_follow_from_how_the_match_ended(
+    winner: str | None, status: str, points: list[int], table: dict[str, tuple[int, ...]]
+) -> None:
+    league = started(2)
+    league.report("R1M1", winner)
+    (result,) = league.of(e.ResultAccepted)
+    assert (result.status, list(result.points.values())) == (status, points)
+    assert rows(league) == table
+
+
+@pytest.mark.requirement("REPORT.recomputed")
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"winner": "P02"},
+        {"winner": None},
+        {"winner": "P03"},
+        {"winner": "P02", "details": {"drawn_number": 12, "choices": {"P01": "even", "P02": "odd"}}},
+        {"details": {"drawn_number": 4, "choices": {"P01": "even", "P03": "odd"}}},
+    ],
+)
+def test_a_report_that_contradicts_itself_is_refused(changed: dict[str, Any]) -> None:
+    league = started(2)
+    report = league.report_of("R1M1")
+    report["result"] |= changed
+    assert code_of(league.request(report)) == "E039"
+    assert league.of(e.ResultAccepted) == []
+    assert code_of(league.report("R1M1")) == ""
+
+
+@pytest.mark.requirement("REPORT.status_derived")
+def test_the_status_is_derived_when_it_is_absent() -> None:
+    for winner, status in (("A", "WIN"), (None, "DRAW"), ("-B", "TECHNICAL_LOSS")):
+        league = started(2)
+        report = league.report_of("R1M1", winner)
+        del report["result"]["details"]["status"]
+        league.request(report)
+        (result,) = league.of(e.ResultAccepted)
+        assert (result.status, result.verified) == (status, True)
+
+
+@pytest.mark.requirement("REPORT.wrong_score")
+@pytest.mark.parametrize(
+    ("changed", "requirement"),
+    [
+        ({"score": {"P01": 1, "P02": 0}}, "REPORT.wrong_score"),
+        ({"score": {}}, "REPORT.wrong_score"),
+        ({"details": {"drawn_number": 14, "choices": {"P01": "even", "P02": "odd"}}}, "REPORT.recomputed"),
+        ({"details": {"drawn_number": 3, "choices": {"P01": None, "P02": "odd"}}}, "REPORT.recomputed"),
+    ],
+)
+def test_what_leaves_no_doubt_about_the_winner_is_recorded_and_unverified(
+    changed: dict[str, Any], requirement: str
+) -> None:
+    league, strict = started(2), started(2, profile="strict")
+    report = league.report_of("R1M1")
+    report["result"] |= changed
+    assert isinstance(league.request(report), MatchResultAck)
+    (result,) = league.of(e.ResultAccepted)
+    assert (result.winner, result.points, result.verified) == ("P01", {"P01": 3, "P02": 0}, False)
+    assert requirement in {event.requirement for event in league.of(e.DeviationRecorded)}
+    report = strict.report_of("R1M1")
+    report["result"] |= changed
+    assert code_of(strict.request(report)) == "E039"
+
+
+def test_a_report_without_details_is_stored_with_the_reported_winner() -> None:
+    league = started(2)
+    report = league.report_of("R1M1")
+    del report["result"]["details"]
+    assert code_of(league.request(report)) == ""
+    (result,) = league.of(e.ResultAccepted)
+    assert (result.status, result.winner, result.verified, result.details) == ("WIN", "P01", False, {})
+    strict = started(2, profile="strict")
+    report = strict.report_of("R1M1")
+    del report["result"]["details"]
+    assert code_of(strict.request(report)) == "E003"
+
+
+def test_a_number_invented_for_a_technical_loss_does_not_hide_it() -> None:
+    league = started(2)
+    report = league.report_of("R1M1", "-B")
+    report["result"]["details"] |= {"drawn_number": 5}
+    league.request(report)
+    (result,) = league.of(e.ResultAccepted)
+    assert (result.status, result.winner, result.verified) == ("TECHNICAL_LOSS", "P01", False)
+
+
+def test_the_word_draw_reads_as_no_winner() -> None:
+    league = started(2)
+    report = league.report_of("R1M1", None)
+    report["result"]["winner"] = "DRAW"
+    assert code_of(league.request(report)) == ""
+    assert league.of(e.ResultAccepted)[0].winner is None
+    assert code_of(league.report("R1M1", None)) == "E017"
+
+
+@pytest.mark.requirement("REPORT.duplicate")
+def test_the_same_result_again_is_as_good_as_acknowledged() -> None:
+    league = started()
+    league.report("R1M1")
+    before = league.manager.snapshot()
+    answer = league.report("R1M1")
+    assert isinstance(answer, PeerError)
+    assert answer.code == "E017"
+    assert answer.context["identical"] is True
+    assert answer.context["previous_report_time"] == league.of(e.ResultAccepted)[0].reported_at
+    assert league.manager.snapshot() == before
+
+
+@pytest.mark.requirement("REPORT.conflict")
+def test_a_different_result_changes_nothing() -> None:
+    league = started()
+    league.report("R1M1")
+    before = league.manager.snapshot()
+    answer = league.report("R1M1", "B")
+    assert isinstance(answer, PeerError)
+    assert (answer.code, answer.context["identical"]) == ("E040", False)
+    other_number = league.report_of("R1M1")
+    other_number["result"]["details"]["drawn_number"] = 8
+    assert code_of(league.request(other_number)) == "E040"
+    nonsense = league.report_of("R1M1")
+    nonsense["result"]["winner"] = "P99"
+    assert code_of(league.request(nonsense)) == "E040"
+    assert league.manager.snapshot() == before
+
+
+def test_after_the_end_reports_are_still_told_what_they_are() -> None:
+    league = started(2)
+    league.report("R1M1")
+    league.play()
+    assert [code_of(league.report("R1M1", winner)) for winner in ("A", "B")] == ["E017", "E040"]
+
+
+@pytest.mark.requirement("REPORT.unknown_match")
+def test_an_unknown_match_is_not_found() -> None:
+    league = started(2)
+    assert code_of(league.request(league.report_of("R1M1") | {"match_id": "R9M9"})) == "E014"
+
+
+@pytest.mark.requirement("REPORT.not_assigned")
+def test_only_the_referee_that_holds_the_match_reports_it() -> None:
+    league = started(4, referees=2)
+    holder = league.manager.ledger.matches["R1M1"].referee_id
+    other = "REF02" if holder == "REF01" else "REF01"
+    wrong = league.report_of("R1M1", sender=f"referee:{other}", auth_token=league.tokens[other])
+    assert code_of(league.request(wrong)) == "E016"
+    assert code_of(league.report("R1M1", attempt=2)) == "E016"
+    future = league.report_of("R3M1", sender="referee:REF01", auth_token=league.tokens["REF01"])
+    assert code_of(league.request(future)) == "E016"
+    without = league.report_of("R1M1")
+    del without["attempt"]
+    assert code_of(league.request(without)) == ""
+
+
+def test_a_report_of_another_round_or_game_is_recorded() -> None:
+    league = started()
+    assert code_of(league.report("R1M1", round_id=2)) == ""
+    assert {event.requirement for event in league.of(e.DeviationRecorded)} == {"MATCH_RESULT_REPORT.round_id"}
+
+
+# --- which error comes first ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("ERROR.first")
+@pytest.mark.requirement("TOKEN.missing")
+@pytest.mark.requirement("TOKEN.invalid")
+@pytest.mark.requirement("TOKEN.not_its_owner")
+def test_of_several_errors_in_a_report_the_first_is_answered() -> None:
+    league = started(2)
+    good = league.report_of("R1M1")
+    bad = good | {
+        "protocol": "league.v1",
+        "timestamp": "now",
+        "auth_token": None,
+        "sender": "player:P01",
+        "league_id": "elsewhere",
+        "round_id": "one",
+        "match_id": "R7M7",
+    }
+    found = []
+    for name, mended in (
+        ("", None),
+        ("protocol", "league.v2"),
+        ("timestamp", good["timestamp"]),
+        ("auth_token", "tok_REF01_guessed"),
+        ("auth_token", league.tokens["P01"]),
+        ("sender", "referee:REF01"),
+        ("auth_token", league.tokens["REF01"]),
+        ("league_id", good["league_id"]),
+        ("round_id", 1),
+        ("match_id", "R1M1"),
+    ):
+        bad |= {name: mended} if name else {}
+        found.append(code_of(league.request(dict(bad))))
+    assert found == ["E018", "E021", "E011", "E012", "E032", "E032", "E028", "E007", "E014", ""]
+
+
+def test_a_token_of_the_wrong_type_and_an_empty_one() -> None:
+    league = started(2)
+    assert code_of(league.report("R1M1", auth_token=7)) == "E007"
+    assert code_of(league.report("R1M1", auth_token="")) == "E011"
+
+
+@pytest.mark.requirement("TOKEN.never_shown")
+def test_a_wrong_token_is_shown_masked() -> None:
+    league = started(2)
+    answer = league.report("R1M1", auth_token="tok_REF01_abcdefghijklmnop")
+    assert isinstance(answer, PeerError)
+    assert answer.context == {"provided_token": "tok_…"}
+
+
+def test_a_player_may_not_report() -> None:
+    league = started(2)
+    report = league.report_of("R1M1", sender="P01", auth_token=league.tokens["P01"])
+    assert code_of(league.request(report)) == "E032"
+
+
+def test_what_a_manager_does_not_take_is_refused() -> None:
+    league = started(2)
+    other = league.envelope("GAME_JOIN_ACK", "player:P01") | {"accept": True, "match_id": "R1M1", "player_id": "P01"}
+    other["arrival_timestamp"] = other["timestamp"]
+    assert code_of(league.request(other)) == "E036"
+    assert code_of(league.request({"message_type": "NONSENSE"})) == "E038"

@@ -1,0 +1,272 @@
+"""Standings: how they are counted and ranked, when they are broadcast, and how slow agents are spared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league import events as e
+from league.machine import Failure, Pong, Refusal
+from league.protocol.messages import LeagueStandingsUpdate, RoundAnnouncement
+from tests.support.managed import Managed, Sent
+
+
+def started(players: int = 4, **changed: Any) -> Managed:
+    league = Managed(players=players, **changed).fill()
+    league.answer_all()
+    return league
+
+
+def versions(sent: list[Sent]) -> list[int | None]:
+    return [one.message.version for one in sent if isinstance(one.message, LeagueStandingsUpdate)]
+
+
+@pytest.mark.requirement("STANDINGS.after_each_result")
+@pytest.mark.requirement("STANDINGS.everybody")
+@pytest.mark.requirement("STANDINGS.sorted")
+@pytest.mark.requirement("STANDINGS.adds_up")
+def test_after_a_result_all_players_get_the_table_in_one_call() -> None:
+    league = started()
+    league.report("R1M1")
+    updates = [one for one in league.outgoing if isinstance(one.message, LeagueStandingsUpdate)]
+    assert [address.agent_id for address in updates[0].to] == ["P01", "P02", "P03", "P04"]
+    message = updates[0].message
+    assert isinstance(message, LeagueStandingsUpdate)
+    assert (message.round_id, message.version) == (1, 1)
+    assert [row.rank for row in message.standings] == [1, 2, 3, 4]
+    assert {row.player_id for row in message.standings} == {"P01", "P02", "P03", "P04"}
+    for row in message.standings:
+        assert row.played == row.wins + row.draws + row.losses
+        assert row.points == 3 * row.wins + row.draws
+
+
+@pytest.mark.requirement("STANDINGS.apart")
+def test_updates_are_a_second_apart_and_only_the_newest_waits() -> None:
+    league = started(8)
+    matches = league.open_matches
+    for match_id in matches[:3]:
+        league.report(match_id)
+        league.answer_all()
+        league.wait(0.2)
+    sent = league.told("P01", "LEAGUE_STANDINGS_UPDATE")
+    assert versions(sent) == [1]
+    league.wait(0.4)
+    sent = league.told("P01", "LEAGUE_STANDINGS_UPDATE")
+    assert versions(sent) == [1, 3]
+    assert sent[1].at - sent[0].at == pytest.approx(1.0)
+
+
+def test_one_update_is_under_way_and_one_slow_player_delays_nobody() -> None:
+    league = started(8)
+    for match_id in league.open_matches[:3]:
+        league.report(match_id)
+        league.answer_all(but=["P08"])
+        league.wait(1)
+        league.answer_all(but=["P08"])
+    assert versions(league.told("P08", "LEAGUE_STANDINGS_UPDATE")) == [1]
+    assert versions(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == [1, 2, 3]
+    league.answer(league.calls("LEAGUE_STANDINGS_UPDATE", "P08")[0])
+    assert versions(league.told("P08", "LEAGUE_STANDINGS_UPDATE")) == [1, 3]
+
+
+def test_an_ordinary_update_is_never_repeated() -> None:
+    league = started(8)
+    league.report(league.open_matches[0])
+    league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0])
+    league.wait(9)
+    assert len(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == 1
+
+
+@pytest.mark.requirement("STANDINGS.final_before_round_completed")
+def test_the_final_table_of_a_round_is_repeated_and_round_completed_waits_for_it() -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    for _ in range(4):
+        assert league.calls("ROUND_COMPLETED", "P01") == []
+        league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0])
+        league.wait(2)
+    assert len(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == 4
+    assert len(league.calls("ROUND_COMPLETED", "P01")) == 1
+    kinds = [one.kind for one in league.told("P02")]
+    assert kinds.index("LEAGUE_STANDINGS_UPDATE") < len(kinds)
+
+
+def test_announcements_do_not_wait_in_the_lane_of_a_slow_player() -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    assert len(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")) == 1
+    announced = league.calls("ROUND_ANNOUNCEMENT", "P01")
+    assert len(announced) == 1
+
+
+def test_rounds_that_end_faster_than_tables_may_follow_share_one() -> None:
+    league = started(4)
+    while not league.manager.is_finished:
+        for match_id in league.open_matches:
+            league.report(match_id)
+        league.answer_all()
+    league.wait(1)
+    league.answer_all()
+    kinds = [one.kind for one in league.told("P01") if one.kind != "ROUND_ANNOUNCEMENT"]
+    assert kinds[-5:] == [
+        "LEAGUE_STANDINGS_UPDATE",
+        "ROUND_COMPLETED",
+        "ROUND_COMPLETED",
+        "ROUND_COMPLETED",
+        "LEAGUE_COMPLETED",
+    ]
+    assert versions(league.told("P01"))[-1] == 6
+
+
+def test_referees_get_completions_and_no_tables() -> None:
+    league = started(2)
+    league.play()
+    assert [one.kind for one in league.told("REF01")] == ["ROUND_ANNOUNCEMENT", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+
+
+def test_an_assignment_does_not_wait_behind_other_notifications() -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    assert len(league.calls("ROUND_COMPLETED", "REF01")) == 1
+    league.answer_all(but=["REF01"])
+    assert len(league.calls("ROUND_ANNOUNCEMENT", "REF01")) == 1
+
+
+def test_completions_wait_until_everything_else_to_the_agent_has_ended() -> None:
+    slow = Managed(players=2).fill()
+    slow.wait(1)
+    slow.answer_all(but=["P01"])
+    slow.report("R1M1")
+    slow.answer_all(but=["P01"])
+    for kind in ("LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED"):
+        slow.answer(slow.calls(kind, "P01")[0])
+    assert slow.calls("LEAGUE_COMPLETED", "P01") == []
+    slow.answer(slow.calls("ROUND_ANNOUNCEMENT", "P01")[0])
+    assert len(slow.calls("LEAGUE_COMPLETED", "P01")) == 1
+
+
+# --- the breaker ------------------------------------------------------------------------------------------------------
+
+
+def test_five_failures_in_a_row_spare_a_player_for_a_minute() -> None:
+    league = started(2, double=True, rounds=2)
+    league.report("R1M1")
+    league.answer_all(but=["P02"])
+    while league.calls(to="P02"):
+        for one in league.calls(to="P02"):
+            league.fail(one)
+        league.wait(2)
+        league.answer_pings()
+    sent = len(league.told("P02"))
+    league.wait(1)
+    league.report("R2M1")
+    league.answer_all(but=["P02"])
+    assert league.manager.is_finished
+    assert [one.kind for one in league.told("P02")[sent:]] == ["LEAGUE_COMPLETED"]
+    assert max(event.upto for event in league.of(e.Told) if event.agent_id == "P02") == 4
+
+
+@pytest.mark.parametrize("sign", ["a message", "an answer"])
+def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    league.answer_all(but=["P02"])
+    while not league.manager._courier.is_closed("P02", league.now):
+        for one in league.calls(to="P02"):
+            league.fail(one)
+        league.wait(2)
+    if sign == "a message":
+        league.query("P02", "GET_STATUS")
+    else:
+        league.wait(60)
+    assert not league.manager._courier.is_closed("P02", league.now)
+
+
+# --- suspension -------------------------------------------------------------------------------------------------------
+
+
+def lose(league: Managed, player: str, times: int) -> None:
+    """The player loses so many matches by its own fault; everybody else answers and wins or draws."""
+    lost = 0
+    while lost < times:
+        league.answer_pings()
+        league.answer_all(but=[player])
+        league.wait(1)
+        for match_id in league.open_matches:
+            match = league.manager.ledger.matches[match_id]
+            if player in match.players:
+                lost += 1
+                league.report(match_id, "-A" if match.player_a == player else "-B")
+            else:
+                league.report(match_id, None)
+
+
+@pytest.mark.requirement("SUSPENDED.after_two")
+@pytest.mark.requirement("SUSPENDED.still_told")
+def test_two_technical_losses_in_a_row_suspend_a_player() -> None:
+    league = started(4, double=True)
+    lose(league, "P01", 1)
+    assert league.state("P01") == "ACTIVE"
+    lose(league, "P01", 1)
+    assert league.state("P01") == "SUSPENDED"
+    league.answer_all(but=["P01", "REF01"])
+    copy = league.calls("ROUND_ANNOUNCEMENT", "REF01")[-1].message
+    assert isinstance(copy, RoundAnnouncement)
+    flags = {one.player_A_id: one.player_A_suspended for one in copy.matches}
+    flags |= {one.player_B_id: one.player_B_suspended for one in copy.matches}
+    assert flags == {"P01": True, "P02": False, "P03": False, "P04": False}
+    assert league.told("P01", "ROUND_ANNOUNCEMENT")[-1].at == league.now
+
+
+@pytest.mark.requirement("SUSPENDED.recovers")
+def test_a_match_without_own_fault_makes_it_active_again() -> None:
+    league = started(4, double=True)
+    lose(league, "P01", 2)
+    league.answer_all(but=["P01"])
+    for match_id in league.open_matches:
+        league.report(match_id, None)
+    assert league.state("P01") == "ACTIVE"
+
+
+def test_acknowledging_a_broadcast_makes_it_active_again_but_an_error_or_a_ping_does_not() -> None:
+    league = started(4, double=True)
+    lose(league, "P01", 2)
+    calls = [one for one in league.calls(to="P01") if one.at == league.now]
+    assert len(calls) >= 1
+    league.answer(calls[0], Refusal("E012", "who are you?"))
+    assert league.state("P01") == "SUSPENDED"
+    while league.state("P01") == "SUSPENDED":
+        league.wait(1)
+        league.answer_pings()
+        for one in league.calls(to="P01"):
+            league.answer(one, Pong())
+    assert league.of(e.AgentStateChanged)[-1].why == "recover"
+
+
+def test_an_answer_to_what_was_sent_before_the_suspension_does_not_end_it() -> None:
+    league = started(4, double=True)
+    lose(league, "P01", 2)
+    old = next(one for one in league.calls(to="P01") if one.at < league.now)
+    new = next(one for one in league.calls(to="P01") if one.at == league.now)
+    league.answer(old)
+    assert league.state("P01") == "SUSPENDED"
+    league.answer(new)
+    assert league.state("P01") == "ACTIVE"
+
+
+def test_both_at_fault_are_both_suspended() -> None:
+    league = started(2, double=True, rounds=2)
+    league.report("R1M1", "--")
+    league.wait(1)
+    league.answer_all(but=["P01", "P02"])
+    league.report("R2M1", "--")
+    suspended = [event.agent_id for event in league.of(e.AgentStateChanged) if event.state == "SUSPENDED"]
+    assert sorted(suspended) == ["P01", "P02"]
+
+
+def test_a_failure_of_the_transport_is_no_technical_loss() -> None:
+    league = started(2)
+    for one in league.calls():
+        league.fail(one, Failure.BROKEN)
+    assert league.state("P01") == "ACTIVE"

@@ -1,0 +1,203 @@
+"""Joins and choices that come as requests of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league import events as e
+from league.machine import Pong
+from league.protocol.messages import ChooseParityCall, GameError
+from league.referee.posts import same_host
+from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, Rig, announced, code_of
+
+STRANGER = "10.9.9.9"
+
+
+def waiting() -> Rig:
+    """P02 has acknowledged the invitation and will send its join by itself; P01 has joined."""
+    return Rig().given().joins("P01").says("P02", {"status": "ok"})
+
+
+def choosing() -> Rig:
+    """P02 has acknowledged the call for its choice."""
+    return Rig().given().joins("P01", "P02").says("P02", {"status": "ok"})
+
+
+@pytest.mark.requirement("MATCH.takes_own_posts")
+def test_a_join_and_a_choice_are_taken_as_requests_of_their_own() -> None:
+    rig = waiting().wait(2)
+    assert rig.request(rig.joining("P02"), STRANGER) == Pong()
+    assert rig.said(ChooseParityCall, "P02")
+    rig.chooses("P01", "even").says("P02", {"status": "ok"}).wait(29)
+    assert rig.request(rig.choosing("P02", "odd"), STRANGER) == Pong()
+    assert rig.decided.status == "WIN"
+
+
+@pytest.mark.requirement("MATCH.takes_own_posts")
+def test_the_post_may_overtake_the_acknowledgement() -> None:
+    rig = Rig().given().joins("P01")
+    invitation = rig.question("P02")
+    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Pong()
+    rig.answer(invitation, {"status": "ok"})
+    rig.chooses("P01", "even").chooses("P02", "odd")
+    assert rig.decided.status == "WIN"
+
+
+@pytest.mark.requirement("MATCH.takes_own_posts")
+def test_a_post_in_the_pause_between_two_attempts_counts() -> None:
+    rig = waiting().until(6)
+    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Pong()
+    assert rig.said(ChooseParityCall, "P02")
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+@pytest.mark.parametrize("token", [LEFT_OUT, "tok_P02_guessed", ""])
+def test_without_a_right_token_the_players_address_must_be_right(token: object) -> None:
+    rig = waiting()
+    refused = rig.request(rig.joining("P02", auth_token=token), STRANGER)
+    assert code_of(refused) == ("E012" if token == "tok_P02_guessed" else "E011")
+    assert "guessed" not in str(refused)
+    assert rig.said(ChooseParityCall) == []
+    assert rig.request(rig.joining("P02", auth_token=token), HOSTS["P02"]) == Pong()
+    assert rig.said(ChooseParityCall)
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+def test_a_registration_token_is_right_from_anywhere() -> None:
+    rig = waiting()
+    assert rig.request(rig.joining("P02", auth_token=REGISTRATION["P02"]), STRANGER) == Pong()
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+def test_in_strict_the_address_is_not_enough() -> None:
+    rig = Rig("strict").given().joins("P01")
+    assert code_of(rig.request(rig.joining("P02", auth_token="tok_P02_guessed"), HOSTS["P02"])) == "E012"
+    assert rig.request(rig.joining("P02"), STRANGER) == Pong()
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"match_id": "R9M9"}, "E014"),
+        ({"match_id": LEFT_OUT}, "E003"),
+        ({"match_id": 7}, "E014"),
+        ({"player_id": "P03"}, "E033"),
+        ({"player_id": "P01", "sender": "player:P02"}, "E033"),
+        ({"player_id": LEFT_OUT, "sender": "player:Alice"}, "E033"),
+        ({"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}, "E023"),
+        ({"protocol": "league.v1"}, "E018"),
+    ],
+)
+def test_any_mismatch_is_refused_and_changes_nothing(changed: dict[str, Any], code: str) -> None:
+    rig = waiting()
+    before = rig.desk.snapshot()
+    assert code_of(rig.request(rig.joining("P02", **changed), HOSTS["P02"])) == code
+    assert rig.desk.snapshot() == before
+
+
+def test_the_sender_speaks_for_a_player_that_leaves_out_its_id() -> None:
+    rig = waiting()
+    assert rig.request(rig.joining("P02", player_id=LEFT_OUT), HOSTS["P02"]) == Pong()
+
+
+def test_a_player_cannot_answer_for_its_opponent() -> None:
+    rig = Rig().given().joins("P01", "P02")
+    forged = rig.choosing("P02", "odd", auth_token=REGISTRATION["P01"])
+    assert code_of(rig.request(forged, HOSTS["P01"])) == "E012"
+    assert rig.of(e.MoveMade) == []
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+def test_nothing_counts_that_is_not_awaited() -> None:
+    rig = Rig(capacity=1).given(announced(), announced("R1M2", "P03", "P04"))
+    assert code_of(rig.request(rig.joining("P03"), HOSTS["P03"])) == "E023"
+    rig.plays()
+    assert code_of(rig.request(rig.joining("P02"), HOSTS["P02"])) == "E023"
+    assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
+
+
+def test_a_choice_after_the_final_fault_is_out_of_phase() -> None:
+    rig = Rig().given().joins("P01", "P02")
+    for _ in range(4):
+        rig.says("P02", rig.choosing("P02", "maybe"))
+    assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
+    assert rig.chooses("P01", "even").decided.winner == "P01"
+
+
+def test_what_counted_is_acknowledged_again_and_changes_nothing() -> None:
+    rig = waiting()
+    join = rig.joining("P02")
+    assert [rig.request(join, STRANGER), rig.request(join, STRANGER)] == [Pong(), Pong()]
+    choice = rig.choosing("P02", "odd")
+    assert [rig.request(choice, STRANGER), rig.request(choice, STRANGER)] == [Pong(), Pong()]
+    assert code_of(rig.request(rig.choosing("P02", "even"), STRANGER)) == "E023"
+    assert len(rig.of(e.MoveMade)) == 1
+
+
+@pytest.mark.parametrize(("choice", "code"), [("Even", "E004"), (None, "E004"), (3, "E004")])
+def test_a_wrong_choice_with_the_players_token_is_corrected_like_any_other(choice: object, code: str) -> None:
+    rig = choosing().wait(10)
+    assert code_of(rig.request(rig.choosing("P02", choice), STRANGER)) == code
+    assert [one.left for one in rig.of(e.WrongAnswer)] == [3]
+    assert rig.said(GameError, "P02")[0].time_remaining == 20
+    assert rig.question("P02").deadline == 30
+
+
+def test_a_wrong_choice_by_address_alone_is_refused_and_costs_nothing() -> None:
+    rig = choosing()
+    for _ in range(10):
+        wrong = rig.choosing("P02", "Even", auth_token=LEFT_OUT)
+        assert code_of(rig.request(wrong, HOSTS["P02"])) == "E004"
+    assert rig.of(e.WrongAnswer) == []
+    assert rig.request(rig.choosing("P02", "odd", auth_token=LEFT_OUT), HOSTS["P02"]) == Pong()
+
+
+def test_a_wrong_choice_between_attempts_is_refused_and_costs_nothing() -> None:
+    rig = choosing().until(31)
+    assert code_of(rig.request(rig.choosing("P02", "Even"), STRANGER)) == "E004"
+    assert rig.of(e.WrongAnswer) == []
+
+
+def test_nobody_declines_for_a_player_by_sharing_its_address() -> None:
+    rig = waiting()
+    refusal = rig.joining("P02", accept=False)
+    assert code_of(rig.request({**refusal, "auth_token": "tok_guess"}, HOSTS["P02"])) == "E012"
+    assert rig.of(e.PlayerFaulted) == []
+    assert rig.request(refusal, STRANGER) == Pong()
+    assert [one.code for one in rig.of(e.PlayerFaulted)] == ["DECLINED"]
+
+
+def test_under_another_manager_the_address_is_all_there_is() -> None:
+    rig = Rig().given(announced(player_A_answers=None, player_B_answers=None)).joins("P01")
+    refusal = rig.joining("P02", accept=False)
+    assert code_of(rig.request(refusal, STRANGER)) == "E012"
+    assert rig.request(refusal, HOSTS["P02"]) == Pong()
+
+
+def test_of_two_attempts_only_the_newest_is_answered() -> None:
+    rig = Rig().given().joins("P01", "P02")
+    rig.announce(announced(attempt=2))
+    assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
+    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Pong()
+
+
+@pytest.mark.parametrize(
+    ("origin", "endpoint", "same"),
+    [
+        ("10.0.0.7", "http://10.0.0.7:8101/mcp", True),
+        ("10.0.0.7:53124", "http://10.0.0.7:8101/mcp", True),
+        ("10.0.0.8", "http://10.0.0.7:8101/mcp", False),
+        ("127.0.0.1", "http://localhost:8101/mcp", True),
+        ("::1", "http://127.0.0.1/mcp", True),
+        ("[::1]:4000", "https://LOCALHOST", True),
+        ("2001:db8::1", "http://[2001:DB8::1]:80/mcp", True),
+        ("example.org", "http://Example.org.?x=1", True),
+        ("127.0.0.1", "http://10.0.0.7/mcp", False),
+        ("", "http:///mcp", True),
+    ],
+)
+def test_hosts_are_compared_without_port_case_and_path(origin: str, endpoint: str, same: bool) -> None:
+    assert same_host(origin, endpoint) is same

@@ -1,0 +1,328 @@
+"""The shell's decisions: what leaves when, what belongs to what, and what happens when the disk fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from league.agent.pump import DEFAULT_LIMIT_S, LATE_S, Orders, Pump
+from league.events import Event, LeagueEnded
+from league.machine import (
+    Address,
+    Ask,
+    Blame,
+    Failure,
+    Letter,
+    Machine,
+    Operate,
+    Outgoing,
+    Ping,
+    Pong,
+    Step,
+    Undelivered,
+)
+from league.protocol.errors import PeerError
+from league.storage.journal import Entry, MemoryJournal
+
+ANN, BEN = Address("P01", "http://127.0.0.1:8101/mcp"), Address("P02", "http://127.0.0.1:8102/mcp")
+
+
+class Clerk(Machine):
+    """A machine that does what it is told: `Operate.order` names the method to run."""
+
+    def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
+        super().__init__(bytes, secrets)
+        self.noted: list[str] = []
+        self.seen: list[object] = []
+        self.kept: list[Letter] = []
+        self.alarm: float | None = None
+        self.resumed = 0
+
+    def apply(self, event: Event) -> None:
+        assert isinstance(event, LeagueEnded)
+        self.noted.append(event.champion)
+
+    def resume(self, now: float) -> Step:
+        self.resumed += 1
+        return Step()
+
+    def handle(self, letter: Letter, now: float) -> Step:
+        self._begin()
+        if isinstance(letter.content, Operate):
+            getattr(self, f"_{letter.content.order}")(letter, now)
+        elif isinstance(letter.content, Ping):
+            self._reply(letter, Pong(tuple((name, 1) for name in self.noted)))
+        else:
+            self.seen.append(letter)
+        return self._finish()
+
+    def _note(self, letter: Letter, now: float) -> None:
+        assert isinstance(letter.content, Operate)
+        self._happened(LeagueEnded(at=now, champion=letter.content.target))
+        self._reply(letter, Pong())
+
+    def _note_and_tell(self, letter: Letter, now: float) -> None:
+        self._note(letter, now)
+        self._tell(letter, now)
+
+    def _tell(self, letter: Letter, now: float) -> None:
+        self._send(Outgoing("tell/1", (ANN, BEN), Ping(), now + 5))
+
+    def _ask(self, letter: Letter, now: float) -> None:
+        self._happened(LeagueEnded(at=now, champion="asked"))
+        call: Any = None
+        self._step.asks.append(Ask("ask/1", "even_odd", call, now + 30))
+
+    def _call_off(self, letter: Letter, now: float) -> None:
+        self._step.cancel.append("tell/1")
+
+    def _keep(self, letter: Letter, now: float) -> None:
+        self.kept.append(letter)
+
+    def _answer_kept(self, letter: Letter, now: float) -> None:
+        for one in self.kept:
+            self._reply(one, Pong())
+
+    def undelivered(self, failed: Undelivered, now: float) -> Step:
+        self.seen.append(failed)
+        return Step()
+
+    def answered(self, key: str, value: object, now: float) -> Step:
+        self.seen.append((key, value))
+        return Step()
+
+    def tick(self, now: float) -> Step:
+        self.seen.append(("tick", now))
+        self.alarm = None
+        return Step()
+
+    @property
+    def deadline(self) -> float | None:
+        return self.alarm
+
+    def snapshot(self) -> Mapping[str, Any]:
+        return {"noted": self.noted}
+
+
+class Desk:
+    """A pump on a memory journal, with the clerk inside."""
+
+    def __init__(self) -> None:
+        self.journal = MemoryJournal()
+        self.pump = Pump(self._load)
+        self.base = 0
+
+    def _load(self) -> Machine:
+        clerk = Clerk(self.journal.secrets())
+        for event in self.journal.events():
+            clerk.apply(event)
+        return clerk
+
+    @property
+    def clerk(self) -> Clerk:
+        assert isinstance(self.pump.machine, Clerk)
+        return self.pump.machine
+
+    def order(self, name: str, target: str = "", now: float = 0.0) -> tuple[int, Orders]:
+        letter_id, orders = self.pump.request(Operate(name, "key", target), "here", now)
+        self.store(orders)
+        return letter_id, orders
+
+    def store(self, orders: Orders) -> None:
+        for events, secrets in orders.append:
+            self.journal.append(Entry(events, secrets))
+
+    def sync(self) -> Orders:
+        return self.pump.durable(self.journal.sync() - self.base)
+
+    def fail(self) -> Orders:
+        self.journal.fail()
+        self.base = self.journal.entries
+        return self.pump.storage_failed()
+
+
+def codes(orders: Orders) -> list[tuple[int, str]]:
+    return [(one.letter_id, one.content.code) for one in orders.replies if isinstance(one.content, PeerError)]
+
+
+def test_a_reply_waits_until_its_events_are_durable() -> None:
+    desk = Desk()
+    letter_id, orders = desk.order("note", "Ann")
+    assert orders.replies == []
+    assert [one.letter_id for one in desk.sync().replies] == [letter_id]
+
+
+def test_a_read_waits_for_what_it_shows() -> None:
+    desk = Desk()
+    desk.order("note", "Ann")
+    letter_id, orders = desk.pump.request(Ping(), "here", 0.0)
+    assert orders.replies == []
+    released = desk.sync().replies
+    assert (released[-1].letter_id, released[-1].content) == (letter_id, Pong((("Ann", 1),)))
+
+
+def test_a_read_with_nothing_pending_is_answered_at_once() -> None:
+    desk = Desk()
+    letter_id, orders = desk.pump.request(Ping(), "here", 0.0)
+    assert [one.letter_id for one in orders.replies] == [letter_id]
+
+
+@pytest.mark.parametrize("order", ["note_and_tell", "ask"])
+def test_nothing_else_leaves_before_its_events_are_durable(order: str) -> None:
+    desk = Desk()
+    _, orders = desk.order(order, "Ann")
+    assert (orders.calls, orders.asks) == ([], [])
+    released = desk.sync()
+    assert released.calls or released.asks
+    assert released.released == 1
+
+
+def test_each_receiver_of_a_message_gets_its_own_call_and_is_named_in_its_answer() -> None:
+    desk = Desk()
+    _, orders = desk.order("tell")
+    first, second = orders.calls
+    assert [first.to, second.to] == [ANN, BEN]
+    desk.pump.answer(second.id, Pong(), 1.0)
+    desk.pump.failed(first.id, Failure.REFUSED, 1.0)
+    answer, failure = desk.clerk.seen
+    assert isinstance(answer, Letter)
+    assert (answer.answers, answer.peer) == ("tell/1", "P02")
+    assert failure == Undelivered("tell/1", "P01", Failure.REFUSED)
+
+
+def test_a_call_without_an_answer_fails_at_its_deadline() -> None:
+    desk = Desk()
+    _, orders = desk.order("tell")
+    assert desk.pump.timer == 5.0
+    assert desk.pump.advance(4.999).cancel == []
+    assert desk.pump.advance(5.0).cancel == [call.id for call in orders.calls]
+    assert [one.failure for one in desk.clerk.seen if isinstance(one, Undelivered)] == [Failure.TIMEOUT] * 2
+
+
+@pytest.mark.parametrize(("noticed", "blame"), [(5.0, Blame.PEER), (5.0 + LATE_S + 0.1, Blame.LOCAL)])
+def test_a_deadline_that_we_overslept_is_not_blamed_on_the_peer(noticed: float, blame: Blame) -> None:
+    desk = Desk()
+    desk.order("tell")
+    desk.pump.advance(noticed)
+    assert {one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)} == {blame}
+
+
+def test_an_answer_after_the_deadline_is_dropped() -> None:
+    desk = Desk()
+    _, orders = desk.order("tell")
+    desk.pump.answer(orders.calls[0].id, Pong(), 5.0)
+    assert all(isinstance(one, Undelivered) for one in desk.clerk.seen)
+
+
+def test_a_second_answer_to_the_same_call_is_dropped() -> None:
+    desk = Desk()
+    _, orders = desk.order("tell")
+    for _ in range(2):
+        desk.pump.answer(orders.calls[0].id, Pong(), 1.0)
+    assert len(desk.clerk.seen) == 1
+
+
+def test_a_letter_the_machine_never_answers_gets_one_timeout() -> None:
+    desk = Desk()
+    letter_id, orders = desk.order("keep")
+    assert orders.replies == []
+    assert codes(desk.pump.advance(DEFAULT_LIMIT_S)) == [(letter_id, "E001")]
+    _, late = desk.order("answer_kept", now=DEFAULT_LIMIT_S + 1)
+    assert late.replies == []
+
+
+def test_a_letter_may_be_answered_later() -> None:
+    desk = Desk()
+    letter_id, _ = desk.order("keep")
+    _, orders = desk.order("answer_kept", now=3.0)
+    assert [one.letter_id for one in orders.replies] == [letter_id]
+    assert letter_id not in [one for one, _ in codes(desk.pump.advance(100.0))]
+
+
+def test_a_cancelled_call_that_has_not_left_never_leaves() -> None:
+    desk = Desk()
+    desk.order("note_and_tell", "Ann")
+    _, orders = desk.order("call_off")
+    assert len(orders.cancel) == 2
+    assert desk.sync().calls == []
+
+
+def test_a_cancelled_call_under_way_is_forgotten() -> None:
+    desk = Desk()
+    _, told = desk.order("tell")
+    _, orders = desk.order("call_off")
+    assert orders.cancel == [call.id for call in told.calls]
+    desk.pump.answer(told.calls[0].id, Pong(), 1.0)
+    desk.pump.advance(10.0)
+    assert desk.clerk.seen == []
+
+
+def test_the_machine_is_woken_when_it_asked_to_be() -> None:
+    desk = Desk()
+    desk.clerk.alarm = 7.0
+    assert desk.pump.timer == 7.0
+    desk.pump.advance(6.9)
+    assert desk.clerk.seen == []
+    desk.pump.advance(7.0)
+    assert desk.clerk.seen == [("tick", 7.0)]
+    assert desk.pump.timer is None
+
+
+def test_when_a_write_fails_everybody_waiting_is_told_once_and_the_state_is_what_is_on_disk() -> None:
+    desk = Desk()
+    desk.order("note", "Ann")
+    desk.sync()
+    kept, _ = desk.order("keep")
+    lost, _ = desk.order("note", "Ben")
+    orders = desk.fail()
+    assert sorted(codes(orders)) == [(kept, "E041"), (lost, "E041")]
+    assert desk.clerk.noted == ["Ann"]
+    assert desk.sync().replies == []
+
+
+def test_calls_under_way_are_called_off_when_a_write_fails() -> None:
+    desk = Desk()
+    _, told = desk.order("tell")
+    desk.order("note", "Ann")
+    assert desk.fail().cancel == [call.id for call in told.calls]
+    desk.pump.answer(told.calls[0].id, Pong(), 1.0)
+    assert desk.clerk.seen == []
+
+
+def test_while_nothing_can_be_written_reads_are_served_and_writes_refused() -> None:
+    desk = Desk()
+    desk.order("note", "Ann")
+    desk.sync()
+    desk.order("note", "Ben")
+    desk.fail()
+    refused, orders = desk.order("note", "Cid")
+    assert codes(orders) == [(refused, "E041")]
+    letter_id, orders = desk.pump.request(Ping(), "here", 1.0)
+    assert [(one.letter_id, one.content) for one in orders.replies] == [(letter_id, Pong((("Ann", 1),)))]
+
+
+def test_when_writing_works_again_the_machine_resumes() -> None:
+    desk = Desk()
+    desk.order("note", "Ann")
+    desk.fail()
+    desk.store(desk.pump.storage_back(2.0))
+    assert desk.clerk.resumed == 1
+    letter_id, _ = desk.order("note", "Ben", now=3.0)
+    assert [one.letter_id for one in desk.sync().replies] == [letter_id]
+    assert desk.clerk.noted == ["Ben"]
+
+
+@pytest.mark.parametrize("ending", [Desk.sync, Desk.fail])
+def test_every_letter_gets_exactly_one_answer(ending: Callable[[Desk], Orders]) -> None:
+    desk = Desk()
+    answered: list[int] = []
+    asked = []
+    for place in range(6):
+        letter_id, orders = desk.order("note" if place % 2 else "keep", "Ann", now=float(place))
+        asked.append(letter_id)
+        answered += [one.letter_id for one in orders.replies]
+    answered += [one.letter_id for one in ending(desk).replies]
+    answered += [one.letter_id for one in desk.pump.advance(100.0).replies]
+    assert sorted(answered) == asked

@@ -1,0 +1,135 @@
+"""MATCH_RESULT_REPORT: repeated, word for word, until the manager's answer ends it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from league import events as e
+from league.machine import Failure, Pong, Refusal
+from league.protocol import tokens
+from league.protocol.errors import ERRORS
+from league.protocol.messages import MatchResultReport
+from tests.support.referee_rig import ME, START, TOKEN, Rig, plain
+
+ENDS = ("E014", "E016", "E017", "E039", "E040")
+KIND = "MATCH_RESULT_REPORT"
+
+
+def reporting() -> Rig:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd")
+    return rig.hears_game_over("P01", "P02")
+
+
+def settled(rig: Rig) -> list[str]:
+    return [one.answer for one in rig.of(e.ReportSettled)]
+
+
+@pytest.mark.requirement("REPORT.until_acknowledged")
+def test_a_report_is_repeated_3_times_2_seconds_apart_then_after_4_8_16_30_and_every_30_seconds() -> None:
+    rig = reporting()
+    for _ in range(9):
+        rig.fail(rig.open("league_manager", KIND), Failure.REFUSED)
+        due = rig.desk.deadline
+        assert due is not None
+        rig.until(due - START)
+    times = rig.times(KIND, "league_manager")
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    assert pauses == [2, 2, 2, 4, 8, 16, 30, 30, 30]
+
+
+@pytest.mark.requirement("REPORT.until_acknowledged")
+def test_each_attempt_has_10_seconds_and_says_the_same() -> None:
+    rig = reporting().until(1_000)
+    times = rig.times(KIND, "league_manager")
+    assert times[:6] == [0, 12, 24, 36, 50, 68]
+    assert len({str(plain(one)) for one in rig.said(MatchResultReport)}) == 1
+    rig.restart()
+    assert len({str(plain(one)) for one in rig.said(MatchResultReport)}) == 1
+    rig.acknowledge()
+    assert settled(rig) == ["ACCEPTED"]
+
+
+@pytest.mark.requirement("REPORT.ends")
+@pytest.mark.parametrize("code", ENDS)
+def test_some_errors_end_a_report(code: str) -> None:
+    rig = reporting()
+    rig.answer(rig.open("league_manager", KIND), Refusal(code, "no"))
+    assert settled(rig) == [code]
+    assert rig.desk.deadline is None
+    assert rig.request(Pong()) == Pong(())
+
+
+@pytest.mark.parametrize("code", sorted(set(ERRORS) - set(ENDS)))
+def test_after_any_other_error_it_is_repeated(code: str) -> None:
+    rig = reporting()
+    rig.answer(rig.open("league_manager", KIND), Refusal(code, "later"))
+    assert settled(rig) == []
+    rig.until(2)
+    assert rig.times(KIND, "league_manager") == [0, 2]
+
+
+@pytest.mark.requirement("REPORT.ends")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":{"message_type":"MATCH_RESULT_ACK","status":"ACCEPTED","match_id":"R1M1","round_id":1}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"message_type":"MATCH_RESULT_ACK"}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"status":"ok"}}',
+        b'{"jsonrpc":"2.0","id":1,"result":null}',
+    ],
+)
+def test_whatever_is_no_error_acknowledges(answer: bytes) -> None:
+    rig = reporting()
+    rig.answer(rig.open("league_manager", KIND), answer)
+    assert settled(rig) == ["ACCEPTED"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"banana",
+        b'{"jsonrpc":"2.0","id":1}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"status":"REJECTED"}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"message_type":"LEAGUE_ERROR","error_code":"E041"}}',
+    ],
+)
+def test_what_cannot_be_read_or_is_an_error_acknowledges_nothing(answer: bytes) -> None:
+    rig = reporting()
+    rig.answer(rig.open("league_manager", KIND), answer)
+    assert settled(rig) == []
+    assert rig.desk.deadline == START + 2
+
+
+def test_a_busy_manager_gets_the_time_it_asks_for() -> None:
+    rig = reporting()
+    rig.fail(rig.open("league_manager", KIND), Failure.BUSY, retry_after=17.0)
+    assert rig.desk.deadline == START + 17
+
+
+@pytest.mark.requirement("REGISTER.again_after_E012")
+def test_a_report_refused_for_its_token_is_repeated_with_the_token_of_a_new_registration() -> None:
+    rig = reporting()
+    rig.answer(rig.open("league_manager", KIND), Refusal("E012", "who are you?"))
+    registration = rig.open("league_manager", "REFEREE_REGISTER_REQUEST")
+    assert registration.to.token == TOKEN
+    second = tokens.mint(ME, b"2" * 32)
+    rig.answer(registration, rig.accepted(second))
+    rig.until(2)
+    assert rig.open("league_manager", KIND).to.token == second
+    rig.answer(rig.open("league_manager", KIND), Refusal("E012", "still not"))
+    assert len(rig.times("REFEREE_REGISTER_REQUEST", "league_manager")) == 2
+    rig.until(4).acknowledge()
+    assert settled(rig) == ["ACCEPTED"]
+
+
+def test_late_answers_to_earlier_attempts_do_not_settle_it_twice() -> None:
+    rig = reporting()
+    first = rig.open("league_manager", KIND)
+    rig.until(12)
+    rig.answer(first, Refusal("E016", "superseded"))
+    assert settled(rig) == []
+    rig.acknowledge()
+    rig.answer(first, Refusal("E016", "superseded"))
+    assert settled(rig) == ["ACCEPTED"]

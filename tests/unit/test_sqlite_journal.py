@@ -1,0 +1,484 @@
+"""The journal on disk: epochs, who may open it, following it, copies, and where it is."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from threading import Event as Flag
+
+import pytest
+
+from league.storage import urls
+from league.storage.files import SCHEMA_VERSION, backup
+from league.storage.journal import Entry
+from league.storage.notices import Durable, Failed, JournalError
+from league.storage.reading import Recent, open_for_reading
+from league.storage.sqlite import Settings, SqliteJournal
+from tests.support.journals import WATCHDOG_S, Notices, entry, event, fast_folder, locked_by_another
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with fast_folder() as made:
+        yield made
+
+
+@pytest.fixture
+def path(folder: Path) -> Path:
+    return folder / "journal.db"
+
+
+@pytest.fixture
+def notices() -> Notices:
+    return Notices()
+
+
+@pytest.fixture
+def journal(path: Path, notices: Notices) -> Iterator[SqliteJournal]:
+    with SqliteJournal(path, notices, settings=Settings(busy_s=0)) as opened:
+        yield opened
+
+
+def _fail(journal: SqliteJournal, notices: Notices, number: int = 100) -> Failed:
+    with locked_by_another(journal.path):
+        journal.append(entry(number))
+        return notices.failed()
+
+
+# --- epochs -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_after_a_failure_is_dropped_until_the_failure_is_answered(
+    journal: SqliteJournal, notices: Notices
+) -> None:
+    journal.append(entry(1))
+    notices.durable(1)
+    failed = _fail(journal, notices)
+    # The lock is gone and the disk would take these, but they rest on what was never stored.
+    journal.append(entry(101))
+    journal.append(entry(102))
+    assert journal.try_again(failed)
+    journal.append(entry(2))
+    assert notices.durable(1) == Durable(epoch=1, entries=1)
+    assert [one for _, one in journal.events_after(0)] == [event(1), event(2)]
+
+
+def test_a_failure_is_notified_once_however_much_is_appended_behind_it(path: Path) -> None:
+    notices, goes_on = Notices(), Flag()
+
+    def slowly(notice: Durable | Failed) -> None:
+        notices(notice)
+        goes_on.wait(WATCHDOG_S)
+
+    with SqliteJournal(path, slowly, settings=Settings(busy_s=0)) as journal:
+        failed = _fail(journal, notices)
+        for number in range(101, 120):
+            journal.append(entry(number))
+        goes_on.set()
+        assert journal.try_again(failed)
+        journal.append(entry(1))
+        assert notices.durable(1).epoch == 1
+    assert [type(one) for one in notices.seen] == [Failed, Durable]
+    assert notices.is_empty
+
+
+def test_only_the_failure_the_journal_is_in_can_be_ended(journal: SqliteJournal, notices: Notices) -> None:
+    first = _fail(journal, notices)
+    assert journal.try_again(first)
+    with pytest.raises(ValueError, match="not the failure"):
+        journal.try_again(first)
+    second = _fail(journal, notices)
+    assert second.epoch == first.epoch + 1
+    # Somebody who has not seen the second failure must not reopen the journal for what was computed before it.
+    with pytest.raises(ValueError, match="not the failure"):
+        journal.try_again(first)
+    assert journal.try_again(second)
+
+
+def test_trying_again_fails_as_long_as_nothing_can_be_written(journal: SqliteJournal, notices: Notices) -> None:
+    failed = _fail(journal, notices)
+    with locked_by_another(journal.path):
+        assert not journal.try_again(failed)
+        journal.append(entry(1))
+        assert not journal.try_again(failed)
+    assert journal.try_again(failed)
+    assert list(journal.events()) == []
+
+
+def test_a_failed_journal_can_still_be_read(journal: SqliteJournal, notices: Notices) -> None:
+    journal.append(entry(1))
+    notices.durable(1)
+    failed = _fail(journal, notices)
+    assert "cannot be written: database is locked" in failed.error
+    assert list(journal.events()) == [event(1)]
+    assert journal.secrets() == {"token/1": "secret 1"}
+    assert journal.last_seq == 1
+
+
+def test_durable_counts_the_entries_of_the_epoch(journal: SqliteJournal, notices: Notices) -> None:
+    for number in range(1, 51):
+        journal.append(entry(number))
+    assert notices.durable(50) == Durable(epoch=0, entries=50)
+    counts = [one.entries for one in notices.seen if isinstance(one, Durable)]
+    assert counts == sorted(set(counts))
+
+
+def test_a_file_that_was_moved_away_takes_no_more_entries(journal: SqliteJournal, notices: Notices) -> None:
+    elsewhere = journal.path.with_name("elsewhere.db")
+    journal.path.rename(elsewhere)
+    journal.append(entry(1))
+    failed = notices.failed()
+    assert "its file is gone" in failed.error
+    assert not journal.try_again(failed)
+    journal.path.touch()
+    assert not journal.try_again(failed)
+    elsewhere.replace(journal.path)
+    assert journal.try_again(failed)
+    journal.append(entry(2))
+    notices.durable(1)
+    assert list(journal.events()) == [event(2)]
+
+
+# --- the queue --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("KEEPING.bounded")
+@pytest.mark.parametrize(
+    "limits", [Settings(queue_entries=10, busy_s=WATCHDOG_S), Settings(queue_bytes=500, busy_s=WATCHDOG_S)]
+)
+def test_a_full_queue_says_so_and_drops_nothing(path: Path, notices: Notices, limits: Settings) -> None:
+    with SqliteJournal(path, notices, settings=limits) as journal:
+        with locked_by_another(path):
+            was_full = [journal.is_full]
+            for number in range(1, 13):
+                journal.append(entry(number))
+            was_full.append(journal.is_full)
+        notices.durable(12)
+        assert [*was_full, journal.is_full] == [False, True, False]
+        assert list(journal.events()) == [event(number) for number in range(1, 13)]
+
+
+def test_closing_stores_what_is_queued(path: Path, notices: Notices) -> None:
+    with SqliteJournal(path, notices) as journal:
+        for number in range(1, 101):
+            journal.append(entry(number))
+    with open_for_reading(path) as reader:
+        assert reader.last_seq == 100
+
+
+def test_a_closed_journal_refuses_to_be_used(path: Path, notices: Notices) -> None:
+    journal = SqliteJournal(path, notices)
+    journal.close()
+    journal.close()
+    with pytest.raises(JournalError, match="is closed"):
+        journal.append(entry(1))
+    with pytest.raises(JournalError, match="cannot be read"):
+        list(journal.events())
+
+
+def test_an_event_that_cannot_be_encoded_fails_where_it_is_appended(journal: SqliteJournal, notices: Notices) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        journal.append(Entry((), {"token": "\ud800"}))
+    journal.append(entry(1))
+    assert notices.durable(1).entries == 1
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def _modes(path: Path) -> set[int]:
+    return {stat.S_IMODE(one.stat().st_mode) for one in path.parent.glob(f"{path.name}*")}
+
+
+def test_the_journal_and_its_companions_are_for_the_owner_alone(path: Path, notices: Notices) -> None:
+    mask = os.umask(0)
+    try:
+        with SqliteJournal(path, notices) as journal:
+            journal.append(entry(1))
+            notices.durable(1)
+            assert sorted(one.name.removeprefix(path.name) for one in path.parent.iterdir()) == [
+                "", "-shm", "-wal", ".lock",
+            ]  # fmt: skip
+            assert _modes(path) == {0o600}
+        path.chmod(0o644)
+        with SqliteJournal(path, notices) as journal:
+            assert _modes(path) == {0o600}
+        backup(path, path.with_name("journal.db.copy"))
+        assert _modes(path) == {0o600}
+    finally:
+        os.umask(mask)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET at = 0",
+        "DELETE FROM events WHERE seq = 2",
+        "INSERT OR REPLACE INTO events VALUES (1, 1, 0, '', x'')",
+        "INSERT INTO events VALUES (9, 1, 0, '', x'')",
+    ],
+)
+def test_the_database_itself_refuses_to_change_an_event(
+    journal: SqliteJournal, notices: Notices, statement: str
+) -> None:
+    for number in (1, 2, 3):
+        journal.append(entry(number))
+    notices.durable(3)
+    with closing(sqlite3.connect(journal.path)) as other, pytest.raises(sqlite3.IntegrityError, match="events are"):
+        other.execute(statement)
+    assert list(journal.events()) == [event(1), event(2), event(3)]
+
+
+def test_a_journal_knows_what_it_is_and_does_not_become_another(path: Path, notices: Notices) -> None:
+    identity = {"role": "manager", "league_id": "spring", "created": "2026-01-15T10:00:00Z"}
+    with SqliteJournal(path, notices, identity=identity) as journal:
+        assert journal.meta == {**identity, "schema_version": str(SCHEMA_VERSION)}
+    with SqliteJournal(path, notices, identity={"role": "manager", "created": "later"}) as journal:
+        assert journal.meta["created"] == identity["created"]
+    with pytest.raises(JournalError, match="is the journal of the role manager, not referee"):
+        SqliteJournal(path, notices, identity={"role": "referee"})
+    with pytest.raises(JournalError, match="is the journal of the league spring, not autumn"):
+        SqliteJournal(path, notices, identity={"league_id": "autumn"})
+
+
+def test_a_second_writer_is_told_who_holds_the_journal(journal: SqliteJournal, notices: Notices) -> None:
+    alias = journal.path.with_name("alias.db")
+    alias.symlink_to(journal.path)
+    for name in (journal.path, alias):
+        with pytest.raises(JournalError, match=f"is in use by process {os.getpid()}$"):
+            SqliteJournal(name, notices)
+    journal.append(entry(1))
+    assert notices.durable(1).entries == 1
+
+
+def test_a_journal_of_a_newer_version_is_refused(path: Path, notices: Notices) -> None:
+    SqliteJournal(path, notices).close()
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(SCHEMA_VERSION + 1),))
+    with pytest.raises(JournalError, match="written by a newer version"):
+        SqliteJournal(path, notices)
+    with pytest.raises(JournalError, match="written by a newer version"):
+        open_for_reading(path)
+
+
+def _other_program(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("CREATE TABLE cookies(name)")
+
+
+def _text_file(path: Path) -> None:
+    path.write_text("not a database, though long enough for one: " * 100)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [(_other_program, "of another program"), (_text_file, "is not a journal"), (Path.mkdir, "journal")],
+)
+def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_is(
+    path: Path, notices: Notices, make: type[Path], sentence: str
+) -> None:
+    make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(JournalError, match=sentence):
+        SqliteJournal(path, notices)
+    with pytest.raises(JournalError, match="journal"):
+        open_for_reading(path)
+    assert before == (path.read_bytes() if path.is_file() else b"")
+
+
+def test_a_reader_is_told_that_there_is_nothing(path: Path) -> None:
+    with pytest.raises(JournalError, match="there is no journal at"):
+        open_for_reading(path)
+    assert not path.exists()
+    path.touch()
+    with pytest.raises(JournalError, match="is empty"):
+        open_for_reading(path)
+
+
+def test_folders_above_a_new_journal_are_made(folder: Path, notices: Notices) -> None:
+    path = folder / "league-data" / "spring" / "journal.db"
+    SqliteJournal(path, notices).close()
+    assert path.is_file()
+    with pytest.raises(JournalError, match="cannot be opened"):
+        SqliteJournal(path / "below" / "journal.db", notices)
+
+
+def test_an_event_of_an_unknown_kind_is_a_sentence_and_no_traceback(path: Path, notices: Notices) -> None:
+    SqliteJournal(path, notices).close()
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("INSERT INTO events VALUES (1, 1, 0, 'Eclipse', ?)", (b'{"event":"Eclipse","at":0}',))
+    with open_for_reading(path) as reader, pytest.raises(JournalError, match=r"event 1 of .* cannot be read"):
+        list(reader.events())
+
+
+def test_an_event_that_is_missing_is_noticed(path: Path, notices: Notices) -> None:
+    with SqliteJournal(path, notices) as journal:
+        journal.append(entry(1, events=5))
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("DROP TRIGGER events_are_never_deleted")
+        other.execute("DELETE FROM events WHERE seq = 3")
+    with open_for_reading(path) as reader, pytest.raises(JournalError, match="is damaged: event 3 is missing"):
+        list(reader.events())
+
+
+# --- reading and following --------------------------------------------------------------------------------------------
+
+
+def test_readers_see_what_is_durable_while_the_journal_is_written(
+    journal: SqliteJournal, notices: Notices, path: Path
+) -> None:
+    with open_for_reading(path) as reader:
+        assert list(reader.events()) == []
+        journal.append(entry(1, events=3))
+        notices.durable(1)
+        assert list(reader.events_after(1)) == [(2, event(1)), (3, event(1))]
+        assert reader.last_seq == 3
+        assert list(reader.events_after(3)) == []
+
+
+def test_who_reads_slowly_gets_what_was_durable_when_it_began(journal: SqliteJournal, notices: Notices) -> None:
+    journal.append(entry(1))
+    notices.durable(1)
+    reading = journal.events()
+    assert next(reading) == event(1)
+    journal.append(entry(2))
+    notices.durable(2)
+    assert list(reading) == []
+
+
+def test_a_follower_is_woken_after_the_commit_and_takes_what_is_new(journal: SqliteJournal, notices: Notices) -> None:
+    journal.append(entry(1))
+    notices.durable(1)
+    woken = Flag()
+    follower = journal.follow(0, woken.set)
+    assert follower.take() == [(1, event(1))]
+    assert follower.take() == []
+    journal.append(entry(2, events=2))
+    assert woken.wait(WATCHDOG_S)
+    assert follower.take(limit=1) == [(2, event(2))]
+    assert follower.take() == [(3, event(2))]
+    assert follower.position == 3
+
+
+def test_a_follower_that_left_is_not_woken(journal: SqliteJournal, notices: Notices) -> None:
+    woken, others = Flag(), Flag()
+    journal.follow(0, woken.set).close()
+    journal.follow(0, others.set)
+    journal.append(entry(1))
+    assert others.wait(WATCHDOG_S)
+    assert not woken.is_set()
+
+
+@pytest.mark.requirement("KEEPING.bounded")
+def test_a_follower_that_lags_reads_the_disk(path: Path, notices: Notices) -> None:
+    with SqliteJournal(path, notices, settings=Settings(recent_bytes=1000)) as journal:
+        follower = journal.follow(0, lambda: None)
+        for number in range(1, 1101):
+            journal.append(entry(number))
+        notices.durable(1100)
+        taken = []
+        while pairs := follower.take():
+            taken += pairs
+        assert taken == [(number, event(number)) for number in range(1, 1101)]
+
+
+def test_the_newest_events_are_kept_up_to_a_size() -> None:
+    recent = Recent(limit=10)
+    assert recent.after(0, 5) is None
+    recent.add([(1, b"aaaa"), (2, b"bbbb"), (3, b"cccc")])
+    assert recent.after(0, 5) is None
+    assert recent.after(1, 5) == [(2, b"bbbb"), (3, b"cccc")]
+    assert recent.after(1, 1) == [(2, b"bbbb")]
+    assert recent.after(3, 5) == []
+    recent.add([(4, b"d" * 11)])
+    assert recent.after(3, 5) is None
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_backup_of_a_live_journal_is_a_journal_to_go_on_from(
+    journal: SqliteJournal, notices: Notices, folder: Path
+) -> None:
+    for number in range(1, 51):
+        journal.append(entry(number))
+    notices.durable(50)
+    copy = folder / "copies" / "copy.db"
+    copy.parent.mkdir()
+    backup(journal.path, copy)
+    assert [one.name for one in copy.parent.iterdir()] == ["copy.db"]
+    again = Notices()
+    with SqliteJournal(copy, again) as resumed:
+        assert list(resumed.events()) == [event(number) for number in range(1, 51)]
+        assert resumed.secrets() == journal.secrets()
+        resumed.append(entry(51))
+        again.durable(1)
+    assert journal.last_seq == 50
+
+
+def test_a_backup_replaces_nothing_and_leaves_no_half_file(journal: SqliteJournal, folder: Path) -> None:
+    target = folder / "copy.db"
+    target.write_text("precious")
+    with pytest.raises(JournalError, match="exists already"):
+        backup(journal.path, target)
+    assert target.read_text() == "precious"
+    with pytest.raises(JournalError, match="there is no journal"):
+        backup(folder / "none.db", folder / "other.db")
+    with pytest.raises(JournalError, match="cannot be written"):
+        backup(journal.path, folder / "no folder" / "copy.db")
+    assert not list(folder.glob("*.part"))
+
+
+# --- where ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("journal.db", "journal.db"),
+        ("/data/journal.db", "/data/journal.db"),
+        ("odd:name?.db", "odd:name?.db"),
+        ("sqlite:///journal.db", "journal.db"),
+        ("sqlite:////data/my%20league.db", "/data/my league.db"),
+        ("SQLite:///a%3Fb%23c.db", "a?b#c.db"),
+    ],
+)
+def test_a_journal_is_named_by_a_file_or_a_url(text: str, path: str) -> None:
+    assert urls.parse(text) == urls.Location(Path(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("postgresql://league:hunter2@db/league", "PostgreSQL is not in this version"),
+        ("postgres://league:hunter2@db/league", "PostgreSQL is not in this version"),
+        ("mysql://league:hunter2@db/league", "cannot be kept in mysql"),
+        ("sqlite://journal.db", "names no host"),
+        ("sqlite:///journal.db?mode=ro", "takes no options"),
+        ("sqlite:///", "has no name"),
+        ("", "has no name"),
+        ("a\0b", "has no name"),
+    ],
+)
+def test_a_journal_that_cannot_be_is_refused_in_words(text: str, sentence: str) -> None:
+    with pytest.raises(JournalError, match=sentence) as raised:
+        urls.parse(text)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_the_default_journal_lies_in_a_folder_of_its_league() -> None:
+    assert urls.default("league_2026") == urls.Location(Path("league-data/league_2026/journal.db"))
+    for odd in ("", "..", "a/b", ".hidden", "x" * 200):
+        with pytest.raises(JournalError, match="say where its journal is"):
+            urls.default(odd)
+
+
+def test_a_file_name_with_signs_of_a_url_is_a_file_name(folder: Path, notices: Notices) -> None:
+    with ExitStack() as stack:
+        for name in ("a?mode=memory.db", "50%41.db", "hash#.db"):
+            stack.enter_context(SqliteJournal(folder / name, notices))
+            assert (folder / name).is_file()

@@ -1,0 +1,260 @@
+"""The transcript: what is kept of letters, and that no token is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league.protocol.tokens import masked, mint
+from league.storage.reading import open_for_reading
+from league.storage.sqlite import Settings, SqliteJournal
+from league.storage.transcript import LetterNote, Mode, mask
+from tests.support.journals import Notices, entry, fast_folder, locked_by_another
+
+TOKEN = mint("P01", bytes(range(32)))
+
+
+def _note(number: int, match_id: str | None = "R1M1", body: bytes | None = None) -> LetterNote:
+    text = b'{"n":%d}' % number if body is None else body
+    return LetterNote(float(number), "in", "player:P01", "GAME_JOIN_ACK", match_id, "response", "200", text)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with fast_folder() as made:
+        yield made
+
+
+@pytest.fixture
+def path(folder: Path) -> Path:
+    return folder / "journal.db"
+
+
+@pytest.fixture
+def notices() -> Notices:
+    return Notices()
+
+
+def _journal(path: Path, notices: Notices, mode: Mode = "full", **limits: Any) -> SqliteJournal:
+    return SqliteJournal(path, notices, settings=Settings(transcript=mode, busy_s=0, **limits))
+
+
+@pytest.fixture
+def journal(path: Path, notices: Notices) -> Iterator[SqliteJournal]:
+    with _journal(path, notices) as opened:
+        yield opened
+
+
+def _settle(journal: SqliteJournal, notices: Notices, entries: int = 1) -> None:
+    """Letters go along with the next entry."""
+    journal.append(entry(entries))
+    notices.durable(entries)
+
+
+def test_letters_of_a_match_are_read_in_order(journal: SqliteJournal, notices: Notices) -> None:
+    for number in range(1, 1200):
+        journal.note(_note(number, match_id=f"R1M{number % 2}"))
+    _settle(journal, notices)
+    assert list(journal.letters("R1M1")) == [_note(number, "R1M1") for number in range(1, 1200, 2)]
+    assert len(list(journal.letters())) == 1199
+    assert list(journal.letters("R9M9")) == []
+
+
+def test_a_body_is_stored_once(journal: SqliteJournal, notices: Notices, path: Path) -> None:
+    body = b'{"standings":"' + b"x" * 50_000 + b'"}'
+    for number in range(100):
+        journal.note(_note(number, body=body))
+    _settle(journal, notices)
+    assert [one.body for one in journal.letters("R1M1")] == [body] * 100
+    assert path.stat().st_size + path.with_name("journal.db-wal").stat().st_size < 1_000_000
+
+
+def test_letters_alone_are_stored_after_a_while_and_without_a_notice(path: Path, notices: Notices) -> None:
+    with _journal(path, notices, notes_wait_s=0.001) as journal:
+        journal.note(_note(1))
+        while not (kept := list(journal.letters("R1M1"))):
+            pass
+        assert kept == [_note(1)]
+    assert notices.is_empty
+
+
+def test_closing_stores_the_letters_that_wait(path: Path, notices: Notices) -> None:
+    with _journal(path, notices, notes_wait_s=1000.0) as journal:
+        journal.note(_note(1))
+    with open_for_reading(path) as reader:
+        assert list(reader.letters()) == [_note(1)]
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("full", [1, 2]), ("matches", [2]), ("off", [])])
+def test_what_is_kept_depends_on_the_mode(path: Path, notices: Notices, mode: Mode, kept: list[int]) -> None:
+    with _journal(path, notices, mode) as journal:
+        journal.note(_note(1, match_id=None))
+        journal.note(_note(2))
+        _settle(journal, notices)
+        assert [one.at for one in journal.letters()] == kept
+
+
+@pytest.mark.requirement("KEEPING.bounded")
+def test_at_its_limit_the_transcript_ends_with_one_remark(path: Path, notices: Notices) -> None:
+    with _journal(path, notices, transcript_bytes=10_000) as journal:
+        for number in range(1, 13):
+            journal.note(_note(number, body=b'{"n":%d,"x":"%s"}' % (number, b"x" * 1000)))
+            _settle(journal, notices, number)
+        assert len(list(journal.letters())) == 8
+        (remark,) = journal.remarks()
+    assert b"reached its limit of 10000 bytes" in remark.body
+    again = Notices()
+    with _journal(path, again, transcript_bytes=10_000) as journal:
+        journal.note(_note(50))
+        _settle(journal, again)
+        assert len(list(journal.letters())) == 8
+        assert len(list(journal.remarks())) == 1
+    again = Notices()
+    with _journal(path, again, transcript_bytes=20_000) as journal:
+        journal.note(_note(51))
+        _settle(journal, again)
+        assert [one.at for one in journal.letters()][-1] == 51
+
+
+def test_a_body_counts_once_towards_the_limit(path: Path, notices: Notices) -> None:
+    with _journal(path, notices, transcript_bytes=10_000) as journal:
+        for number in range(50):
+            journal.note(_note(number, body=b"x" * 1000))
+        _settle(journal, notices)
+        assert len(list(journal.letters())) == 50
+        assert list(journal.remarks()) == []
+
+
+def test_letters_of_a_group_that_failed_are_counted_as_missing(
+    journal: SqliteJournal, notices: Notices, path: Path
+) -> None:
+    with locked_by_another(path):
+        journal.note(_note(1))
+        journal.note(_note(2))
+        journal.append(entry(100))
+        failed = notices.failed()
+    journal.note(_note(3))
+    assert journal.try_again(failed)
+    _settle(journal, notices)
+    journal.note(_note(4))
+    _settle(journal, notices, 2)
+    assert [one.at for one in journal.letters()] == [4]
+    assert [one.body for one in journal.remarks()] == [b"3 letters are missing here: they could not be stored"]
+
+
+@pytest.mark.requirement("KEEPING.bounded")
+def test_letters_that_wait_for_a_slow_disk_are_bounded(path: Path, notices: Notices) -> None:
+    with _journal(path, notices, notes_bytes=100, notes_wait_s=1000.0) as journal:
+        for number in range(50):
+            journal.note(_note(number, body=b"x" * 40))
+        _settle(journal, notices)
+        journal.note(_note(60))
+        _settle(journal, notices, 2)
+        assert [one.at for one in journal.letters()] == [0, 1, 60]
+        assert [one.body[:10] for one in journal.remarks()] == [b"48 letters"]
+
+
+def test_what_a_peer_writes_into_the_fields_is_cut_and_masked(journal: SqliteJournal, notices: Notices) -> None:
+    journal.note(LetterNote(1.0, "in", "\ud800", "X" * 5000, TOKEN, "request", TOKEN, b""))
+    _settle(journal, notices)
+    (kept,) = journal.letters()
+    assert kept == LetterNote(1.0, "in", "?", "X" * 200, "tok_…", "request", "tok_…", b"")
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("TOKEN.never_shown")
+def test_no_token_of_a_letter_reaches_the_disk(journal: SqliteJournal, notices: Notices, path: Path) -> None:
+    journal.note(_note(1, body=json.dumps({"auth_token": TOKEN, "player_A_token": TOKEN, "x": [TOKEN]}).encode()))
+    journal.note(_note(2, body=f"Traceback: token {TOKEN} is wrong".encode()))
+    _settle(journal, notices)
+    stored = path.read_bytes() + path.with_name("journal.db-wal").read_bytes()
+    assert TOKEN.encode() not in stored
+    assert TOKEN[8:].encode() not in stored
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('{"a":1}', '{"a":1}'),
+        ('{"auth_token":"secret-of-theirs"}', '{"auth_token":"secr…"}'),
+        ('{"auth_token" :\n "short"}', '{"auth_token" :\n "…"}'),
+        ('{"auth_token":"quo\\"te and more","b":2}', '{"auth_token":"…","b":2}'),
+        ('{"auth_token":null,"b":""}', '{"auth_token":null,"b":""}'),
+        ('{"auth_token":"","b":2}', '{"auth_token":"","b":2}'),
+        ('{"auth_token":123456789012,"b":2}', '{"auth_token":"…","b":2}'),
+        ('{"auth_token":["hidden here"],"b":2}', '{"auth_token":"…"'),
+        ('{"auth_token":"cut off in the midd', '{"auth_token":"cut …"'),
+        ('{"\\u0061uth_token":"secret-of-theirs"}', '{"auth_token":"secr…"}'),
+        ('{"t":"tok\\u005fP01_abcdefgh"}', '{"t":"tok_…"}'),
+        ('{"t":"\\\\u0061 \\u00e9 \\u0022 stays"}', '{"t":"\\\\u0061 \\u00e9 \\u0022 stays"}'),
+        ('{"t":"tok_any thing, really"}', '{"t":"tok_…"}'),
+        ('{"t":"see tok_P01_abcdefgh, please"}', '{"t":"see tok_…, please"}'),
+        ('{"provided_token":"tok_…"}', '{"provided_token":"tok_…"}'),
+        ('{"t":"stok_exchange"}', '{"t":"stok_exchange"}'),
+        ('{"t":"{\\"auth_token\\": \\"theirs-secret\\"}"}', '{"t":"{\\"auth_token\\": \\"thei…\\"}"}'),
+        ('{"text":"{\\"t\\":\\"tok_P01_abcdefgh\\",\\"b\\":1}"}', '{"text":"{\\"t\\":\\"tok_…\\",\\"b\\":1}"}'),
+        ("auth_token=theirs-secret&b=1", "auth_token=thei…&b=1"),
+        ("{'auth_token': 'theirs-secret'}", "{'auth_token': 'thei…'}"),
+    ],
+)  # fmt: skip
+@pytest.mark.requirement("TOKEN.never_shown")
+def test_tokens_are_masked_wherever_they_stand(body: str, expected: str) -> None:
+    assert mask(body.encode()).decode() == expected
+
+
+PLAIN = st.text(st.characters(exclude_characters="_", exclude_categories=["Cs"]), max_size=12)
+TOKENS = st.one_of(
+    st.binary(min_size=32, max_size=32).map(lambda raw: mint("REF01", raw)),
+    st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20).map("tok_{}".format),
+)
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), PLAIN, TOKENS)
+DOCUMENTS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(PLAIN, inner, max_size=3),
+        st.dictionaries(st.just("auth_token"), st.one_of(TOKENS, PLAIN)),
+    ),
+    max_leaves=12,
+)
+
+
+def _without_tokens(value: Any, is_token: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_tokens(inner, key == "auth_token") for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_tokens(inner) for inner in value]
+    if isinstance(value, str) and (value.startswith("tok_") or (is_token and value)):
+        return value if value == "tok_" else masked(value)
+    return value
+
+
+def _alike(masked_: Any, expected: Any) -> bool:
+    """Equal, but a token that needs escapes may be hidden altogether."""
+    if isinstance(expected, dict):
+        return masked_.keys() == expected.keys() and all(_alike(masked_[key], expected[key]) for key in expected)
+    if isinstance(expected, list):
+        return len(masked_) == len(expected) and all(map(_alike, masked_, expected))
+    return bool(masked_ == expected or (isinstance(expected, str) and expected.endswith("…") and masked_ == "…"))
+
+
+@given(document=DOCUMENTS, as_ascii=st.booleans())
+def test_a_masked_body_is_the_same_document_without_its_tokens(document: Any, as_ascii: bool) -> None:
+    body = json.dumps(document, ensure_ascii=as_ascii).encode()
+    assert _alike(json.loads(mask(body)), _without_tokens(document))
+
+
+@pytest.mark.parametrize(
+    "hostile", [b"\\", b'\\"auth_token', b'"auth_token"  ', b'"auth_token":"', b"tok_", b"\\u", b'"tok_\\']
+)
+def test_masking_a_hostile_body_takes_no_time(hostile: bytes) -> None:
+    """With a quadratic pattern this would take hours."""
+    mask(b'"tok_' + hostile * (1_000_000 // len(hostile)))
