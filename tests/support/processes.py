@@ -18,6 +18,7 @@ WATCHDOG_S = 120.0
 """No test measures time with it."""
 COMMAND = (sys.executable, "-m", "league.cli.main")
 READY = "ready: "
+SIGNS_OF_BUGS = ("incident ", "a bug in league", "never retrieved", "Exception in ", "was never awaited", "Warning")
 
 E = TypeVar("E", bound=Event)
 Option = str | int | float | bool | Path | None
@@ -135,6 +136,11 @@ class Processes:
                 one.wait()
             # pytest shows it if the test failed.
             print(f"--- {one.name}\n{one.output}")
+
+    @property
+    def bugs(self) -> list[str]:
+        """What processes said that only a bug of ours makes them say."""
+        return [line for one in self.started for line in one.lines if any(sign in line for sign in SIGNS_OF_BUGS)]
 
     def begin(self, command: str, label: str = "", /, **options: Option) -> Process:
         """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone. Do not wait."""

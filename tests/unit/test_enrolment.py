@@ -282,6 +282,22 @@ def test_a_manager_that_does_not_know_the_old_token_is_asked_without_it() -> Non
     assert agent.enrolment.token == "tok_P01_second"
 
 
+def test_coming_back_starts_with_the_shortest_pause_and_the_newest_token() -> None:
+    agent = Agent().started()
+    for pause in (2, 4, 8):
+        agent.fail()
+        agent.wait(pause)
+    agent.accept()
+    agent.enrolment.refused("E012", agent.now)
+    agent.answer(Refusal("E012", "unknown token"))
+    agent.accept(auth_token="tok_P01_second")
+    agent.enrolment.accepted()
+    agent.enrolment.refused("E012", agent.now)
+    assert agent.sent[-1].to[0].token == "tok_P01_second"
+    agent.fail()
+    assert agent.enrolment.deadline == agent.now + 2
+
+
 def test_a_new_registration_without_a_token_keeps_the_one_that_was_given() -> None:
     agent = Agent().started().accept(token_scheme=None)
     agent.enrolment.refused("E012", agent.now)

@@ -212,6 +212,7 @@ def test_when_our_own_network_fails_we_try_again_every_2_seconds_and_count_nothi
     rig = Rig().given().joins("P01")
     for t in range(0, 200, 2):
         rig.until(t).breaks("P02", blame=Blame.LOCAL)
+        assert not rig.asked("P02")
     rig.until(200).joins("P02")
     assert failures(rig) == []
     assert len(asked(rig, "P02")) == 102

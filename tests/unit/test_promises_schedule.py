@@ -353,12 +353,13 @@ def test_a_conversation_about_two_matches_breaks_promise_14() -> None:
     assert broken(reworded(honest, place, lambda message: message.update(conversation_id="conv-r1m1-1"))) == {14}
 
 
-def test_what_a_stranger_says_is_not_held_against_the_manager() -> None:
+def test_what_a_stranger_says_is_not_held_against_anybody_else() -> None:
     honest = honest_league()
     lies: dict[str, dict[str, Any]] = {
         "ROUND_ANNOUNCEMENT": {"round_id": 7, "matches": [{}]},
         "LEAGUE_COMPLETED": {},
         "LEAGUE_STANDINGS_UPDATE": {"standings": 3},
+        "GAME_INVITATION": {"match_id": "R7M7", "opponent_id": "P02"},
     }
     forged = [Exchanged(1_020.0, "stranger", "P01", {"message_type": kind, **lie}) for kind, lie in lies.items()]
     assert broken(sent(honest, *forged)) == set()

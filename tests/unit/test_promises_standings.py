@@ -13,6 +13,7 @@ from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
     altered,
+    breaches,
     broken,
     call_at,
     calls,
@@ -60,6 +61,7 @@ def test_a_table_of_other_results_breaks_promise_5() -> None:
         honest, first_update(honest), lambda message: _swap(message["standings"][0], message["standings"][3])
     )
     assert broken(planted) == {5}
+    assert breaches(planted, 5) == ["the table is not the fold of any prefix of the results"]
 
 
 def test_a_table_without_one_of_the_players_breaks_promise_5() -> None:

@@ -358,6 +358,36 @@ def test_an_answer_of_the_referee_is_watched_too() -> None:
     assert broken(sent(honest, curious)) == {13}
 
 
+def test_what_players_tell_each_other_is_their_own_affair() -> None:
+    honest = honest_league()
+    at, _ = in_secret(honest)
+    told = {"match_id": "R1M1", "choices": {"P01": "even"}}
+    assert broken(sent(honest, Exchanged(at, "P01", "P04", told, told, at + 0.01))) == set()
+
+
+def test_two_errors_may_say_two_things() -> None:
+    honest = honest_league(slips=frozenset({"R1M1"}))
+    error = call_at(honest, calls(honest, "GAME_ERROR", to="P04")[0])
+    _, move = find(honest, "REF01", e.MoveMade, match_id="R1M1")
+    early = {**error.message, "context": {"invalid_choice": "both", "valid_choices": ["even", "odd"]}}
+    assert broken(sent(honest, replace(error, sent_at=move.at - 0.5, message=early))) == set()
+
+
+def test_where_players_take_turns_a_move_is_no_secret() -> None:
+    honest = honest_league()
+    _, taken = find(honest, "REF01", e.MatchTaken, match_id="R1M1")
+    move = e.MoveMade(at=1_005.0, match_id="R1M1", attempt=1, player_id="P01", turn=1, choice="4")
+    shown = {"message_type": "GAME_ERROR", "match_id": "R1M1", "context": {"choices": {"P01": "4"}}}
+    told = Exchanged(1_006.0, "REF01", "P04", shown)
+
+    def of(game_type: str) -> list[str]:
+        journal = (structs.replace(taken, game_type=game_type), move)
+        return breaches(Evidence(referees={"REF01": journal}, traffic=(told,)), 13)
+
+    assert of("tic_tac_toe") == []
+    assert of("rock_paper_scissors") != []
+
+
 def test_another_match_of_the_same_player_is_no_leak() -> None:
     honest = honest_league()
     at, _ = in_secret(honest, "R2M1")

@@ -11,7 +11,7 @@ from league.machine import Failure, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MatchResultReport
-from tests.support.referee_rig import ME, START, TOKEN, Rig, plain
+from tests.support.referee_rig import ME, START, TOKEN, Rig, announced, plain
 
 ENDS = ("E014", "E016", "E017", "E039", "E040")
 KIND = "MATCH_RESULT_REPORT"
@@ -122,6 +122,18 @@ def test_a_report_refused_for_its_token_is_repeated_with_the_token_of_a_new_regi
     assert len(rig.times("REFEREE_REGISTER_REQUEST", "league_manager")) == 2
     rig.until(4).acknowledge()
     assert settled(rig) == ["ACCEPTED"]
+
+
+@pytest.mark.requirement("REGISTER.again_after_E012")
+def test_a_token_that_has_worked_in_between_may_be_renewed_again() -> None:
+    rig = reporting()
+    rig.answer(rig.open("league_manager", KIND), Refusal("E012", "who are you?"))
+    rig.answer(rig.open("league_manager", "REFEREE_REGISTER_REQUEST"), rig.accepted())
+    rig.until(2).acknowledge()
+    rig.announce(announced("R1M2", "P03", "P04"))
+    rig.joins("P03", "P04").chooses("P03", "even").chooses("P04", "odd").hears_game_over("P03", "P04")
+    rig.answer(rig.open("league_manager", KIND), Refusal("E012", "who are you?"))
+    assert len(rig.times("REFEREE_REGISTER_REQUEST", "league_manager")) == 3
 
 
 def test_late_answers_to_earlier_attempts_do_not_settle_it_twice() -> None:

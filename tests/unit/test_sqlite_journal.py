@@ -1,4 +1,4 @@
-"""The journal on disk: epochs, who may open it, following it, copies, and where it is."""
+"""The journal on disk: epochs, who may open it, following it, and copies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from threading import Event as Flag
 
 import pytest
 
-from league.storage import urls
 from league.storage.files import SCHEMA_VERSION, backup
 from league.storage.journal import Entry
 from league.storage.notices import Durable, Failed, JournalError
@@ -307,6 +306,13 @@ def test_folders_above_a_new_journal_are_made(folder: Path, notices: Notices) ->
         SqliteJournal(path / "below" / "journal.db", notices)
 
 
+def test_a_file_name_with_signs_of_a_url_is_a_file_name(folder: Path, notices: Notices) -> None:
+    with ExitStack() as stack:
+        for name in ("a?mode=memory.db", "50%41.db", "hash#.db"):
+            stack.enter_context(SqliteJournal(folder / name, notices))
+            assert (folder / name).is_file()
+
+
 def test_an_event_of_an_unknown_kind_is_a_sentence_and_no_traceback(path: Path, notices: Notices) -> None:
     SqliteJournal(path, notices).close()
     with closing(sqlite3.connect(path)) as other, other:
@@ -431,54 +437,3 @@ def test_a_backup_replaces_nothing_and_leaves_no_half_file(journal: SqliteJourna
     with pytest.raises(JournalError, match="cannot be written"):
         backup(journal.path, folder / "no folder" / "copy.db")
     assert not list(folder.glob("*.part"))
-
-
-# --- where ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("journal.db", "journal.db"),
-        ("/data/journal.db", "/data/journal.db"),
-        ("odd:name?.db", "odd:name?.db"),
-        ("sqlite:///journal.db", "journal.db"),
-        ("sqlite:////data/my%20league.db", "/data/my league.db"),
-        ("SQLite:///a%3Fb%23c.db", "a?b#c.db"),
-    ],
-)
-def test_a_journal_is_named_by_a_file_or_a_url(text: str, path: str) -> None:
-    assert urls.parse(text) == urls.Location(Path(path))
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("postgresql://league:hunter2@db/league", "PostgreSQL is not in this version"),
-        ("postgres://league:hunter2@db/league", "PostgreSQL is not in this version"),
-        ("mysql://league:hunter2@db/league", "cannot be kept in mysql"),
-        ("sqlite://journal.db", "names no host"),
-        ("sqlite:///journal.db?mode=ro", "takes no options"),
-        ("sqlite:///", "has no name"),
-        ("", "has no name"),
-        ("a\0b", "has no name"),
-    ],
-)
-def test_a_journal_that_cannot_be_is_refused_in_words(text: str, sentence: str) -> None:
-    with pytest.raises(JournalError, match=sentence) as raised:
-        urls.parse(text)
-    assert "hunter2" not in str(raised.value)
-
-
-def test_the_default_journal_lies_in_a_folder_of_its_league() -> None:
-    assert urls.default("league_2026") == urls.Location(Path("league-data/league_2026/journal.db"))
-    for odd in ("", "..", "a/b", ".hidden", "x" * 200):
-        with pytest.raises(JournalError, match="say where its journal is"):
-            urls.default(odd)
-
-
-def test_a_file_name_with_signs_of_a_url_is_a_file_name(folder: Path, notices: Notices) -> None:
-    with ExitStack() as stack:
-        for name in ("a?mode=memory.db", "50%41.db", "hash#.db"):
-            stack.enter_context(SqliteJournal(folder / name, notices))
-            assert (folder / name).is_file()

@@ -150,7 +150,7 @@ def test_letters_of_a_group_that_failed_are_counted_as_missing(
 
 @pytest.mark.requirement("KEEPING.bounded")
 def test_letters_that_wait_for_a_slow_disk_are_bounded(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, notes_bytes=100, notes_wait_s=1000.0) as journal:
+    with _journal(path, notices, notes_bytes=400, notes_wait_s=1000.0) as journal:
         for number in range(50):
             journal.note(_note(number, body=b"x" * 40))
         _settle(journal, notices)

@@ -118,11 +118,10 @@ class RefereeDesk(Machine):
 
     def resume(self, now: float) -> Step:
         self._begin()
-        if self.state != "SHUTDOWN":
-            self._enrolment.resume(now)
-            for match in [one for one in self._docket.open.values() if one.begun]:
-                self._play(match, now)
-            self._fill(now)
+        self._enrolment.resume(now)
+        for match in [one for one in self._docket.open.values() if one.begun]:
+            self._play(match, now)
+        self._fill(now)
         return self._finish()
 
     @property

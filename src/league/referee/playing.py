@@ -88,8 +88,7 @@ class Playing:
     def _answered(self, seat: Seat) -> Callable[[float], None]:
         def settled(now: float) -> None:
             del self._askings[seat]
-            if not self._askings:
-                self.proceed(now)
+            self.proceed(now)
 
         return settled
 

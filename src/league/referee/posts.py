@@ -25,7 +25,7 @@ def take(letter: Letter, read: Unsealed, office: Office, open_matches: dict[str,
     match = _match(read, office)
     seat = _seat(read, match)
     playing = open_matches.get(match.match_id)
-    if playing is None or playing.match is not match:
+    if playing is None:
         raise PeerError("E023", f"{match.match_id} awaits no answer")
     question = playing.question(seat)
     trusted = _check_author(letter, read, question)
