@@ -392,3 +392,14 @@ def test_the_desk_repeats_its_registration() -> None:
     rig.take(rig.desk.resume(rig.now))
     rig.until(60)
     assert rig.times("REFEREE_REGISTER_REQUEST", "league_manager") == [0, 12, 26, 44]
+
+
+def test_a_manager_that_goes_by_another_token_is_shown_ours_at_most_once_a_minute() -> None:
+    rig = Rig().enrolled()
+    for seconds, queries in ((0.0, 1), (30.0, 1), (31.0, 2)):
+        rig.wait(seconds)
+        assert code_of(rig.announce(announced(), auth_token="tok_league_manager_newer")) == "E012"
+        asked = rig.said(LeagueQuery, "league_manager")
+        assert len(asked) == queries
+        if seconds != 30.0:
+            rig.answer(rig.open("league_manager", "LEAGUE_QUERY"), Pong())

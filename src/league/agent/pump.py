@@ -26,14 +26,16 @@ from league.machine import (
     Step,
     Undelivered,
 )
+from league.protocol import timestamps
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import Message
+from league.protocol.messages import ChooseParityCall, GameMoveCall, Message
 
 LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
 DEFAULT_LIMIT_S = 10.0
+LONGEST_LIMIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,14 @@ class Pump:
 
 
 def _limit_of(content: Content) -> float:
-    row = EXCHANGES.get(content.message_type or "") if isinstance(content, Unsealed) else None
+    """How long a letter may wait for its answer: what its sender gives it, else the table of exchanges."""
+    if not isinstance(content, Unsealed):
+        return DEFAULT_LIMIT_S
+    message, row = content.message, EXCHANGES.get(content.message_type or "")
+    if isinstance(message, ChooseParityCall | GameMoveCall):
+        # Both are readings of the sender's clock, in whole seconds.
+        given = timestamps.read(message.deadline) - timestamps.read(message.timestamp)
+        return min(max(given, 1.0), LONGEST_LIMIT_S)
     return row.limit_s if row else DEFAULT_LIMIT_S
 
 

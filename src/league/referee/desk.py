@@ -187,7 +187,7 @@ class RefereeDesk(Machine):
             return Pong()
         if read.message_type is not None and read.message_type not in ACKS:
             raise PeerError("E036", f"a referee takes no {read.message_type}")
-        self._check_manager(read)
+        self._check_manager(read, now)
         message = read.open()
         if isinstance(message, RoundAnnouncement):
             self._announced(message, now)
@@ -195,7 +195,7 @@ class RefereeDesk(Machine):
             self._league_ended(message, now)
         return self._acknowledged(message, now)
 
-    def _check_manager(self, read: Unsealed) -> None:
+    def _check_manager(self, read: Unsealed, now: float) -> None:
         """Envelope, token, role and league, in this order, before the message's own fields (section 10.3)."""
         _raise(read.until(Stage.ENVELOPE))
         token = said(read, "auth_token")
@@ -204,6 +204,7 @@ class RefereeDesk(Machine):
         if self._enrolment.derived_tokens and not token:
             raise PeerError("E011", "auth_token is missing")
         if self._enrolment.derived_tokens and not self._enrolment.is_managers(str(token)):
+            self._records.show_token(self._enrolment.league_id, now)
             raise PeerError("E012", "this is not our manager's token", {"provided_token": tokens.masked(str(token))})
         _raise(read.until(Stage.AUTHORITY))
         league_id, ours = said(read, "league_id"), self._enrolment.league_id

@@ -15,6 +15,7 @@ from league.protocol.messages import LeagueQuery, LeagueQueryResponse
 from league.protocol.parts import QueryParams
 from league.referee.office import Office
 
+SHOW_TOKEN_S: Final = 60.0
 _COLUMNS: Final = ("wins", "losses", "draws", "points")
 
 
@@ -25,6 +26,8 @@ class Records:
         self._office = office
         self._rows: dict[str, dict[str, int]] = {}
         self._asked: set[tuple[str, int]] = set()
+        self._queries = 0
+        self._show_at = 0.0
 
     def of(self, player_id: str) -> dict[str, int]:
         return self._rows.get(player_id, {})
@@ -33,7 +36,18 @@ class Records:
         """Once a round."""
         if (league_id, round_id) not in self._asked:
             self._asked.add((league_id, round_id))
-            _Query(self._office, self, league_id, round_id).ask(now)
+            self._query(league_id, now)
+
+    def show_token(self, league_id: str, now: float) -> None:
+        """A registration delivered twice leaves the manager with a newer token than ours: what it shows us then
+        is not what we know. Any request tells it which token we go by (R-36)."""
+        if now >= self._show_at:
+            self._show_at = now + SHOW_TOKEN_S
+            self._query(league_id, now)
+
+    def _query(self, league_id: str, now: float) -> None:
+        self._queries += 1
+        _Query(self._office, self, league_id, self._queries).ask(now)
 
     def read(self, rows: Iterable[object]) -> None:
         for row in rows:
@@ -45,16 +59,16 @@ class Records:
 class _Query:
     """One question, with the usual three retries."""
 
-    def __init__(self, office: Office, records: Records, league_id: str, round_id: int) -> None:
+    def __init__(self, office: Office, records: Records, league_id: str, number: int) -> None:
         self._office, self._records = office, records
-        self._league_id, self._round_id = league_id, round_id
+        self._league_id, self._number = league_id, number
         self._failures = 0
         self._key = ""
 
     def ask(self, now: float) -> None:
-        self._key = f"standings/{self._round_id}/{self._failures + 1}"
+        self._key = f"standings/{self._number}/{self._failures + 1}"
         message = LeagueQuery(
-            **self._office.sealed(now, f"conv-standings-r{self._round_id}"),
+            **self._office.sealed(now, f"conv-{self._office.enrolment.agent_id}-standings-{self._number}".lower()),
             league_id=self._league_id,
             query_type="GET_STANDINGS",
             query_params=QueryParams(),

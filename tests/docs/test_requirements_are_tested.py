@@ -1,0 +1,39 @@
+"""Every requirement has at least one test, and no test names one that does not exist."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def required() -> set[str]:
+    document = tomllib.loads((ROOT / "spec" / "requirements.toml").read_text("utf-8"))
+    return {one["id"] for one in document["requirement"]}
+
+
+def marked() -> Iterator[str]:
+    """The ids in `pytest.mark.requirement("…")` anywhere in the tests."""
+    for file in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requirement":
+                yield from (one.value for one in node.args if isinstance(one, ast.Constant))
+
+
+def named_by_vectors() -> Iterator[str]:
+    """Each invalid vector is a test of the requirement it names (tests/vectors)."""
+    for file in (ROOT / "spec" / "vectors" / "invalid").glob("*.json"):
+        content = json.loads(file.read_text("utf-8"))
+        yield from (one["requirement"] for one in (content if isinstance(content, list) else [content]))
+
+
+def test_every_requirement_has_a_test() -> None:
+    assert required() - {*marked(), *named_by_vectors()} == set()
+
+
+def test_no_test_names_a_requirement_that_does_not_exist() -> None:
+    assert {*marked(), *named_by_vectors()} - required() == set()
