@@ -1,4 +1,5 @@
-"""Writes what is derived from the code: the tables of spec/league-v2.md and the JSON Schemas of spec/schemas/.
+"""Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the clauses
+the conformance kit carries, and the page that says how each is checked.
 
 `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
@@ -9,6 +10,7 @@ import argparse
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,9 @@ from league.protocol.schemas import Clause, clauses, schema
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "spec" / "league-v2.md"
 SCHEMAS = ROOT / "spec" / "schemas"
+REQUIREMENTS = ROOT / "spec" / "requirements.toml"
+CLAUSES = ROOT / "src" / "league" / "conformance" / "clauses.json"
+COVERAGE = ROOT / "docs" / "reference" / "conformance.md"
 
 BLOCK = re.compile(r"(<!-- begin generated: (?P<name>[^>]+?) -->\n).*?(<!-- end generated -->)", re.DOTALL)
 INT32_MIN = -INT32_MAX - 1
@@ -359,6 +364,22 @@ def wanted() -> Iterator[tuple[Path, str]]:
     yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
     for message_type in MESSAGES:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"
+    yield CLAUSES, observable_clauses()
+    yield COVERAGE, coverage_page()
+
+
+def observable_clauses() -> str:
+    """The requirements somebody outside can see kept, as the installed kit needs them: one line each."""
+    names = ("id", "level", "section", "kind", "observable", "sentence")
+    rows = tomllib.loads(REQUIREMENTS.read_text(encoding="utf-8"))["requirement"]
+    lines = [json.dumps({name: row[name] for name in names}) for row in rows if row["observable"]]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def coverage_page() -> str:
+    from league.conformance.coverage import page  # reads the clauses, which `write` may just have written
+
+    return page()
 
 
 def left_over() -> list[Path]:
@@ -372,8 +393,8 @@ def stale() -> list[Path]:
 
 
 def write() -> None:
-    SCHEMAS.mkdir(exist_ok=True)
     for path, text in wanted():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     for path in left_over():
         path.unlink()

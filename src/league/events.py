@@ -280,7 +280,8 @@ class AttemptFailed(Event, frozen=True, kw_only=True):
 
 
 class WrongAnswer(Event, frozen=True, kw_only=True):
-    """A player's answer was read and wrong (R-39 c); `left` corrections remain in the same window."""
+    """A player's answer was read and wrong (R-39 c); `left` corrections remain in the same window. `path` names the
+    field, `requirement` the violated clause."""
 
     match_id: str
     attempt: int
@@ -290,6 +291,8 @@ class WrongAnswer(Event, frozen=True, kw_only=True):
     code: str
     detail: str
     left: int
+    path: str = ""
+    requirement: str = ""
 
 
 class PlayerJoined(Event, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A bug by the promise it breaks. `faults`, `game` and `players`: the leagues it shows in."""
+    """A bug. `faults`, `game` and `players`: the leagues it shows in; `stateful`: the test that finds it where leagues
+    do not, because no promise speaks of it or because the chance would be too small."""
 
     name: str
     file: str
@@ -19,6 +20,7 @@ class Bug:
     faults: float = 0.3
     game: str = "even_odd"
     players: int = 6
+    stateful: str = ""
 
 
 BUGS = (
@@ -32,9 +34,9 @@ BUGS = (
     Bug(
         "a read shows what may still be lost",
         "agent/pump.py",
-        "self._held.append(_Held(self._appended, replies, calls, step.asks))",
-        "self._held.append(_Held(self._appended if step.events else 0, replies, calls, step.asks))",
-        faults=0.6,
+        "        # Reads wait too: what they show was computed from events that may not be on disk yet.\n",
+        "        if not step.events:\n            orders.replies += replies\n            return orders\n",
+        stateful="test_pump_machine.py",
     ),
     Bug(
         "after a failed write the machine keeps what was lost",
@@ -51,15 +53,15 @@ BUGS = (
     Bug(
         "a deadline we overslept is blamed on the peer",
         "agent/pump.py",
-        "blame = Blame.LOCAL if now - deadline > LATE_S else Blame.PEER",
+        "blame = Blame.LOCAL if now - deadline > LATE_S or not call.has_left else Blame.PEER",
         "blame = Blame.PEER",
-        faults=0.6,
+        stateful="test_pump_machine.py",
     ),
     Bug(
         "the answer of one receiver counts for another",
         "agent/pump.py",
-        "self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id, outgoing.deadline)",
-        "self._calls[call.id] = _UnderWay(outgoing.key, outgoing.to[0].agent_id, outgoing.deadline)",
+        "self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id)",
+        "self._calls[call.id] = _UnderWay(outgoing.key, outgoing.to[0].agent_id)",
     ),
     Bug(
         "a letter is answered twice",
@@ -79,14 +81,14 @@ BUGS = (
         "manager/results.py",
         "if report.attempt not in (None, match.attempt):",
         "if False:",
-        faults=0.6,
+        stateful="test_league_machine.py",
     ),
     Bug(
         "anybody may report a match",
         "manager/results.py",
         "if not held or match.referee_id != referee.agent_id:",
         "if not held:",
-        faults=0.6,
+        stateful="test_league_machine.py",
     ),
     Bug(
         "the winner is taken from the report, the points from nowhere",
@@ -145,7 +147,7 @@ BUGS = (
         "manager/registration.py",
         "return member if proven or application.origin == member.origin else None",
         "return None",
-        faults=0.6,
+        stateful="test_league_machine.py",
     ),
     Bug(
         "LEAGUE_COMPLETED is said again and again",
@@ -195,7 +197,7 @@ BUGS = (
         "referee/asking.py",
         "retry = self._seated.failed + 1",
         "retry = 1",
-        faults=0.9,
+        faults=0.15,
     ),
     Bug(
         "one failed attempt is enough",
@@ -212,9 +214,10 @@ BUGS = (
     ),
     Bug(
         "the other one is judged before it has answered",
-        "referee/playing.py",
-        "            if not self._askings:\n                self.proceed(now)",
-        "            self._askings.clear()\n            self._judge(now)\n            self.proceed(now)",
+        "referee/match.py",
+        "        if self.decided is not None:\n            return ()",
+        "        if self.decided is not None or self.faults:\n            return ()",
+        stateful="test_match_machine.py",
     ),
     Bug(
         "the fault of one is the fault of the other",
@@ -223,24 +226,18 @@ BUGS = (
         "return loser, reason",
     ),
     Bug(
-        "a report is sent once",
+        "a result is decided and never reported",
         "referee/telling.py",
-        "        self._office.calls.wake(self, now + max(pause, at_least))\n",
+        "        self._office.calls.call(Outgoing(self._key, (to,), message, now + row.limit_s), self)\n",
         "",
-    ),
-    Bug(
-        "our own sleep is counted against the player",
-        "referee/asking.py",
-        "        if failed.blame is Blame.LOCAL:",
-        "        if failed.blame is Blame.LOCAL and False:",
-        faults=0.9,
+        faults=0.0,
     ),
     Bug(
         "a stranger may choose for a player",
         "referee/posts.py",
         "    if question.is_right(token):\n        return True",
         "    if token:\n        return True",
-        faults=0.9,
+        faults=0.4,
     ),
     Bug(
         "an announcement taken twice is played twice",

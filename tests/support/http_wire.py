@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import inspect
+import random
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -16,6 +17,7 @@ import pytest
 
 from league.transport.http import loop_factory
 
+WATCHDOG_S = 60.0
 DESCRIPTORS = Path("/proc/self/fd")
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": loop_factory()}
 
@@ -38,8 +40,9 @@ def on_every_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
 
 async def _leaves_nothing(story: Awaitable[None]) -> None:
     before = open_sockets()
-    await story
-    await until(lambda: open_sockets() <= before and len(asyncio.all_tasks()) == 1)
+    async with asyncio.timeout(WATCHDOG_S):
+        await story
+        await until(lambda: open_sockets() <= before and len(asyncio.all_tasks()) == 1)
 
 
 def open_sockets() -> int:
@@ -138,6 +141,8 @@ class ScriptedServer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for _turn in range(5):  # asyncio loses a connection that was accepted and not yet handed over
+            await asyncio.sleep(0)
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -194,3 +199,33 @@ def parsed_head(head: bytes) -> dict[bytes, bytes]:
     """The headers of a request, by name in small letters; the first line under b''."""
     first, *lines = head.rstrip(b"\r\n").split(b"\r\n")
     return {b"": first, **{name.lower(): value for name, _, value in (line.partition(b": ") for line in lines)}}
+
+
+# --- mutilation -------------------------------------------------------------------------------------------------------
+
+
+def mutilated(data: bytes, chance: random.Random) -> bytes:
+    """These bytes with up to three wounds."""
+    hurt = bytearray(data)
+    for _ in range(chance.randint(0, 3)):
+        place = chance.randrange(len(hurt) or 1)
+        wound = chance.randrange(4)
+        if wound == 0:
+            hurt[place : place + 1] = chance.randbytes(1)
+        elif wound == 1:
+            del hurt[place : place + chance.randint(1, 20)]
+        elif wound == 2:
+            hurt[place:place] = bytes(chance.choices(b"\r\n: 0aA;", k=chance.randint(1, 5)))
+        else:
+            del hurt[place + 1 :]
+    return bytes(hurt)
+
+
+def cut_up(data: bytes, chance: random.Random) -> list[bytes]:
+    """These bytes in pieces of any size."""
+    pieces = []
+    while data:
+        size = chance.choice((1, 5, 50, 1000))
+        pieces.append(data[:size])
+        data = data[size:]
+    return pieces

@@ -143,8 +143,8 @@ class Peer:
 
     def register(self, manager: str, **meta: object) -> Object:
         """Become a member; the manager's answer."""
-        answer = self.apply(manager, **meta)
-        assert self.agent_id, answer
+        answer: Object = self.apply(manager, **meta).get("result", {})
+        assert answer.get("status") == "ACCEPTED", answer
         return answer
 
     def apply(self, manager: str, **meta: object) -> Object:
@@ -264,6 +264,8 @@ class Peer:
             request.answer += data[start : start + size]
             await writer.drain()
         request.answered_at = time.time()
+        if reaction.ending == "exit":
+            self._event(_END).set()
         if reaction.ending == "reset":
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             writer.transport.abort()
@@ -274,7 +276,8 @@ class Peer:
         """The bytes of a whole HTTP answer."""
         body = reaction.body
         if body is None:
-            message = _changed(self.honest(request), reaction.fields)
+            changes = {name: one(request.message) if callable(one) else one for name, one in reaction.fields.items()}
+            message = _changed(self.honest(request), changes)
             if reaction.posted:
                 referee = self._referees[request.message["match_id"]]
                 self._posts.add(self._loop.create_task(self._call(referee, message)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ WATCHDOG_S = 120.0
 """No test measures time with it."""
 COMMAND = (sys.executable, "-m", "league.cli.main")
 READY = "ready: "
+IN_JOURNALS = ("1", "2", "3", "4", "6", "8", "9", "10", "12")
+"""The promises that the journals of a manager and its referees are evidence enough for."""
 SIGNS_OF_BUGS = ("incident ", "a bug in league", "never retrieved", "Exception in ", "was never awaited", "Warning")
 
 E = TypeVar("E", bound=Event)
@@ -93,6 +96,10 @@ class Process:
     @property
     def port(self) -> int:
         return int(self.endpoint.rpartition(":")[2].partition("/")[0])
+
+    def signal(self, one: signal.Signals) -> None:
+        """Send it a signal; do not wait."""
+        self._popen.send_signal(one)
 
     def terminate(self) -> None:
         """Ask it to end; do not wait."""
@@ -193,21 +200,20 @@ class Processes:
         """The ids of all who registered, by their names."""
         return {one.display_name: one.agent_id for one in self.events("manager", AgentRegistered)}
 
-    def verified(self, *names: str) -> dict[str, Any]:
-        """What `league verify` finds in these journals (Any: as JSON has it)."""
-        from league.events import Enrolled
-        from league.promises.checking import check
-        from league.promises.evidence import Evidence
-        def read(n):
-            with open_for_reading(self.journal(n)) as r:
-                return list(r.events())
-        refs = {}
-        for n in names[1:]:
-            ev = read(n)
-            refs[next(e.agent_id for e in ev if isinstance(e, Enrolled))] = ev
-        report = check(Evidence(manager=read(names[0]), referees=refs))
-        print(report)
-        return {"ok": not report.broken}
+    def verified(self) -> dict[str, Any]:
+        """What `league verify` finds in the journals of this folder (Any: as JSON has it)."""
+        done = self.run("verify", "--json", self.folder)
+        assert done.stdout, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode == (0 if found["ok"] else 1), done
+        return found
+
+
+def assert_kept(processes: Processes) -> None:
+    """`league verify` finds no broken promise, and could look at those that journals show."""
+    found = processes.verified()
+    assert found["first_broken"] is None, found
+    assert {found["promises"][promise] for promise in IN_JOURNALS} == {"kept"}, found
 
 
 def _endpoint(manager: Process | str) -> str:

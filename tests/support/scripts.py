@@ -30,7 +30,7 @@ class Reaction:
 
     # --- what is said
     fields: Mapping[str, object] = field(default_factory=dict)
-    """Fields of the message that are changed, added, or (ABSENT) left out."""
+    """Fields of the message that are changed, added, or (ABSENT) left out; a function is given the message asked."""
     rpc: Mapping[str, object] = field(default_factory=dict)
     """The same for the JSON-RPC object around it: `{"result": ABSENT, "error": {…}}`, `{"id": 99}`."""
     batch: bool = False
@@ -65,7 +65,8 @@ class Reaction:
     # --- what becomes of the connection
     cut: int | None = None
     """So many bytes leave, no more."""
-    ending: Literal["keep", "close", "reset"] = "keep"
+    ending: Literal["keep", "close", "reset", "exit"] = "keep"
+    """ "exit": the whole agent is gone after this answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,47 @@ def test_a_number_that_is_not_the_seeds_breaks_promise_4() -> None:
     assert broken(planted) == {4}
 
 
+@pytest.mark.parametrize("status", ["DRAW", "WIN"])
+def test_a_status_that_denies_its_winner_breaks_promise_4(status: str) -> None:
+    honest = unfinished()
+    place, _ = find(honest, "manager", e.ResultAccepted, match_id="R1M1" if status == "DRAW" else "R2M1")
+    assert broken(changed(honest, "manager", place, status=status, verified=False)) == {4}
+
+
+def test_a_referee_that_names_the_wrong_winner_breaks_promise_4() -> None:
+    honest, place, _ = decided()
+    planted = changed(honest, "REF01", place, winner="P01", points={"P01": 3, "P04": 0})
+    assert breaches(planted, 4) == ["R1M1: winner P01, but what happened proves winner P04"]
+
+
+def test_a_referee_that_punishes_the_wrong_player_breaks_promise_4() -> None:
+    honest, place, _ = decided(silent={"R1M1": ("P04",)})
+    planted = changed(honest, "REF01", place, winner="P04", points={"P01": 0, "P04": 3})
+    assert breaches(planted, 4) == ["R1M1: winner P04 by fault, but what happened proves winner P01 by fault"]
+
+
+def test_a_referee_that_draws_or_shows_another_seed_breaks_promise_4() -> None:
+    honest, place, event = decided()
+    shown = changed(honest, "REF01", place, details={**event.details, "draw_seed": "00" * 32})
+    assert breaches(shown, 4) == ["R1M1: told another seed than the one promised"]
+    drawn, number = find(honest, "REF01", e.NumberDrawn, match_id="R1M1")
+    other = number.number - 2
+    planted = changed(honest, "REF01", drawn, number=other)
+    planted = changed(planted, "REF01", place, details={**event.details, "drawn_number": other})
+    assert breaches(planted, 4) == [f"R1M1: the seed gives {number.number}, not {other}"]
+
+
+def test_choices_of_other_games_may_change_from_turn_to_turn() -> None:
+    honest = replace(honest_league(game_type=THROWS), traffic=None)
+    for player in ("P01", "P04"):
+        place, _ = find(honest, "REF01", e.MoveMade, match_id="R1M1", player_id=player, turn=3)
+        honest = changed(honest, "REF01", place, choice="paper")
+    place, event = find(honest, "REF01", e.MatchDecided, match_id="R1M1")
+    last = {"P01": "paper", "P04": "paper"}
+    told = {**event.details, "choices": last, "moves": [*event.details["moves"][:2], last]}
+    assert breaches(changed(honest, "REF01", place, details=told), 4) == []
+
+
 def test_moves_of_a_match_that_was_never_taken_break_promise_4() -> None:
     honest, _, _ = decided()
     place, _ = find(honest, "REF01", e.MatchTaken, match_id="R1M1")

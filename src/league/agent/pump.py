@@ -70,11 +70,11 @@ class Orders:
         self.released = max(self.released, other.released)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _UnderWay:
     key: str
     peer: str
-    deadline: float
+    has_left: bool = False
 
 
 @dataclass(slots=True)
@@ -185,7 +185,8 @@ class Pump:
             deadline, call_id = heapq.heappop(self._call_limits)
             call = self._calls.pop(call_id, None)
             if call is not None:
-                blame = Blame.LOCAL if now - deadline > LATE_S else Blame.PEER
+                # Nobody is blamed for what a slow disk held back, nor for what we noticed too late.
+                blame = Blame.LOCAL if now - deadline > LATE_S or not call.has_left else Blame.PEER
                 failed = Undelivered(call.key, call.peer, Failure.TIMEOUT, blame)
                 orders.cancel.append(call_id)
                 orders.take(self._carry_out(self.machine.undelivered(failed, now)))
@@ -236,7 +237,7 @@ class Pump:
         calls = []
         for address in outgoing.to:
             call = Call(self._next_id(), address, outgoing.message, outgoing.deadline)
-            self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id, outgoing.deadline)
+            self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id)
             heapq.heappush(self._call_limits, (outgoing.deadline, call.id))
             calls.append(call)
         return calls
@@ -254,7 +255,10 @@ class Pump:
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
             orders.replies += held.replies
-            orders.calls += [call for call in held.calls if call.id in self._calls]
+            leaving = [call for call in held.calls if call.id in self._calls]
+            for call in leaving:
+                self._calls[call.id].has_left = True
+            orders.calls += leaving
             orders.asks += held.asks
             orders.released = held.position
         return orders

@@ -6,6 +6,7 @@ A command is a module here with `NAME`, `HELP`, `configure(parser)` and `run(arg
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,25 @@ from typing import NoReturn, Protocol, cast
 
 from league.cli import USAGE, CommandError
 
-COMMANDS = ("demo", "manager", "referee", "player", "validate", "simulate")
+COMMANDS = (
+    "demo",
+    "manager",
+    "referee",
+    "player",
+    "standings",
+    "schedule",
+    "match",
+    "agents",
+    "explain",
+    "validate",
+    "check",
+    "verify",
+    "replay",
+    "simulate",
+    "export",
+    "backup",
+    "doctor",
+)
 """The modules of league.cli that are commands, in the order of `league --help`."""
 
 
@@ -36,6 +55,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
+class Overview(argparse.HelpFormatter):
+    """Every command with its sentence beside it: argparse forgets that their names are indented."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=20)
+        self._action_max_length = 4 + max(map(len, COMMANDS))
+
+
 class ShowVersion(argparse.Action):
     """Looks the version up only when somebody asks for it."""
 
@@ -49,6 +76,9 @@ class ShowVersion(argparse.Action):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal of few letters is no reason to fail
     asked_for = next((one for one in arguments if not one.startswith("-")), "")
     parser = _parser([asked_for] if asked_for in COMMANDS else COMMANDS)
     try:
@@ -64,7 +94,8 @@ def _parser(names: Iterable[str]) -> Parser:
     parser = Parser(
         prog="league",
         description="Leagues of game-playing agents, by the league.v2 protocol.",
-        epilog="example: league validate message.json",
+        epilog="example: league demo",
+        formatter_class=Overview,
     )
     parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")

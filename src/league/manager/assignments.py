@@ -24,6 +24,8 @@ from league.protocol.messages import Message
 MATCHES_IN_ONE_MESSAGE = 100
 """D4's bound for arrays; a referee with more matches gets several announcements."""
 GRACE_S = 60.0
+SLEPT_S = 1.0
+"""An alarm that rings later than this was slept through."""
 
 
 @dataclass(slots=True)
@@ -54,9 +56,8 @@ class Assignments:
 
     def available(self) -> Iterator[Member]:
         """The referees that are alive and know the game."""
-        game_type = self._ledger.settings.game_type
-        return (one for one in self._ledger.roster.of_role("referee")
-                if one.state == "ACTIVE" and game_type in one.game_types)  # fmt: skip
+        game_type, referees = self._ledger.settings.game_type, self._ledger.roster.of_role("referee")
+        return (one for one in referees if one.state == "ACTIVE" and game_type in one.game_types)
 
     def assign_waiting(self, now: float) -> None:
         """A referee for every match that needs one now, if there is any."""
@@ -194,17 +195,15 @@ class Assignments:
         move = attempts * settings.move_seconds + pauses
         return join + move * (game.turns if game else 1) + GRACE_S
 
-    def _lease(self, match: Match, until: float) -> None:
-        alarm = partial(self._lease_over, match, match.attempt, until)
+    def _lease(self, match: Match, until: float, prolonged: bool = False) -> None:
+        alarm = partial(self._lease_over, match, until, prolonged)
         self.office.timers.set(("lease", match.match_id), until, alarm)
 
-    def _lease_over(self, match: Match, attempt: int, until: float, now: float) -> None:
-        if match.status != "ASSIGNED" or match.attempt != attempt:
-            return
+    def _lease_over(self, match: Match, until: float, prolonged: bool, now: float) -> None:
         unwatched = now - until
-        if unwatched > 1.0:
+        if unwatched > SLEPT_S and not prolonged:
             # We slept: the time in which no report could reach us does not count.
-            self._lease(match, now + unwatched)
+            self._lease(match, now + unwatched, prolonged=True)
         else:
             # Cleared if the match is taken away; kept if nobody else could play it.
             self._lease(match, now + self.duration_s())

@@ -132,7 +132,7 @@ class Courier:
         """No longer wanted: no further attempt; an answer to the one under way is still a sign of life."""
         errand.is_dropped = True
         if errand.is_pausing:
-            self.office.timers.clear(("errand", id(errand)))
+            self.office.timers.clear(errand)
             self._finish(errand)
 
     # --- what came of it ----------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class Courier:
 
     def _pause(self, errand: Errand, seconds: float, now: float) -> None:
         errand.is_pausing = True
-        self.office.timers.set(("errand", id(errand)), now + seconds, lambda then: self._again(errand, then))
+        self.office.timers.set(errand, now + seconds, lambda then: self._again(errand, then))
 
     def _again(self, errand: Errand, now: float) -> None:
         if not self._is_wanted(errand):

@@ -198,11 +198,8 @@ class LeagueManager(Machine):
 
     def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
         if read.message_type not in ("MATCH_RESULT_REPORT", "LEAGUE_QUERY"):
-            raise (
-                as_error(read.violations[0])
-                if read.violations
-                else PeerError("E036", f"a manager does not take {read.message_type}")
-            )
+            foreign = PeerError("E036", f"a manager does not take {read.message_type}")
+            raise as_error(read.violations[0]) if read.violations else foreign
         member = self._office.authenticate(read, now)
         self._alive(member.agent_id, now)
         if read.message_type == "LEAGUE_QUERY":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from league.events import MatchLost, MatchParked
 from league.machine import Failure, Ping, Pong
-from league.manager.assignments import Assignments
+from league.manager.assignments import SLEPT_S, Assignments
 from league.manager.courier import Courier, Ending, Errand, Policy
 from league.manager.ledger import Ledger, Match
 from league.manager.office import Office
@@ -16,8 +16,6 @@ from league.manager.roster import Member
 
 PING_S, PING_LIMIT_S = 5.0, 3.0
 OURS_SILENT_S, OTHERS_SILENT_S = 20.0, 250.0
-SLEPT_S = 1.0
-"""A ping that leaves later than this was not late by chance."""
 ATTEMPTS = 3
 
 

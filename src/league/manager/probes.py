@@ -33,9 +33,9 @@ class Probes:
 
     def begin(self, agent_id: str, now: float) -> None:
         """Probe a member, unless that is under way or it has answered already."""
-        waits = self.office.timers.is_set(("probe", agent_id))
-        if agent_id not in self._answered and agent_id not in self._errands and not waits:
-            self._probe(agent_id, now)
+        under_way = agent_id in self._errands or self.office.timers.is_set(("probe", agent_id))
+        if agent_id not in self._answered and not under_way:
+            self._again(agent_id, now)
 
     def _probe(self, agent_id: str, now: float) -> None:
         errand = Errand(agent_id, "probe", Ping(), Policy(PROBE_LIMIT_S), self._ended, self._stumbled)

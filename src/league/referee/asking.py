@@ -238,7 +238,8 @@ class Asking:
             return
         nth = self._seated.wrong + 1
         left = max(CORRECTIONS + 1 - nth, 0)
-        self._office.happened(WrongAnswer(at=now, **self._about, code=answer.code, detail=answer.detail, left=left))
+        wrong = {"code": answer.code, "detail": answer.detail, "path": answer.path, "requirement": answer.requirement}
+        self._office.happened(WrongAnswer(at=now, **self._about | wrong, left=left))
         context: Object = {"field": answer.path}
         if self._turn:
             valid = words.valid_choices(self._question.match, self._question.seat)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from league.simulation.node import Node
     from league.simulation.world import World
 
+STILL_ON_ITS_WAY_S = 120.0
 NOBODYS_CALL = 0
 """The call id of a forged request: no machine waits for its answer."""
 
@@ -39,9 +40,10 @@ class Record:
     excused: int = 0
     outcome: Outcome = "open"
 
-    def over(self) -> Exchanged:
-        # A delivery without an answer when the recording ends is excused: nobody knows what would have come.
-        missing = max(0, self.delivered - self.answers - self.excused) if self.outcome == "open" else 0
+    def over(self, now: float) -> Exchanged:
+        # An answer may still be on its way when the recording ends, but not for ever.
+        recent = self.outcome == "open" and now - self.sent_at < STILL_ON_ITS_WAY_S
+        missing = max(0, self.delivered - self.answers - self.excused) if recent else 0
         return Exchanged(
             sent_at=self.sent_at,
             sender_node=self.sender,

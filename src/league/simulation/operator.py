@@ -60,6 +60,8 @@ class Operator:
         league = self.world.league
         if league.waiting == "WAITING_FOR_REGISTRATIONS":
             self.order("start")
+        if league.waiting == "PAUSED":
+            self.order("resume")
         for match_id in league.parked:
             self.order("replay-match", match_id)
         self.world.agenda.after(LOOK_S, self._look)

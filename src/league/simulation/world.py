@@ -25,7 +25,7 @@ from league.simulation.network import Network, Record
 from league.simulation.node import Node
 from league.simulation.operator import Operator
 
-PATIENCE_S = 40 * 3600.0
+PATIENCE_S = 12 * 3600.0
 """Virtual time after which a league that has not finished counts as stalled."""
 AFTERMATH_S = 300.0
 """Virtual time for the last messages, once the league is over."""
@@ -124,12 +124,12 @@ class World:
             referees={agents[node.name]: node.history for node in self.referees if node.name in agents},
             players={agents[node.name]: node.history for node in self.players if node.name in agents},
             agents=agents,
-            traffic=[record.over() for record in self.network.records],
+            traffic=[record.over(self.agenda.now) for record in self.network.records],
             faulted=frozenset(agents[name] for name in self._at_fault() if name in agents),
             survivals=[one for node in self.nodes.values() for one in node.survivals],
             finished=self.league.is_finished,
-            waiting=self.league.waiting,
-            stalled=not self.league.is_finished and self.league.waiting is None,
+            # The operator here ends every named state of waiting, so nothing excuses a league that does not end.
+            stalled=not self.league.is_finished,
             bounds=self._bounds(),
         )
 
@@ -207,7 +207,9 @@ class World:
         name = self._twists.get(receiver.name)
         if name == "thieving" and kind == "GAME_INVITATION":
             for addressee, forged in forgeries(message):
-                self.agenda.after(self.faults.dice.uniform(0, 3), partial(self._forge, receiver, addressee, forged))
+                # A forged decline must come before the true answer, a forged choice while one is awaited.
+                wait = 0.02 if forged["message_type"] == "GAME_JOIN_ACK" else 3.0
+                self.agenda.after(self.faults.dice.uniform(0, wait), partial(self._forge, receiver, addressee, forged))
         twist = MISBEHAVIOURS[name] if name else honest
         return twist(kind, raw, self.faults.dice)
 

@@ -1,0 +1,170 @@
+"""What the shell sees go by: counted for /metrics and written as one line each, cheap enough to be always on."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TypeVar
+
+import msgspec
+
+from league.events import Event
+from league.machine import Content
+from league.protocol.envelope import Unsealed
+
+BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+FLUSH_BYTES = 64 * 1024
+ANSWERED = "answered"
+FAILING_KEPT = 1000
+_ENCODER = msgspec.json.Encoder()
+
+Labels = TypeVar("Labels", bound=tuple[str, ...])
+
+
+@dataclass(slots=True)
+class Durations:
+    """How long something took, in buckets."""
+
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_S) + 1))
+    total_s: float = 0.0
+    count: int = 0
+
+    def add(self, seconds: float) -> None:
+        self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        self.total_s += seconds
+        self.count += 1
+
+    @property
+    def mean_s(self) -> float:
+        return self.total_s / self.count if self.count else 0.0
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts of letters in and out, errors by code, events by kind, and times: what the success metrics (R-53) are
+    computed from."""
+
+    received: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(message type, "ok" or the code of the error it got)"""
+    sent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(message type, "answered", "error", or how it failed)"""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """Of every message read, request or answer: "valid", or the code of what is wrong with it first."""
+    retries: Counter[str] = field(default_factory=Counter)
+    """Calls repeated after a failure, by how the repetition ended."""
+    events: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(event, code) of events that name one"""
+    round_trip: Durations = field(default_factory=Durations)
+    answering: dict[str, Durations] = field(default_factory=dict)
+    _failing: dict[Hashable, None] = field(default_factory=dict)
+
+    def judged(self, content: Content) -> None:
+        """A message was read."""
+        if isinstance(content, Unsealed):
+            self.verdicts[content.violations[0].code if content.violations else "valid"] += 1
+
+    def call_ended(self, kind: str, about: Hashable, outcome: str) -> None:
+        """A call ended; the same receiver, message type and conversation again is a repetition."""
+        self.sent[kind, outcome] += 1
+        if about in self._failing:
+            self.retries[outcome] += 1
+        if outcome == ANSWERED:
+            self._failing.pop(about, None)
+        elif outcome not in ("error", "cancelled"):
+            self._failing[about] = None
+            if len(self._failing) > FAILING_KEPT:
+                del self._failing[next(iter(self._failing))]
+
+    def happened(self, events: Iterable[Event]) -> None:
+        """Events became true."""
+        for event in events:
+            name = type(event).__name__
+            self.events[name] += 1
+            code = getattr(event, "code", None)
+            if code is not None:
+                self.faults[name, code] += 1
+
+    def prometheus(self, gauges: Mapping[str, float]) -> str:
+        """The text /metrics shows."""
+        lines: list[str] = []
+        lines += _counter("league_letters_received_total", ("message_type", "outcome"), self.received)
+        lines += _counter("league_calls_sent_total", ("message_type", "outcome"), self.sent)
+        lines += _counter("league_messages_read_total", ("verdict",), _single(self.verdicts))
+        lines += _counter("league_calls_repeated_total", ("outcome",), _single(self.retries))
+        lines += _counter("league_events_total", ("event",), _single(self.events))
+        lines += _counter("league_faults_total", ("event", "code"), self.faults)
+        lines += _histogram("league_round_trip_seconds", {"": self.round_trip})
+        lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in self.answering.items()})
+        for name, value in sorted(gauges.items()):
+            lines += [f"# TYPE league_{name} gauge", f"league_{name} {value:g}"]
+        return "\n".join(lines) + "\n"
+
+
+def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:
+    return {(label,): count for label, count in counts.items()}
+
+
+def _counter(name: str, labels: tuple[str, ...], counts: Mapping[Labels, int]) -> list[str]:
+    rows = []
+    for values, count in sorted(counts.items()):
+        inner = ",".join(f'{label}="{value}"' for label, value in zip(labels, values, strict=True))
+        rows.append(f"{name}{{{inner}}} {count}")
+    return [f"# TYPE {name} counter", *rows] if rows else []
+
+
+def _histogram(name: str, series: Mapping[str, Durations]) -> list[str]:
+    lines = [f"# TYPE {name} histogram"] if series else []
+    for labels, durations in sorted(series.items()):
+        seen, comma, braces = 0, "," if labels else "", f"{{{labels}}}" if labels else ""
+        for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), durations.buckets, strict=True):
+            seen += count
+            lines.append(f'{name}_bucket{{{labels}{comma}le="{bound}"}} {seen}')
+        lines += [f"{name}_sum{braces} {durations.total_s:.6f}", f"{name}_count{braces} {durations.count}"]
+    return lines
+
+
+class Log:
+    """One JSON line per letter and event, buffered; without a file it costs nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file: IO[bytes] | None = None
+        self._lines: list[bytes] = []
+        self._size = 0
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("ab")
+
+    @property
+    def is_on(self) -> bool:
+        return self._file is not None
+
+    def letter(self, at: float, direction: str, peer: str, message_type: str, outcome: str) -> None:
+        if self._file is not None:
+            self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
+
+    def events(self, events: Iterable[Event]) -> None:
+        if self._file is not None:
+            for event in events:
+                self._add({"at": event.at, "event": type(event).__name__})
+
+    def _add(self, line: Mapping[str, object]) -> None:
+        raw = _ENCODER.encode(line) + b"\n"
+        self._lines.append(raw)
+        self._size += len(raw)
+        if self._size > FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._file is not None and self._lines:
+            self._file.write(b"".join(self._lines))
+            self._file.flush()
+            self._lines, self._size = [], 0
+
+    def close(self) -> None:
+        self.flush()
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,223 @@
+"""`league doctor`: is this machine ready for a league?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from league.cli import CommandError, add_json_option, addresses, print_json
+
+NAME = "doctor"
+HELP = "check whether this machine is ready for a league"
+EXAMPLE = """\
+example: league doctor
+exit status: 0 a league can be played here, 1 something keeps it from running"""
+
+OLDEST_PYTHON = (3, 11)
+USUAL_PORTS = {8000: "manager", 8001: "referee", 8101: "player"}
+NEEDED = ("msgspec", "uvicorn", "httptools")
+EARLIEST = 1_735_689_600.0  # 2025-01-01
+SLOW_SYNC_S = 0.1
+LEAST_FREE = 100 << 20
+LEAST_FILES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`is_fatal`: no league can be played before this is mended."""
+
+    check: str
+    is_well: bool
+    detail: str
+    is_fatal: bool = False
+
+    @property
+    def mark(self) -> str:
+        return "ok" if self.is_well else "PROBLEM" if self.is_fatal else "note"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EXAMPLE
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from league.cli import tables
+
+    findings = [finding for check in CHECKS for finding in check()]
+    is_ready = not any(one.is_fatal for one in findings)
+    if args.json:
+        checks = [{"check": one.check, "verdict": one.mark.lower(), "detail": one.detail} for one in findings]
+        print_json({"ok": is_ready, "checks": checks})
+    else:
+        rows = [(one.mark, one.check, one.detail) for one in findings]
+        print("\n".join(tables.table(("", "", ""), rows)[1:]))
+        print("\nA league can be played here: league demo" if is_ready else "\nNo league can be played here yet.")
+    return 0 if is_ready else 1
+
+
+# --- what is looked at ------------------------------------------------------------------------------------------------
+
+
+def _python() -> Iterator[Finding]:
+    is_new_enough = sys.version_info >= OLDEST_PYTHON
+    shown = f"{platform.python_implementation()} {platform.python_version()} on {platform.system()}"
+    yield Finding("Python", is_new_enough, shown + ("" if is_new_enough else "; 3.11 is needed"), not is_new_enough)
+
+
+def _packages() -> Iterator[Finding]:
+    for name in NEEDED:
+        try:
+            import_module(name)
+            yield Finding(name, True, version(name))
+        except (ImportError, PackageNotFoundError) as error:
+            yield Finding(name, False, f"{error}; install agent-league anew", is_fatal=True)
+    try:
+        import_module("uvloop")
+        yield Finding("event loop", True, f"uvloop {version('uvloop')}")
+    except (ImportError, PackageNotFoundError):
+        yield Finding("event loop", False, "asyncio; uvloop would be faster and is not installed")
+
+
+def _clock() -> Iterator[Finding]:
+    wall, steady = time.time(), time.monotonic()
+    shown = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(wall))
+    if wall < EARLIEST:
+        yield Finding("clock", False, f"{shown}: set it, or every timestamp of the league will be wrong", is_fatal=True)
+        return
+    jumped = abs((time.time() - wall) - (time.monotonic() - steady)) > 1.0
+    yield Finding("clock", not jumped, shown + (", and it jumps" if jumped else ""))
+
+
+def _network() -> Iterator[Finding]:
+    try:
+        with socket.create_server((addresses.LOOPBACK, 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+        yield Finding("loopback", True, f"{addresses.LOOPBACK} takes connections")
+    except OSError as error:
+        yield Finding("loopback", False, f"{addresses.LOOPBACK}: {error.strerror or error}", is_fatal=True)
+        return
+    seen = addresses.seen_by_others()
+    if seen is None:
+        yield Finding("address", False, "this machine has no network: agents on others cannot reach it")
+    else:
+        told = f"others see {seen}; --host 0.0.0.0 --endpoints lan lets them in"
+        yield Finding("address", True, told)
+
+
+def _ports() -> Iterator[Finding]:
+    for port, role in USUAL_PORTS.items():
+        taken = _is_taken(port)
+        detail = f"taken by {_holder(port)}; a {role} takes the next free one" if taken else f"free for a {role}"
+        yield Finding(f"port {port}", not taken, detail)
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((addresses.LOOPBACK, port))
+        except OSError:
+            return True
+    return False
+
+
+def _holder(port: int) -> str:
+    """Who listens there: one of ours says so itself, of others the system may know."""
+    from league.cli.fetching import Pages
+
+    try:
+        league = Pages(f"http://{addresses.LOOPBACK}:{port}").json("/api/league")
+        if isinstance(league, dict) and "league_id" in league:
+            return f"the manager of {league['league_id']}"
+    except CommandError:
+        pass
+    return _process_at(port) or "another program"
+
+
+def _process_at(port: int) -> str | None:
+    """Linux tells which process listens at a port; elsewhere nobody asks."""
+    inodes = {line.split()[9] for line in _listening() if line.split()[1].endswith(f":{port:04X}")}
+    targets = {f"socket:[{inode}]" for inode in inodes}
+    for process in Path("/proc").glob("[0-9]*") if targets else ():
+        try:
+            if any(str(one.readlink()) in targets for one in (process / "fd").iterdir()):
+                return f"{(process / 'comm').read_text().strip()} (process {process.name})"
+        except OSError:
+            continue  # it has ended, or belongs to somebody else
+    return None
+
+
+def _listening() -> list[str]:
+    lines: list[str] = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines += Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+    return [line for line in lines if line.split()[3] == "0A"]
+
+
+def _disk() -> Iterator[Finding]:
+    """Journals are kept below the working directory unless somebody says otherwise."""
+    folder = Path("league-data") if Path("league-data").is_dir() else Path()
+    shown = folder.resolve()
+    try:
+        with tempfile.TemporaryDirectory(prefix=".doctor-", dir=folder) as scratch:
+            seconds = _sync_time(Path(scratch))
+            mode = _write_ahead(Path(scratch))
+    except (OSError, sqlite3.Error) as error:
+        yield Finding("disk", False, f"no journal can be written in {shown}: {error}", is_fatal=True)
+        return
+    slow = f" ({1000 * seconds:.0f} ms: results will wait for it)" if seconds > SLOW_SYNC_S else ""
+    yield Finding("disk", not slow, f"{shown} can be written and synced{slow}")
+    if mode != "wal":
+        yield Finding("journal", False, f"the file system of {shown} allows no write-ahead log", is_fatal=True)
+    else:
+        yield Finding("journal", True, f"SQLite {sqlite3.sqlite_version} with a write-ahead log")
+    usage = os.statvfs(folder)
+    free = usage.f_bavail * usage.f_frsize
+    yield Finding("free space", free >= LEAST_FREE, f"{free >> 20} MiB")
+
+
+def _sync_time(folder: Path) -> float:
+    started = time.monotonic()
+    with (folder / "probe").open("wb") as file:
+        file.write(b"0" * 4096)
+        file.flush()
+        os.fsync(file.fileno())
+    return time.monotonic() - started
+
+
+def _write_ahead(folder: Path) -> str:
+    connection = sqlite3.connect(folder / "probe.db")
+    try:
+        mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        connection.execute("CREATE TABLE probe(value)")
+        connection.commit()
+        return mode
+    finally:
+        connection.close()
+
+
+def _files() -> Iterator[Finding]:
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = hard == resource.RLIM_INFINITY or hard >= LEAST_FILES
+    shown = "no limit" if hard == resource.RLIM_INFINITY else f"at most {hard}"
+    yield Finding("open files", enough, f"{shown} for a process", is_fatal=not enough)
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _packages, _clock, _network, _ports, _disk, _files)

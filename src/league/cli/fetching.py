@@ -1,0 +1,70 @@
+"""Reading pages of a running agent: plain GET, straight to the address that was given, whatever proxies are set."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from league.cli import USAGE, CommandError
+
+TIMEOUT_S = 10.0
+LARGEST = 64 << 20
+"""No page of ours comes near this."""
+
+
+class Pages:
+    """The pages of one agent, over one connection that is kept. `url` may be its /mcp address or just its host."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urlsplit(url if "://" in url else f"http://{url}")
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host, port = None, None
+        if not host or parts.scheme not in ("http", "https"):
+            raise CommandError(f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000", USAGE)
+        self.base = f"{parts.scheme}://{parts.netloc}"
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = kind(host, port, timeout=TIMEOUT_S)
+
+    def text(self, path: str) -> str:
+        """The page at this path."""
+        status, body = self._get(path)
+        if status != 200:
+            raise CommandError(f"{self.base}{path} answered with status {status}")
+        return body.decode(errors="replace")
+
+    def json(self, path: str) -> Any:
+        """The document at this path; None if there is no such thing (404)."""
+        status, body = self._get(path)
+        if status == 404:
+            return None
+        try:
+            if status == 200:
+                return json.loads(body)
+        except ValueError:
+            pass
+        raise CommandError(f"{self.base}{path} is no page of a League Manager (status {status})")
+
+    def _get(self, path: str) -> tuple[int, bytes]:
+        try:
+            return self._try(path)
+        except (HTTPException, OSError):
+            # The connection was kept too long, or it never was: one more try tells.
+            self._connection.close()
+        try:
+            return self._try(path)
+        except (HTTPException, OSError) as error:
+            self._connection.close()
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise CommandError(f"nobody answers at {self.base}: {why}") from error
+
+    def _try(self, path: str) -> tuple[int, bytes]:
+        self._connection.request("GET", path, headers={"Accept": "application/json"})
+        answer = self._connection.getresponse()
+        return answer.status, answer.read(LARGEST)
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,1 @@
+"""Folds of the journal for people: views, explanations, exports."""

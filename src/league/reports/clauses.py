@@ -1,0 +1,139 @@
+"""Where the specification (spec/league-v2.md) says what an explanation appeals to: requirement ids and their sections.
+
+A test holds these tables to spec/requirements.toml, which is not part of the installed package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_BEHAVIOUR: Final[Mapping[str, str]] = {
+    "CHOICE.in_time": "5.11",
+    "CHOICE.not_repaired": "5.11",
+    "DRAW.commitment": "12",
+    "DRAW.number_follows": "12",
+    "DRAW.seed_shown": "12",
+    "ENVELOPE": "3.1",
+    "ENVELOPE.auth_token": "9.1",
+    "ENVELOPE.conversation_id": "3.8",
+    "ENVELOPE.message_type": "3.1",
+    "ENVELOPE.protocol": "3.1",
+    "ENVELOPE.sender": "3.3",
+    "ENVELOPE.timestamp": "3.4",
+    "JOIN.in_time": "5.9",
+    "JSON.syntax": "2.6",
+    "LEAGUE.void": "8.13",
+    "LEAGUE.withdrawn": "8.13",
+    "MATCH.answers_in_time": "6.1",
+    "MATCH.busy_not_counted": "6.3",
+    "MATCH.connection_errors": "6.3",
+    "MATCH.correction": "6.5",
+    "MATCH.declined_is_technical_loss": "5.9",
+    "MATCH.fourth_wrong_answer_loses": "6.5",
+    "MATCH.judged_when_both_settled": "7.3",
+    "MATCH.points": "8.2",
+    "MATCH.silent_choice_126s": "6.4",
+    "MATCH.silent_join_26s": "6.4",
+    "MATCH.suspended_one_invitation": "8.11",
+    "MATCH.winner": "8.1",
+    "MATCH.window_ends": "6.5",
+    "MATCH.wrong_ids": "6.6",
+    "MOVE.valid_option": "8.10",
+    "REFEREE.lease_no_blame": "8.12",
+    "REFEREE.lease_parked": "8.12",
+    "REFEREE.lease_reassigned": "8.12",
+    "REFEREE.lease_silence": "8.12",
+    "REPORT.conflict": "8.4",
+    "REPORT.duplicate": "8.4",
+    "REPORT.not_assigned": "8.4",
+    "REPORT.recomputed": "8.4",
+    "REPORT.unknown_match": "8.4",
+    "REPORT.until_acknowledged": "6.1",
+    "REPORT.wrong_score": "8.4",
+    "RPC.object": "2.2",
+    "SCHEDULE.everybody_meets": "8.7",
+    "SIZE.replies": "2.5",
+    "SUSPENDED.after_two": "8.11",
+    "SUSPENDED.recovers": "8.11",
+    "TOKEN.wrong_in_answer": "9.2",
+}
+MESSAGES: Final[Mapping[str, str]] = {
+    "REFEREE_REGISTER_REQUEST": "5.1",
+    "REFEREE_REGISTER_RESPONSE": "5.2",
+    "LEAGUE_REGISTER_REQUEST": "5.3",
+    "LEAGUE_REGISTER_RESPONSE": "5.4",
+    "ROUND_ANNOUNCEMENT": "5.5",
+    "ROUND_COMPLETED": "5.6",
+    "LEAGUE_COMPLETED": "5.7",
+    "GAME_INVITATION": "5.8",
+    "GAME_JOIN_ACK": "5.9",
+    "CHOOSE_PARITY_CALL": "5.10",
+    "CHOOSE_PARITY_RESPONSE": "5.11",
+    "GAME_OVER": "5.12",
+    "MATCH_RESULT_REPORT": "5.13",
+    "LEAGUE_STANDINGS_UPDATE": "5.14",
+    "LEAGUE_ERROR": "5.15",
+    "GAME_ERROR": "5.16",
+    "LEAGUE_QUERY": "5.17",
+    "LEAGUE_QUERY_RESPONSE": "5.18",
+    "GAME_MOVE_CALL": "5.19",
+    "GAME_MOVE_RESPONSE": "5.20",
+}
+"""A field's clause stands in the section of its message."""
+_OF_CODE: Final[Mapping[str, str]] = {
+    "E003": "ENVELOPE",
+    "E004": "CHOICE.not_repaired",
+    "E009": "MATCH.connection_errors",
+    "E011": "TOKEN.wrong_in_answer",
+    "E012": "TOKEN.wrong_in_answer",
+    "E014": "REPORT.unknown_match",
+    "E015": "MATCH.wrong_ids",
+    "E016": "REPORT.not_assigned",
+    "E017": "REPORT.duplicate",
+    "E018": "ENVELOPE.protocol",
+    "E021": "ENVELOPE.timestamp",
+    "E024": "MOVE.valid_option",
+    "E033": "MATCH.wrong_ids",
+    "E034": "JSON.syntax",
+    "E035": "RPC.object",
+    "E037": "SIZE.replies",
+    "E038": "ENVELOPE.message_type",
+    "E039": "REPORT.recomputed",
+    "E040": "REPORT.conflict",
+    "DECLINED": "MATCH.declined_is_technical_loss",
+}
+"""The clause behind a code where nothing more exact is on record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A requirement and the section of spec/league-v2.md that says it."""
+
+    requirement: str
+    section: str
+
+    def __str__(self) -> str:
+        return f"{self.requirement}, section {self.section}"
+
+
+def clause(requirement: str) -> Clause | None:
+    """The clause of this id; None if it is none that a match can run into."""
+    section = _BEHAVIOUR.get(requirement) or MESSAGES.get(requirement.partition(".")[0])
+    return Clause(requirement, section) if section else None
+
+
+def known(requirement: str) -> Clause:
+    """A clause the explanation itself appeals to."""
+    return Clause(requirement, _BEHAVIOUR[requirement])
+
+
+def clause_of(code: str, requirement: str = "") -> Clause | None:
+    """What an error is about: the violated clause if it is on record, or else the one that goes with its code."""
+    return clause(requirement) or clause(_OF_CODE.get(code, ""))
+
+
+def all_clauses() -> Mapping[str, str]:
+    """Every id named here with its section, for the test that compares them with the specification."""
+    return _BEHAVIOUR

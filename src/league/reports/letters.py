@@ -1,0 +1,139 @@
+"""One letter of a transcript in a line for people. Tokens are masked in a transcript, and once more here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from league.protocol.exchanges import REPLY_TYPES
+from league.storage.transcript import LetterNote, mask
+
+LONGEST_BODY: Final = 10_240
+LONGEST_QUOTE: Final = 300
+HIDDEN: Final = "(hidden until the match is over)"
+_FAILED: Final[Mapping[str, str]] = {
+    "timeout": "no answer in time",
+    "refused": "the connection was refused",
+    "broken": "the connection broke",
+    "busy": "busy, try later",
+    "not understood": "the call was not understood",
+    "cancelled": "the call was broken off",
+}
+_CHOICES: Final = ("CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE")
+
+Object = Mapping[str, Any]
+"""JSON that others wrote (Any: it may hold anything)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLetter:
+    """`agent_id`: whom it went to or came from, if that can be told."""
+
+    text: str
+    agent_id: str | None
+    body: str | None
+
+
+def body_of(letter: LetterNote, longest: int = LONGEST_BODY) -> str:
+    """What stood in a letter, with no token in it."""
+    text = mask(letter.body).decode(errors="replace")
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+def masked(text: str) -> str:
+    """A sentence of ours that may repeat what others wrote: never with a token in it."""
+    return mask(text.encode(errors="replace")).decode(errors="replace")
+
+
+def clean(value: Any) -> Any:
+    """A document (Any: JSON) without any token, wherever it may stand."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {masked(name): "…" if name == "auth_token" and one else clean(one) for name, one in value.items()}
+    return [clean(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def content_of(letter: LetterNote) -> Object | None:
+    """The message or error in a letter; None if it holds no JSON object."""
+    try:
+        value = json.loads(mask(letter.body))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, dict):
+        for name in ("result", "error", "params"):
+            if isinstance(value.get(name), dict):
+                inner: Object = value[name]
+                return inner
+        return value
+    return None
+
+
+def tell(letter: LetterNote, hidden: bool = False) -> ToldLetter:
+    """A letter in words; while a match is played, without what only its chooser may know."""
+    content = content_of(letter)
+    asks = letter.kind == "request"
+    arrow = "→" if letter.direction == "out" else "←"
+    # Who calls us is known by its address only; who it is stands in the message.
+    agent_id = _sender(content) if asks and letter.direction == "in" else letter.peer
+    if asks:
+        told = letter.message_type or "a request"
+        told += _extra(content, hidden)
+        told += " (as a request of its own)" if letter.direction == "in" and told.startswith(REPLY_TYPES) else ""
+    else:
+        told = _answer(letter, content, hidden)
+    body = None if hidden or not letter.body else body_of(letter)
+    return ToldLetter(f"{arrow} {agent_id or letter.peer or 'somebody'}: {told}", agent_id, body)
+
+
+def _sender(content: Object | None) -> str | None:
+    sender = content.get("sender") if content else None
+    return sender.partition(":")[2] or sender if isinstance(sender, str) else None
+
+
+def _answer(letter: LetterNote, content: Object | None, hidden: bool) -> str:
+    if not letter.status.isdigit():
+        said = body_of(letter, LONGEST_QUOTE)
+        return f"{_FAILED.get(letter.status, letter.status)} to {letter.message_type}" + (f" ({said})" if said else "")
+    status = "" if letter.status == "200" else f" with HTTP status {letter.status}"
+    if content is None:
+        return f"answered {letter.message_type}{status} with what is no JSON object: {_quoted(letter, hidden)}"
+    kind = content.get("message_type")
+    if isinstance(kind, str):
+        return f"{kind}{status}{_extra(content, hidden)}"
+    if "code" in content and "message" in content:
+        return f"the error {content['code']} ({content['message']}){status} to {letter.message_type}"
+    return f"answered {letter.message_type}{status} without a message_type: {_quoted(letter, hidden)}"
+
+
+def _quoted(letter: LetterNote, hidden: bool) -> str:
+    return HIDDEN if hidden else body_of(letter, LONGEST_QUOTE) or "(nothing)"
+
+
+def _extra(content: Object | None, hidden: bool) -> str:
+    """What matters in a message, beside its type."""
+    if content is None:
+        return ""
+    kind = content.get("message_type")
+    if kind == "GAME_ERROR":
+        return f", {content.get('error_code')} {content.get('error_name') or ''}".rstrip()
+    if kind == "GAME_OVER":
+        return f", {content.get('reason')}"
+    if kind in _CHOICES:
+        return f", {HIDDEN}" if hidden else f", {_choice(content)}"
+    if kind == "MATCH_RESULT_ACK":
+        return f", {content.get('status')}"
+    shown = [f"{name} {json.dumps(content[name])}" for name in ("accept", "deadline") if name in content]
+    return ", " + ", ".join(shown) if shown else ""
+
+
+def _choice(content: Object) -> str:
+    moved = content.get("move_data")
+    name = "choice" if isinstance(moved, dict) else "parity_choice"
+    source = moved if isinstance(moved, dict) else content
+    if name not in source:
+        return f"no {name}"
+    text = json.dumps(source[name], ensure_ascii=False)
+    return f"{name} {text[:LONGEST_QUOTE]}"

@@ -1,0 +1,125 @@
+"""A league as plain data, from a manager that is running or was replayed from its journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from league.events import ResultAccepted, WalkoverDecided
+from league.manager.league import LeagueManager
+from league.manager.ledger import Match
+
+Object = dict[str, Any]
+"""What becomes a JSON object (Any: its values are whatever JSON holds)."""
+
+_PUBLIC = {"SCHEDULED": "SCHEDULED", "PARKED": "PARKED", "COMPLETED": "COMPLETED"}
+
+
+def league(manager: LeagueManager, journal_seq: int) -> Object:
+    """The state of the whole, after that many events of its journal."""
+    ledger = manager.ledger
+    total = len(ledger.matches)
+    return {
+        "league_id": ledger.settings.league_id,
+        "game_type": ledger.settings.game_type,
+        "state": ledger.state,
+        "waiting": manager.waiting,
+        "round": ledger.current_round,
+        "rounds": len(ledger.rounds),
+        "matches_completed": total - ledger.undecided,
+        "matches_total": total,
+        "technical_losses": technical_losses(manager),
+        "champion": ledger.champion,
+        "journal_seq": journal_seq,
+    }
+
+
+def standings(manager: LeagueManager) -> Object:
+    """The table, and which of its versions this is."""
+    return {"version": manager.ledger.version, "standings": msgspec.to_builtins(manager.standings)}
+
+
+def schedule(manager: LeagueManager) -> Object:
+    """All rounds with their matches; choices of matches that are not over are nobody's business."""
+    ledger = manager.ledger
+    return {
+        "rounds": [
+            {
+                "round_id": round_id,
+                "bye": one.bye,
+                "finished": one.finished,
+                "matches": [match_row(ledger.matches[match_id]) for match_id in one.matches],
+            }
+            for round_id, one in enumerate(ledger.rounds, start=1)
+        ]
+    }
+
+
+def match_row(one: Match) -> Object:
+    """A line of the schedule."""
+    result = one.result
+    return {
+        "match_id": one.match_id,
+        "round_id": one.round_id,
+        "player_A_id": one.player_a,
+        "player_B_id": one.player_b,
+        "status": _PUBLIC.get(one.status, "RUNNING"),
+        "referee_id": one.referee_id,
+        "attempt": one.attempt,
+        "winner": result.winner if result else None,
+        "outcome": _outcome(one),
+    }
+
+
+def _outcome(one: Match) -> str | None:
+    if isinstance(one.result, WalkoverDecided):
+        return "WALKOVER"
+    return one.result.status if one.result else None
+
+
+def match(manager: LeagueManager, match_id: str) -> Object | None:
+    """One match with its result, if there is such a match."""
+    found = manager.ledger.matches.get(match_id)
+    if found is None:
+        return None
+    result = found.result
+    shown: Object = {**match_row(found), "points": None, "details": None, "verified": None, "decided_at": None}
+    if isinstance(result, ResultAccepted):
+        shown |= {
+            "points": result.points,
+            "details": result.details,
+            "verified": result.verified,
+            "decided_at": result.at,
+        }
+    return shown
+
+
+def agents(manager: LeagueManager) -> Object:
+    """Everybody who registered, with what `compat` let pass."""
+    ledger = manager.ledger
+    deviations: dict[str, list[Object]] = {}
+    for agent_id, code, requirement in sorted(ledger.deviations):
+        deviations.setdefault(agent_id, []).append({"code": code, "requirement": requirement})
+    return {
+        "agents": [
+            {
+                "agent_id": one.agent_id,
+                "role": one.role,
+                "display_name": one.display_name,
+                "version": one.version,
+                "endpoint": one.endpoint,
+                "state": one.state,
+                "game_types": list(one.game_types),
+                "technical_losses": one.technical_losses,
+                "deviations": deviations.get(one.agent_id, []),
+            }
+            for one in ledger.roster.members.values()
+        ]
+    }
+
+
+def technical_losses(manager: LeagueManager) -> int:
+    """Matches decided by somebody's fault."""
+    results = (one.result for one in manager.ledger.matches.values())
+    return sum(isinstance(one, ResultAccepted) and one.status == "TECHNICAL_LOSS" for one in results)

@@ -1,0 +1,248 @@
+"""The journal's file: its schema, who may write it (a lock beside it), how it is opened, checked and copied.
+
+It holds secrets: it, its companions (-wal, -shm) and its copies are for their owner alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from league.storage.notices import JournalError
+
+APPLICATION = 0x4C475632
+"""Marks a database file as a journal (PRAGMA application_id)."""
+SCHEMA_VERSION = 1
+OWNER_ONLY = 0o600
+WAL_LEFT_OVER = 64 << 20
+"""After a burst the write-ahead log is cut back to this size."""
+
+SCHEMA = (
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE events(
+        seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL)""",
+    """CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
+        BEGIN SELECT RAISE(ABORT, 'events are never changed'); END""",
+    """CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
+        BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END""",
+    # Also against INSERT OR REPLACE, which would not fire the trigger above.
+    """CREATE TRIGGER events_are_added_at_the_end BEFORE INSERT ON events
+        WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
+        BEGIN SELECT RAISE(ABORT, 'events are added at the end only'); END""",
+    "CREATE TABLE secrets(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE bodies(digest BLOB PRIMARY KEY, body BLOB NOT NULL)",
+    """CREATE TABLE letters(
+        id INTEGER PRIMARY KEY, at REAL NOT NULL, direction TEXT NOT NULL, peer TEXT NOT NULL, message_type TEXT,
+        match_id TEXT, kind TEXT NOT NULL, status TEXT NOT NULL, digest BLOB NOT NULL REFERENCES bodies(digest))""",
+    "CREATE INDEX letters_of_a_match ON letters(match_id) WHERE match_id IS NOT NULL",
+    "CREATE INDEX remarks ON letters(kind) WHERE kind = 'remark'",
+)
+
+
+DISK_ERRORS = (sqlite3.Error, UnicodeError, MemoryError)
+"""What SQLite raises; the text of an error in a damaged file need not even be UTF-8."""
+
+
+@contextmanager
+def in_words(path: Path, what: str) -> Iterator[None]:
+    """Errors of the disk and of the database as one sentence: "PATH cannot be WHAT: why"."""
+    try:
+        yield
+    except DISK_ERRORS as error:
+        if kind_of(error) == sqlite3.SQLITE_NOTADB:
+            raise JournalError(f"{path} is not a journal") from error
+        raise JournalError(f"{path} cannot be {what}: {error}") from error
+    except OSError as error:
+        raise JournalError(f"{path} cannot be {what}: {error.strerror or error}") from error
+
+
+def kind_of(error: Exception) -> int | None:
+    """The primary result code of an error of SQLite (SQLITE_FULL, SQLITE_IOERR …), if it is one."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+class Lock:
+    """One writer for each journal: an flock that the system lets go when its process ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        with in_words(path, "locked"):
+            self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(self._file, 32, 0).decode(errors="replace").strip()
+            os.close(self._file)
+            raise JournalError(f"{path} is in use by process {holder or '(unknown)'}") from error
+        except OSError as error:
+            os.close(self._file)
+            raise JournalError(f"{path} cannot be locked: {error.strerror}") from error
+        # The number is for people; on a full disk the lock holds without it.
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let another process write. The file stays: removing it would let two processes lock two files."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def make_folders(path: Path) -> None:
+    """The folders above a journal; what is new must be found again after a power cut."""
+    with in_words(path, "opened"):
+        missing = [folder for folder in path.parents if not folder.exists()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in missing:
+            _sync(folder.parent)
+
+
+def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sqlite3.Connection:
+    """The journal at `path`, made if there is none. The caller holds its lock."""
+    with in_words(path, "opened"):
+        _create(path)
+        connection = _connect(path, "rw", busy_s)
+        try:
+            known = check(connection, path)
+            _prepare(connection, path)
+            # Also without anything to write: a file that may only be read shows itself here.
+            connection.execute("BEGIN IMMEDIATE")
+            if known:
+                _compare(connection, path, identity)
+            else:
+                _build(connection, identity)
+            connection.execute("COMMIT")
+            if not known:
+                # From now on the file itself says what it is, whatever becomes of the log.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def open_readable(path: Path) -> sqlite3.Connection:
+    """The journal at `path`, to look at only; somebody may be writing it."""
+    if not path.is_file():
+        raise JournalError(f"there is no journal at {path}")
+    with in_words(path, "read"):
+        try:
+            return _checked(_connect(path, "ro", 5.0), path)
+        except sqlite3.OperationalError as error:
+            # On a medium that cannot be written there is no room for the -shm file; nobody else writes there either.
+            if kind_of(error) != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+                raise
+            return _checked(_connect(path, "ro&immutable=1", 5.0), path)
+
+
+def check(connection: sqlite3.Connection, path: Path) -> bool:
+    """Is this a journal (True) or an empty file (False)? JournalError if it is anything else."""
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not application and not tables:
+        return False
+    if application != APPLICATION:
+        raise JournalError(f"{path} is a database of another program, not a journal")
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    version = str(row[0]) if row else "none"
+    if not version.isdecimal():
+        raise JournalError(f"{path} is damaged: its schema version is {version!r}")
+    if int(version) > SCHEMA_VERSION:
+        raise JournalError(
+            f"{path} was written by a newer version of this program: its schema is {version}, known is {SCHEMA_VERSION}"
+        )
+    return True
+
+
+def backup(path: Path, target: Path) -> None:
+    """A consistent copy, also while the journal is being written. It is whole, or it is not there; it holds the
+    secrets too, since a league must be able to go on from it."""
+    if target.exists():
+        raise JournalError(f"{target} exists already; a backup never replaces a file")
+    part = target.with_name(f"{target.name}.part")
+    with closing(open_readable(path)) as source, in_words(target, "written"):
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+        try:
+            with closing(_connect(part, "rw", 5.0)) as copy:
+                source.backup(copy)
+            _sync(part)
+            part.rename(target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+        _sync(target.absolute().parent)
+
+
+# --- steps of opening -------------------------------------------------------------------------------------------------
+
+
+def _create(path: Path) -> None:
+    """Make the file before SQLite does, for its mode."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+        _sync(path.parent)
+    for one in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        if one.exists() and one.stat().st_mode & 0o077:
+            one.chmod(OWNER_ONLY)
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    # Its users take turns by locks of their own; transactions are begun and ended by hand.
+    return sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
+
+
+def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    try:
+        if not check(connection, path):
+            raise JournalError(f"{path} is empty: nothing has been written to it")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _has_log(path: Path) -> bool:
+    log = Path(f"{path}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise JournalError(f"{path} cannot be opened: its file system or its mode allows no write-ahead log")
+    connection.execute("PRAGMA synchronous = FULL")
+    # Without this a commit on macOS survives a crash but no power cut; elsewhere it does nothing.
+    connection.execute("PRAGMA fullfsync = ON")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_LEFT_OVER}")
+
+
+def _build(connection: sqlite3.Connection, identity: Mapping[str, str]) -> None:
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    for statement in SCHEMA:
+        connection.execute(statement)
+    rows = {**identity, "schema_version": str(SCHEMA_VERSION)}
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+
+
+def _compare(connection: sqlite3.Connection, path: Path, identity: Mapping[str, str]) -> None:
+    """A journal goes on as what it was begun as."""
+    stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('role', 'league_id')"))
+    for key, words in (("role", "role"), ("league_id", "league")):
+        wanted, found = identity.get(key), stored.get(key)
+        if wanted and found and wanted != found:
+            raise JournalError(f"{path} is the journal of the {words} {found}, not {wanted}")

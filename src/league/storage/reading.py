@@ -1,0 +1,174 @@
+"""Reading a journal in an SQLite file, at rest or while it is written: events, secrets, letters, and following along.
+
+Nothing here holds a read transaction open between two calls, so that no reader keeps the write-ahead log from being
+taken over into the file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from league.events import Event
+from league.storage import transcript
+from league.storage.files import in_words, open_readable
+from league.storage.journal import decode
+from league.storage.notices import JournalError
+from league.storage.transcript import LetterNote
+
+CHUNK = 500
+"""So many rows are read at a time."""
+
+Raw = tuple[int, bytes]
+
+
+class JournalReader:
+    """A journal to look at. Its methods may be called from any thread."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._reading = connection
+        self._one_reads = Lock()
+
+    def events(self) -> Iterator[Event]:
+        """All durable events, in order."""
+        return (event for _, event in self.events_after(0))
+
+    def events_after(self, seq: int) -> Iterator[tuple[int, Event]]:
+        """The durable events after that number, each with its own, up to the last when the first is asked for."""
+        last = self.last_seq
+        while seq < last:
+            chunk = self.read_chunk(seq, min(CHUNK, last - seq))
+            if not chunk:
+                raise JournalError(f"{self.path} is damaged: event {seq + 1} is missing")
+            yield from chunk
+            seq = chunk[-1][0]
+
+    def read_chunk(self, after: int, limit: int) -> list[tuple[int, Event]]:
+        """Up to so many durable events after that number."""
+        query = "SELECT seq, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+        return self._decoded(after, self._rows(query, (after, limit)))
+
+    def secrets(self) -> Mapping[str, str]:
+        """All durable secrets, the newest value of each name."""
+        return dict(self._rows("SELECT name, value FROM secrets"))
+
+    @property
+    def meta(self) -> Mapping[str, str]:
+        """What the journal says of itself: schema_version, created, role, league_id."""
+        return dict(self._rows("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest durable event; 0 before the first."""
+        last: int = self._rows("SELECT coalesce(max(seq), 0) FROM events")[0][0]
+        return last
+
+    def letters(self, match_id: str | None = None) -> Iterator[LetterNote]:
+        """The transcript, or its part of one match, in order."""
+        return self._letters("all" if match_id is None else "match", match_id)
+
+    def remarks(self) -> Iterator[LetterNote]:
+        """What the transcript says of itself: where letters are missing, and where it ends."""
+        return self._letters("remarks", None)
+
+    def close(self) -> None:
+        with self._one_reads:
+            self._reading.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._one_reads, in_words(self.path, "read"):
+            return self._reading.execute(query, values).fetchall()
+
+    def _letters(self, choice: transcript.Choice, match_id: str | None) -> Iterator[LetterNote]:
+        after = 0
+        while True:
+            with self._one_reads, in_words(self.path, "read"):
+                found = transcript.read(self._reading, choice, match_id, after, CHUNK)
+            yield from (note for _, note in found)
+            if len(found) < CHUNK:
+                return
+            after = found[-1][0]
+
+    def _decoded(self, after: int, rows: Sequence[Raw]) -> list[tuple[int, Event]]:
+        pairs = []
+        for expected, (seq, body) in enumerate(rows, start=after + 1):
+            if seq != expected:
+                raise JournalError(f"{self.path} is damaged: event {expected} is missing")
+            try:
+                pairs.append((seq, decode(body)))
+            except (ValueError, TypeError) as error:
+                raise JournalError(f"event {seq} of {self.path} cannot be read: {error}") from error
+        return pairs
+
+
+def open_for_reading(path: str | Path) -> JournalReader:
+    """A journal to look at, also while another process writes it."""
+    return JournalReader(Path(path), open_readable(Path(path)))
+
+
+class Recent:
+    """The newest events as stored, as many as fit: who keeps up with the journal need not read the disk."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: deque[Raw] = deque()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def add(self, events: Sequence[Raw]) -> None:
+        """Take in events that have just become durable."""
+        with self._lock:
+            self._held.extend(events)
+            self._bytes += sum(len(body) for _, body in events)
+            while self._bytes > self._limit:
+                self._bytes -= len(self._held.popleft()[1])
+
+    def after(self, seq: int, limit: int) -> list[Raw] | None:
+        """Up to so many events after that number; None if they are no longer all here."""
+        with self._lock:
+            if not self._held or seq + 1 < self._held[0][0]:
+                return None
+            skip = seq + 1 - self._held[0][0]
+            return list(islice(self._held, skip, skip + limit))
+
+
+class Follower:
+    """One reader's place in a journal that is being written. However far it falls behind, it costs no memory."""
+
+    def __init__(
+        self,
+        after: int,
+        wake: Callable[[], None],
+        read: Callable[[int, int], list[tuple[int, Event]]],
+        leave: Callable[[Follower], None],
+    ) -> None:
+        self.position = after
+        self.wake = wake
+        self._read = read
+        self._leave = leave
+
+    def take(self, limit: int = CHUNK) -> list[tuple[int, Event]]:
+        """The next durable events with their numbers; none when it has caught up. May read the disk."""
+        pairs = self._read(self.position, limit)
+        if pairs:
+            self.position = pairs[-1][0]
+        return pairs
+
+    def close(self) -> None:
+        """Be woken no more."""
+        self._leave(self)

@@ -1,0 +1,171 @@
+"""The transcript: every letter that came or went, its body stored once by its digest, with no token in it.
+
+It shares the group commit of the events, but nothing waits for it. A group that cannot be stored takes its letters with
+it, and so does a disk that is too slow; how many are missing is then remarked where they would have been.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from league.protocol.tokens import masked
+
+Mode = Literal["full", "matches", "off"]
+DEFAULT_LIMIT = 256 << 20
+ROW_COST = 128
+"""What a letter costs beside its body, roughly."""
+FIELD_LIMIT = 200
+"""A peer chooses its message type and match id: what is longer is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetterNote:
+    """One letter. `status` says how it went: an HTTP status, or why there was none."""
+
+    at: float
+    direction: Literal["in", "out"]
+    peer: str
+    message_type: str | None
+    match_id: str | None
+    kind: Literal["request", "response", "remark"]
+    status: str
+    body: bytes
+
+
+# --- masking ----------------------------------------------------------------------------------------------------------
+
+_SHOWN = (b"tok_", "tok_…".encode())
+"""What is left of a token that its sender masked already."""
+_ESCAPE = re.compile(rb"\\(?:u00([2-7][0-9A-Fa-f])|.)", re.DOTALL)
+# It begins with three plain letters, and what stands before them is looked at behind them: so the search is fast.
+_TOKEN = re.compile(
+    rb"""tok(?:
+        en(?<="auth_token)(?<!\\"auth_token) (?P<key>"\s*+:\s*+)
+            (?: "(?P<value>(?:[^"\\]|\\.)*+)"?+
+              | (?P<empty>null\b)
+              | [\[{].*+ | [^\s,\]}]++ )            # no token looks so; nothing behind a [ or { is kept
+      | en(?<=auth_token) (?P<inner> \\*+["']\s*+:\s*+\\*+["'] | = )   # JSON as text in JSON (MCP tools); a form
+            (?P<inner_value>[^"'\\&\s]*+)
+      | _(?<="tok_)(?<!\\"tok_) (?:[^"\\]|\\.)*+
+      | _(?<![A-Za-z0-9]tok_) [A-Za-z0-9_.~+/=-]*+
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def mask(body: bytes) -> bytes:
+    """The body without its tokens: every value of `auth_token` and everything that starts with tok_."""
+    if b"\\u" in body:
+        body = _ESCAPE.sub(_plain, body)
+    return _TOKEN.sub(_hide, body) if b"tok" in body else body
+
+
+def _plain(escape: re.Match[bytes]) -> bytes:
+    """A letter, digit or _ written as an escape, so that no token hides in one; the JSON means the same."""
+    char = bytes.fromhex(escape[1].decode()) if escape[1] else b""
+    return char if char.isalnum() or char == b"_" else escape[0]
+
+
+def _hide(found: re.Match[bytes]) -> bytes:
+    key, value, inner = found["key"], found["value"], found["inner"]
+    if key is not None:
+        return found[0] if found["empty"] or value == b"" else b'token%b"%b"' % (key, _masked(value or b""))
+    if inner is not None:
+        return b"token%b%b" % (inner, found["inner_value"] and _masked(found["inner_value"]))
+    return _masked(found[0])
+
+
+def _masked(token: bytes) -> bytes:
+    if token in _SHOWN:
+        return token
+    # Half an escape, or what it stood for, would break the JSON around it.
+    return "…".encode() if b"\\" in token else masked(token.decode(errors="replace")).encode()
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+class TranscriptWriter:
+    """Writes notes within the journal's transactions. What it knows between two of them is in the database, so that a
+    transaction that is rolled back takes it along."""
+
+    def __init__(self, connection: sqlite3.Connection, limit: int) -> None:
+        self._connection = connection
+        self._limit = limit
+
+    @property
+    def is_stopped(self) -> bool:
+        """Did it reach its limit? A larger one sets it going again."""
+        stopped_at = self._number("transcript_stopped")
+        return stopped_at is not None and self._limit <= stopped_at
+
+    def write(self, notes: Sequence[LetterNote], missing: int) -> None:
+        """Store these notes, after a remark if others are missing before them."""
+        if not notes or self.is_stopped:
+            return
+        size = self._number("transcript_bytes") or 0
+        if missing:
+            size += self._store(_remark(notes[0].at, f"{missing} letters are missing here: they could not be stored"))
+        for note in notes:
+            if size + ROW_COST + len(note.body) > self._limit:
+                self._store(_remark(note.at, f"the transcript ends here: it reached its limit of {self._limit} bytes"))
+                self._set("transcript_stopped", self._limit)
+                break
+            size += self._store(note)
+        self._set("transcript_bytes", size)
+
+    def _store(self, note: LetterNote) -> int:
+        """One row, and its body unless it is there; the bytes added."""
+        body = mask(note.body)
+        digest = hashlib.sha256(body).digest()
+        new = self._connection.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, body)).rowcount
+        texts = map(_text, (note.direction, note.peer, note.message_type, note.match_id, note.kind, note.status))
+        self._connection.execute(
+            "INSERT INTO letters(at, direction, peer, message_type, match_id, kind, status, digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (note.at, *texts, digest),
+        )
+        return ROW_COST + new * len(body)
+
+    def _number(self, key: str) -> int | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return int(row[0]) if row else None
+
+    def _set(self, key: str, value: int) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
+
+
+def _remark(at: float, text: str) -> LetterNote:
+    return LetterNote(at, "in", "", None, None, "remark", "", text.encode())
+
+
+def _text(field: str | None) -> str | None:
+    if field is None or (len(field) <= FIELD_LIMIT and field.isascii() and "tok" not in field):
+        return field
+    return mask(field[:FIELD_LIMIT].encode(errors="replace")).decode(errors="replace")
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+_LETTERS = """SELECT letters.id, at, direction, peer, message_type, match_id, kind, status, body
+    FROM letters JOIN bodies USING (digest) WHERE letters.id > :after AND {} ORDER BY letters.id LIMIT :limit"""
+_CHOICES = {
+    "all": _LETTERS.format("kind != 'remark'"),
+    "match": _LETTERS.format("match_id = :match_id AND kind != 'remark'"),
+    "remarks": _LETTERS.format("kind = 'remark'"),
+}
+Choice = Literal["all", "match", "remarks"]
+
+
+def read(
+    connection: sqlite3.Connection, choice: Choice, match_id: str | None, after: int, limit: int
+) -> list[tuple[int, LetterNote]]:
+    """The next letters after the one of that number, each with its own."""
+    values = {"after": after, "limit": limit, "match_id": match_id}
+    rows = connection.execute(_CHOICES[choice], values).fetchall()
+    return [(row[0], LetterNote(*row[1:])) for row in rows]

@@ -1,0 +1,356 @@
+"""A small HTTP/1.1 client for calls: a pool of kept-alive connections, one total deadline per call, no redirects,
+no decompression, and connections that go to exactly the address that was looked up.
+
+A request is written a second time in one case only: a kept connection turned out to be closed before a byte of the
+answer came. The server may have read the first copy all the same, so both ends must bear a message twice (they do:
+delivering a message twice changes nothing more).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import math
+import re
+import ssl
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableSequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from league.machine import Failure
+from league.transport.http import look_up
+from league.transport.http_call import CallFailed, Connection, Reply
+
+__all__ = ["CallFailed", "HttpClient", "PoolLimits", "Reply"]
+
+Resolver = Callable[[str, int], Awaitable[list[tuple[int, str]]]]
+"""(family, address) of a host, in the order to try them. It may raise CallFailed: the address is not to be called."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLimits:
+    """What a client holds at most."""
+
+    per_endpoint: int = 256
+    """Calls may be held open for half a minute while a player thinks, so few would make others wait."""
+    connections: int = 1000
+    idle_s: float = 4.0
+    """Many servers close after 5 s; closing first avoids finding out with a request."""
+
+
+DEFAULT_LIMITS = PoolLimits()
+_Turn = asyncio.Future[Connection | None]
+_T = TypeVar("_T")
+_TARGETS = 4096
+_SWEEP_S = 0.005
+_URL = re.compile(r"[!-~]+")
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A URL as it is used: where to connect, and the head of every request up to its length."""
+
+    key: str
+    host: str
+    port: int
+    secure: bool
+    head: bytes
+
+
+@dataclass(slots=True)
+class _Endpoint:
+    """The connections to one scheme, host and port."""
+
+    free: list[Connection] = field(default_factory=list)
+    open: int = 0
+    reaching: int = 0
+    waiting: deque[_Turn] = field(default_factory=deque)
+
+
+class HttpClient:
+    """Belongs to the loop it was made in."""
+
+    def __init__(
+        self,
+        *,
+        resolver: Resolver = look_up,
+        tls: ssl.SSLContext | None = None,
+        limits: PoolLimits = DEFAULT_LIMITS,
+        user_agent: str = "agent-league",
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._resolver = resolver
+        self._tls = tls
+        self._limits = limits
+        self._user_agent = user_agent
+        self._targets: dict[str, _Target] = {}
+        self._endpoints: dict[str, _Endpoint] = {}
+        self._connections: set[Connection] = set()
+        self._open = 0
+        self._starved: deque[_Turn] = deque()
+        self._reaching: set[asyncio.Timeout] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
+        self._closed: asyncio.Future[None] | None = None
+
+    @property
+    def load_of(self) -> dict[str, int]:
+        """How much the client holds, for those who watch that it stays bounded."""
+        waiting = sum(len(one.waiting) for one in self._endpoints.values())
+        return {"connections": self._open, "waiting": waiting, "endpoints": len(self._endpoints)}
+
+    async def post(self, url: str, body: bytes, timeout_s: float, limit: int) -> Reply:
+        """Post JSON and return the answer, of at most `limit` bytes; CallFailed if there is none in time."""
+        target = self._targets.get(url) or self._aim(url)
+        due = self._loop.time() + timeout_s
+        request = b"%b%d\r\n\r\n%b" % (target.head, len(body), body)
+        endpoint = self._endpoints.get(target.key)
+        if endpoint is not None and endpoint.free and timeout_s > 0:
+            self._wake_at(due)
+            reply = await endpoint.free.pop().carry(request, due, limit)
+            if reply is not None:
+                return reply
+        connection = await self._reach(target, due)
+        self._wake_at(due)
+        reply = await connection.carry(request, due, limit)
+        if reply is None:
+            raise CallFailed(Failure.BROKEN, "the server closed the connection before it answered")
+        return reply
+
+    async def close(self) -> None:
+        """Close everything; calls under way fail."""
+        if self._closed is None:
+            self._closed = self._loop.create_future()
+        for limit in self._reaching:
+            if not limit.expired():
+                limit.reschedule(self._loop.time())
+        for connection in list(self._connections):
+            connection.fail(Failure.BROKEN, "the client was closed", local=True)
+        if self._open:
+            await asyncio.shield(self._closed)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # --- where to -----------------------------------------------------------------------------------------------------
+
+    def _aim(self, url: str) -> _Target:
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = None
+        if host is None or parts.scheme not in ("http", "https") or "@" in parts.netloc or not _URL.fullmatch(url):
+            raise CallFailed(Failure.BROKEN, "this is no http address")
+        secure = parts.scheme == "https"
+        port = (443 if secure else 80) if port is None else port
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        lines = (
+            f"POST {path} HTTP/1.1",
+            f"Host: {parts.netloc}",
+            "Content-Type: application/json",
+            "Accept: application/json",
+            "Accept-Encoding: identity",
+            f"User-Agent: {self._user_agent}",
+            "Content-Length: ",
+        )
+        target = _Target(f"{parts.scheme}://{host}:{port}", host, port, secure, "\r\n".join(lines).encode("ascii"))
+        if len(self._targets) >= _TARGETS:
+            self._targets.clear()
+        self._targets[url] = target
+        return target
+
+    # --- reaching a server --------------------------------------------------------------------------------------------
+
+    async def _reach(self, target: _Target, due: float) -> Connection:
+        """A connection for a call: a new one, or one that became free while there were too many."""
+        self._ensure_open()
+        endpoint = self._endpoints.setdefault(target.key, _Endpoint())
+        endpoint.reaching += 1
+        stage = "no connection was free in time"
+        limit = asyncio.timeout_at(due)
+        try:
+            async with limit:
+                self._reaching.add(limit)
+                connection = await self._turn(endpoint)
+                stage = ""
+                return connection or await self._connect(target, endpoint, due)
+        except TimeoutError:
+            self._ensure_open()
+            raise CallFailed(Failure.TIMEOUT, stage or "no connection in time", local=bool(stage)) from None
+        except OSError as error:
+            raise CallFailed(Failure.REFUSED, str(error), local=error.errno in _OURS) from None
+        finally:
+            self._reaching.discard(limit)
+            endpoint.reaching -= 1
+            self._tidy(target.key, endpoint)
+
+    def _ensure_open(self) -> None:
+        if self._closed is not None:
+            raise CallFailed(Failure.REFUSED, "the client was closed", local=True)
+
+    async def _turn(self, endpoint: _Endpoint) -> Connection | None:
+        """Wait for a free connection, or (None) for the right to open one."""
+        while not self._may_open(endpoint):
+            turn: _Turn = self._loop.create_future()
+            endpoint.waiting.append(turn)
+            if endpoint.open < self._limits.per_endpoint:
+                self._starved.append(turn)
+            try:
+                connection = await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self._pass_on(turn.result(), endpoint)
+                raise
+            finally:
+                _remove(endpoint.waiting, turn)
+                _remove(self._starved, turn)
+            if connection is not None and connection.is_free:
+                return connection
+        endpoint.open += 1
+        self._open += 1
+        return None
+
+    def _may_open(self, endpoint: _Endpoint) -> bool:
+        if endpoint.open >= self._limits.per_endpoint:
+            return False
+        if self._open < self._limits.connections:
+            return True
+        idle = next((one for one in self._connections if one.is_free), None)
+        if idle is not None:
+            self._discard(idle)
+        return False
+
+    def _pass_on(self, connection: Connection | None, endpoint: _Endpoint) -> None:
+        """Whoever was given this has gone away."""
+        if connection is not None and connection.is_free:
+            self.free(connection)
+        else:
+            self._wake_next(endpoint)
+
+    async def _connect(self, target: _Target, endpoint: _Endpoint, due: float) -> Connection:
+        connection = None
+        try:
+            addresses = await self._resolver(target.host, target.port)
+            connection = await self._try_all(target, addresses, due)
+        finally:
+            if connection is None:
+                self._give_back(endpoint)
+        self._connections.add(connection)
+        return connection
+
+    async def _try_all(self, target: _Target, addresses: list[tuple[int, str]], due: float) -> Connection:
+        failed: OSError = OSError(errno.EADDRNOTAVAIL, "the name has no address")
+        for place, (family, address) in enumerate(addresses):
+            now = self._loop.time()
+            try:
+                async with asyncio.timeout_at(now + (due - now) / (len(addresses) - place)):
+                    return await self._open_one(target, family, address)
+            except OSError as error:
+                failed = error
+        raise failed
+
+    async def _open_one(self, target: _Target, family: int, address: str) -> Connection:
+        tls = self._tls_context() if target.secure else None
+        _, connection = await self._loop.create_connection(
+            lambda: Connection(self, target.key),
+            address,
+            target.port,
+            family=family,
+            ssl=tls,
+            server_hostname=target.host if tls else None,
+        )
+        if not connection.is_free:
+            raise ConnectionAbortedError(errno.ECONNABORTED, "the server closed the connection at once")
+        return connection
+
+    def _tls_context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
+
+    # --- what connections report --------------------------------------------------------------------------------------
+
+    def free(self, connection: Connection) -> None:
+        """A connection has carried its call."""
+        endpoint = self._endpoints[connection.key]
+        if _hand(endpoint.waiting, connection):
+            return
+        if self._starved:
+            connection.drop()
+            return
+        endpoint.free.append(connection)
+        connection.due = self._loop.time() + self._limits.idle_s
+        self._wake_at(connection.due)
+
+    def _discard(self, connection: Connection) -> None:
+        """Its time is over, or its place is needed."""
+        endpoint = self._endpoints[connection.key]
+        _remove(endpoint.free, connection)
+        connection.expire()
+
+    def gone(self, connection: Connection) -> None:
+        """A connection is closed."""
+        endpoint = self._endpoints.get(connection.key)
+        if connection not in self._connections or endpoint is None:
+            return
+        self._connections.remove(connection)
+        _remove(endpoint.free, connection)
+        self._give_back(endpoint)
+        self._tidy(connection.key, endpoint)
+
+    def _give_back(self, endpoint: _Endpoint) -> None:
+        endpoint.open -= 1
+        self._open -= 1
+        self._wake_next(endpoint)
+        if self._closed is not None and not self._open and not self._closed.done():
+            self._closed.set_result(None)
+
+    def _wake_next(self, endpoint: _Endpoint) -> None:
+        """There is room for a connection again: to the same endpoint first."""
+        if not _hand(endpoint.waiting, None):
+            _hand(self._starved, None)
+
+    def _tidy(self, key: str, endpoint: _Endpoint) -> None:
+        if not endpoint.open and not endpoint.reaching:
+            self._endpoints.pop(key, None)
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+
+    def _wake_at(self, due: float) -> None:
+        if due < self._timer_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_at = due
+            self._timer = self._loop.call_at(due, self._sweep)
+
+    def _sweep(self) -> None:
+        """One timer for all connections: it is set to the earliest deadline there was when it last rang."""
+        now, soonest = self._loop.time(), math.inf
+        self._timer, self._timer_at = None, math.inf
+        for connection in list(self._connections):
+            if connection.due <= now:
+                self._discard(connection)
+            else:
+                soonest = min(soonest, connection.due)
+        if soonest < math.inf:
+            self._wake_at(max(soonest, now + _SWEEP_S))
+
+
+def _hand(turns: deque[_Turn], connection: Connection | None) -> bool:
+    """Give this to the first who waits."""
+    while turns:
+        turn = turns.popleft()
+        if not turn.done():
+            turn.set_result(connection)
+            return True
+    return False
+
+
+def _remove(items: MutableSequence[_T], item: _T) -> None:
+    with contextlib.suppress(ValueError):
+        items.remove(item)

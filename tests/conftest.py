@@ -1,0 +1,8 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+from hypothesis import Phase, settings
+
+# For hunts in mutated code, where it only matters whether something is found, not how small it can be made.
+settings.register_profile("hunt", phases=(Phase.explicit, Phase.generate), max_examples=400, deadline=None)

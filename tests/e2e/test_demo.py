@@ -1,0 +1,206 @@
+"""`league demo`: a whole league as real processes, and nothing left of it when it is over."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.events import ResultAccepted
+from league.reports.replaying import read
+from tests.support.families import children_of, wait_until_gone
+from tests.support.processes import Process, Processes
+
+ANY_PORT = ("--port", "0")
+MANY = 40
+"""Players enough for a league that lasts until it is interrupted."""
+
+
+def played(processes: Processes, *arguments: str) -> dict[str, Any]:
+    """What `league demo --json` says of a league that went well."""
+    ended = processes.run("demo", "--json", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    document = json.loads(ended.stdout)
+    assert isinstance(document, dict)
+    return document
+
+
+def choices(processes: Processes, document: dict[str, Any]) -> dict[str, Any]:
+    events = read(processes.folder / document["journal"])
+    return {one.match_id: one.details["choices"] for one in events if isinstance(one, ResultAccepted)}
+
+
+# --- a league ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_demo_plays_a_whole_league_and_keeps_every_promise(processes: Processes) -> None:
+    document = played(processes, *ANY_PORT)
+    assert list(document) == [
+        "league_id",
+        "journal",
+        "state",
+        "rounds",
+        "matches",
+        "technical_losses",
+        "seconds",
+        "champion",
+        "standings",
+    ]
+    assert document["state"] == "LEAGUE_COMPLETED"
+    assert (document["rounds"], document["matches"], document["technical_losses"]) == (3, 6, 0)
+    assert [row["rank"] for row in document["standings"]] == [1, 2, 3, 4]
+    assert document["champion"] == document["standings"][0]["player_id"]
+    folder = Path("league-data", document["league_id"])
+    assert document["journal"] == str(folder / "journal.db")
+
+    verdict = json.loads(processes.run("verify", "--json", folder).stdout)
+    assert (verdict["ok"], verdict["matches"], verdict["first_broken"]) == (True, 6, None)
+    kept = {number for number, one in verdict["promises"].items() if one == "kept"}
+    assert kept >= {"1", "2", "3", "4", "6", "8", "9", "10", "12", "14"}
+    assert "broken" not in verdict["promises"].values()
+
+
+def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Processes) -> None:
+    ended = processes.run("demo", *ANY_PORT)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    out = ended.stdout
+    assert len(re.findall(r"http://127\.0\.0\.1:\d+/mcp", out)) == 7
+    assert "round 3 of 3, 6 of 6 matches, completed" in out
+    assert "Champion: " in out
+    for metric in ("messages that were valid     100 %", "field-type errors", "retries that succeeded", "time-outs"):
+        assert metric in out
+    for metric in ("illegal choices", "registered at the first try", "mean round trip", "mean query time"):
+        assert metric in out
+    assert "league player --manager" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("game", ["rock_paper_scissors", "tic_tac_toe"])
+def test_a_demo_plays_every_game(processes: Processes, game: str) -> None:
+    document = played(processes, *ANY_PORT, "--game", game, "--journal", "here")
+    assert (document["matches"], document["technical_losses"]) == (6, 0)
+    assert document["journal"] == str(Path("here", "journal.db"))
+
+
+def test_many_agents_share_processes(processes: Processes) -> None:
+    document = played(processes, *ANY_PORT, "--players", "11", "--referees", "3")
+    assert (document["rounds"], document["matches"], document["technical_losses"]) == (11, 55, 0)
+    names = {row["player_id"]: row["display_name"] for row in document["standings"]}
+    assert names["P02"] == "Frequency P02"
+    assert len(names) == 11
+
+
+def test_the_same_seed_makes_players_choose_the_same(processes: Processes) -> None:
+    first = played(processes, *ANY_PORT, "--seed", "7", "--journal", "first")
+    second = played(processes, *ANY_PORT, "--seed", "7", "--journal", "second")
+    assert choices(processes, first) == choices(processes, second)
+
+
+# --- side by side -----------------------------------------------------------------------------------------------------
+
+
+def test_two_demos_run_side_by_side(processes: Processes) -> None:
+    both = [processes.begin("demo", f"demo {number}", json=True, port=None) for number in (1, 2)]
+    assert [one.wait() for one in both] == [0, 0]
+    documents = [json.loads(one.output) for one in both]
+    assert len({one["league_id"] for one in documents}) == 2
+    assert [(one["matches"], one["technical_losses"]) for one in documents] == [(6, 0), (6, 0)]
+
+
+def test_when_the_usual_port_is_taken_another_is_used(processes: Processes) -> None:
+    with ExitStack() as stack:
+        with suppress(OSError):  # somebody else has it: so much the better
+            stack.enter_context(socket.create_server(("127.0.0.1", 8000)))
+        ended = processes.run("demo")
+    assert ended.returncode == 0
+    assert "  manager   http://127.0.0.1:8000/" not in ended.stdout
+
+
+def test_a_port_that_was_asked_for_and_is_taken_ends_the_demo_with_a_sentence(processes: Processes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = processes.run("demo", "--port", str(port))
+    assert ended.returncode == 1
+    assert f"port {port} of 127.0.0.1 is taken by another program" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not list(processes.folder.glob("league-data/*"))
+
+
+def test_the_journals_of_another_league_are_not_touched(processes: Processes) -> None:
+    (processes.folder / "here").mkdir()
+    (processes.folder / "here" / "journal.db").write_bytes(b"precious")
+    ended = processes.run("demo", *ANY_PORT, "--journal", "here")
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert (processes.folder / "here" / "journal.db").read_bytes() == b"precious"
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+def under_way(processes: Processes) -> tuple[Process, dict[int, str]]:
+    """A demo that is being played, and its processes."""
+    demo = processes.begin("demo", players=MANY)
+    demo.said("round ")
+    family = children_of(demo.pid)
+    assert len(family) == 8
+    return demo, family
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_leaves_no_process(processes: Processes, how: signal.Signals) -> None:
+    demo, family = under_way(processes)
+    demo.signal(how)
+    assert demo.wait() == 130
+    wait_until_gone(list(family))
+    assert "league demo: interrupted" in demo.output
+    (folder,) = processes.folder.glob("league-data/*")
+    assert json.loads(processes.run("verify", "--json", folder).stdout)["ok"] is True
+
+
+def test_a_killed_demo_leaves_no_process(processes: Processes) -> None:
+    demo, family = under_way(processes)
+    demo.kill()
+    wait_until_gone(list(family))
+
+
+@pytest.mark.parametrize("who", ["manager", "referee", "player"])
+def test_a_process_that_dies_is_reported_and_takes_the_others_along(processes: Processes, who: str) -> None:
+    demo, family = under_way(processes)
+    victim = next(pid for pid, command in family.items() if f"league {who}" in command)
+    subprocess.run(["kill", "-KILL", str(victim)], check=True)
+    assert demo.wait() == 1
+    wait_until_gone(list(family))
+    assert re.search(rf"league demo: the .*{who}.*\(process {victim}\) was ended by signal 9", demo.output)
+
+
+def test_a_manager_that_stays_can_be_looked_at_until_it_is_stopped(processes: Processes) -> None:
+    demo = processes.begin("demo", stay=True)
+    (told,) = demo.said("The manager stays at ")
+    base = told.split()[0]
+    family = children_of(demo.pid)
+    assert [command for command in family.values() if "league manager" not in command] == []
+    journal = next(processes.folder.glob("league-data/*"))
+    for command in ("standings", "schedule", "agents", "match"):
+        arguments = [command, "R1M1"] if command == "match" else [command]
+        for form in ([], ["--json"]):
+            live = processes.run(*arguments, *form, "--manager", base)
+            kept = processes.run(*arguments, *form, "--journal", journal)
+            assert (live.returncode, live.stdout) == (0, kept.stdout)
+    assert processes.run("match", "R9M9", "--manager", base).returncode == 1
+    demo.signal(signal.SIGINT)
+    assert demo.wait() == 0
+    wait_until_gone(list(family))
+
+
+def test_whoever_is_not_wanted_any_more_ends_when_its_stdin_closes(processes: Processes) -> None:
+    # The tests give every process an stdin that is at its end.
+    for command in ("manager", "referee", "player"):
+        assert processes.begin(command, until_stdin_closes=True).wait() == 0

@@ -1,0 +1,177 @@
+"""Settings: on the command line, in league.toml, or at their defaults; a wrong one is told in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.cli import USAGE, CommandError, options
+from league.cli.main import main
+from league.cli.members import name_of, numbered, numbered_id
+
+
+def read(command: str, *arguments: str) -> dict[str, Any]:
+    """What a command makes of these arguments."""
+    parser = argparse.ArgumentParser()
+    options.configure(parser, command)
+    return options.settings_of(parser.parse_args(arguments), command)
+
+
+def stored(folder: Path, text: str) -> str:
+    path = folder / "league.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def refused(command: str, *arguments: str) -> str:
+    """The sentence that a command refuses these arguments with."""
+    with pytest.raises(CommandError) as told:
+        read(command, *arguments)
+    assert told.value.status == USAGE
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+# --- where a value comes from -----------------------------------------------------------------------------------------
+
+
+def test_what_nobody_says_has_its_default() -> None:
+    values = read("manager")
+    assert (values["host"], values["port"], values["players"]) == ("127.0.0.1", None, 4)
+    assert values["tiebreakers"] == ("points", "wins", "draws", "head_to_head")
+
+
+def test_the_file_is_read_and_the_command_line_wins(tmp_path: Path) -> None:
+    file = stored(tmp_path, "players = 6\nreferees = 3\nmove_seconds = 5\ndouble = true\nretry_delays_s = [1, 0.5]\n")
+    values = read("manager", "--config", file, "--referees", "2")
+    assert (values["players"], values["referees"], values["move_seconds"]) == (6, 2, 5.0)
+    assert values["double"] is True
+    assert values["retry_delays_s"] == (1.0, 0.5)
+
+
+def test_one_file_serves_all_commands(tmp_path: Path) -> None:
+    file = stored(tmp_path, 'players = 6\nstrategy = "mirror"\nmax_concurrent_matches = 4\nprofile = "strict"\n')
+    assert read("player", "--config", file)["strategy"] == "mirror"
+    assert read("referee", "--config", file)["max_concurrent_matches"] == 4
+    assert read("manager", "--config", file)["profile"] == "strict"
+
+
+def test_a_port_in_the_file_is_as_good_as_one_on_the_command_line(tmp_path: Path) -> None:
+    assert read("manager", "--config", stored(tmp_path, "port = 9000\n"))["port"] == 9000
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("plyers = 4", "there is no setting 'plyers'"),
+        ('players = "4"', "players in FILE: '4' is not a whole number"),
+        ("players = 4.5", "players in FILE: 4.5 is not a whole number"),
+        ("players = true", "players in FILE: true is not a whole number"),
+        ("players = 1", "players in FILE: must be at least 2, not 1"),
+        ("port = 70000", "port in FILE: must be at most 65535, not 70000"),
+        ("league_id = 7", "league_id in FILE: 7 is not text in quotes"),
+        ('double = "yes"', "double in FILE: 'yes' is not true or false"),
+        ('move_seconds = "soon"', "move_seconds in FILE: 'soon' is not a number"),
+        ("move_seconds = inf", "move_seconds in FILE: inf is no number to count with"),
+        ('profile = "lax"', "profile in FILE: 'lax' is none of compat, strict"),
+        ("retry_delays_s = 2", "retry_delays_s in FILE: 2 is not a list of numbers"),
+        ('retry_delays_s = ["2"]', "retry_delays_s in FILE: ['2'] is not a list of numbers"),
+        ("retry_delays_s = [-1]", "retry_delays_s in FILE: must be at least 0, not -1"),
+        ("retry_delays_s = []", "retry_delays_s in FILE: [] is not a list of numbers"),
+        ("tiebreakers = [1]", "tiebreakers in FILE: [1] is not a list of names"),
+        ("[players]\nfour = 4", "players in FILE: {'four': 4} is not a whole number"),
+        ("players = ", "FILE is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_with_its_key_in_one_sentence(text: str, told: str, tmp_path: Path) -> None:
+    file = stored(tmp_path, text)
+    assert told in refused("manager", "--config", file).replace(file, "FILE")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert "cannot read" in refused("manager", "--config", str(tmp_path / "league.toml"))
+    assert "cannot read" in refused("manager", "--config", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--players", "four"], "--players: 'four' is not a whole number"),
+        (["--players", "1"], "--players: must be at least 2, not 1"),
+        (["--port", "-1"], "--port: must be at least 0, not -1"),
+        (["--move-seconds", "nan"], "--move-seconds: nan is no number to count with"),
+        (["--move-seconds", "0"], "--move-seconds: must be at least 0.1, not 0"),
+    ],
+)
+def test_a_wrong_option_is_told_in_one_sentence(arguments: list[str], told: str) -> None:
+    assert refused("manager", *arguments) == told
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["manager", "--profile", "lax"],
+        ["manager", "--players", "x"],
+        ["manager", "--game", "chess"],
+        ["manager", "--enrolment", "key"],
+        ["player", "--strategy", "clever"],
+        ["demo", "--players", "1"],
+        ["demo", "--players", "four"],
+        ["demo", "--game", "chess"],
+        ["demo", "--port", "70000"],
+        ["replay", "journal.db", "--until", "0"],
+        ["standings", "--manager", "http://127.0.0.1:8000", "--journal", "journal.db"],
+        ["standings", "--manager", "ftp://127.0.0.1"],
+        ["standings", "--manager", "http://127.0.0.1:port"],
+        ["match"],
+    ],
+)
+def test_wrong_usage_ends_with_status_2_before_anything_starts(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == USAGE
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"league {arguments[0]}: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_strategy_that_fails_to_load_is_shown_to_its_author(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_player_of_tests.py").write_text("class Mine:\n    def __init__(self): 1 / 0\nclass Empty: ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(sys.path))  # the command puts the folder into it
+    assert main(["player", "--strategy", "my_player_of_tests:Mine"]) == 1
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError" in err
+    assert "my_player_of_tests.py" in err
+    assert main(["player", "--strategy", "my_player_of_tests:Empty"]) == 1
+    assert "has no method choose" in capsys.readouterr().err
+
+
+# --- several in one process -------------------------------------------------------------------------------------------
+
+
+def test_several_members_have_files_ids_and_names_of_their_own() -> None:
+    assert [numbered("a/journal.db", number, 3) for number in range(3)] == [
+        "a/journal.db",
+        "a/journal-2.db",
+        "a/journal-3.db",
+    ]
+    assert numbered("", 2, 3) == ""
+    assert [numbered_id("P09", number) for number in range(2)] == ["P09", "P10"]
+    assert [numbered_id("P99", number) for number in range(2)] == ["P99", "P100"]
+    assert numbered_id("", 3) == ""
+    named = {"name": "Owl", "count": 2}
+    assert name_of(named, 1, "Mirror", "http://127.0.0.1:8102/mcp") == "Owl 2"
+    assert name_of({"name": "", "count": 2}, 1, "Mirror", "http://127.0.0.1:8102/mcp") == "Mirror 8102"
+    assert name_of({"name": "", "count": 2, "id": "P01"}, 1, "Mirror", "http://127.0.0.1:8102/mcp") == "Mirror P02"
