@@ -344,7 +344,7 @@ class Connection(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        pass
+        self.stalled = self.loop.time() + self.limits.answer_s
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -369,7 +369,6 @@ class Connection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """Answer what was asked, then close."""
         if self._waiting:
-            self._waiting[-1].keep_alive = False
             self._deaf = self._phase is not Phase.BODY
         elif not self._deaf:
             self.hang_up()

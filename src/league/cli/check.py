@@ -1,0 +1,135 @@
+"""`league check`: does this agent keep the protocol? A verdict per clause, with evidence."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from league.cli import USAGE, CommandError, add_json_option, print_json
+
+if TYPE_CHECKING:
+    from league.conformance.runner import Report
+
+NAME = "check"
+HELP = "check an agent against the protocol, clause by clause"
+EXAMPLE = """\
+examples:
+  league check player http://127.0.0.1:8101/mcp
+  league check player http://127.0.0.1:8101/mcp --listen 8000 --html report.html
+  league check player --list
+
+Without --listen the player is called as it is. With --listen PORT the kit is also a manager at that port: start the
+player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too.
+
+exit status: 0 no MUST is broken, 1 one is, 2 wrong usage"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EXAMPLE
+    parser.add_argument("role", choices=("player",), help="what the agent is")
+    parser.add_argument("url", metavar="URL", nargs="?", help="where it takes requests")
+    add_json_option(parser)
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="also write the report as JUnit XML")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="also write the report as a web page")
+    parser.add_argument("--only", metavar="ID", action="append", default=[], help="only this check, or all below it")
+    parser.add_argument("--list", action="store_true", help="list the checks and check nothing")
+    parser.add_argument(
+        "--listen", metavar="PORT", type=_port, help="be a manager at this port, so that it can register"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)")
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=_positive, default=32.0, help="for a registration (default: 32)"
+    )
+    parser.add_argument(
+        "--time-scale", metavar="N", type=_positive, default=1.0, help="the agent runs N times as fast: shorter limits"
+    )
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.list:
+        return _list(args.only, args.json)
+    report = _check(args)
+    _write(args, report)
+    if args.json:
+        from league.conformance.documents import json_document
+
+        print_json(json_document(report))
+    else:
+        from league.conformance.text import lines
+
+        print("\n".join(lines(report)))
+    return 0 if report.passed else 1
+
+
+def _check(args: argparse.Namespace) -> Report:
+    from league.conformance.kit import Options
+    from league.conformance.runner import check_player, chosen
+
+    try:
+        parts = urlsplit(args.url or "")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise CommandError(f"{args.url or 'nothing'} is no http address; try http://127.0.0.1:8101/mcp", USAGE)
+    try:
+        chosen(tuple(args.only))
+    except ValueError as error:
+        raise CommandError(str(error), USAGE) from error
+    options = Options(args.url, args.listen, args.host, args.wait, args.time_scale, tuple(args.only))
+    stream = sys.stderr if args.json else sys.stdout
+    try:
+        return check_player(options, lambda line: print(line, file=stream, flush=True))
+    except OSError as error:
+        raise CommandError(f"cannot listen at port {args.listen}: {error.strerror or error}") from error
+
+
+def _write(args: argparse.Namespace, report: Report) -> None:
+    from league.conformance.documents import junit_document
+    from league.conformance.page import html_document
+
+    try:
+        if args.junit:
+            args.junit.write_bytes(junit_document(report))
+        if args.html:
+            args.html.write_text(html_document(report), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write the report: {error}") from error
+
+
+def _list(only: list[str], as_json: bool) -> int:
+    from league.conformance.clauses import clauses_for
+    from league.conformance.runner import chosen
+
+    try:
+        found = [clauses_for("player")[name] for name in chosen(tuple(only))]
+    except ValueError as error:
+        raise CommandError(str(error), USAGE) from error
+    if as_json:
+        print_json(
+            [{"id": one.id, "level": one.level, "section": one.section, "sentence": one.sentence} for one in found]
+        )
+        return 0
+    wide = max(len(one.id) for one in found)
+    for one in found:
+        print(f"{one.id:<{wide}}  {one.level:<6}  {one.section:<5}  {one.sentence}")
+    return 0

@@ -1,0 +1,85 @@
+"""Choosing (spec sections 5.10, 5.11, 5.19, 5.20, 6.5, 6.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from league.conformance.checks.common import INVITATIONS, not_joined
+from league.conformance.checks.matches import echoes, in_time, same_again
+from league.conformance.outcome import Check, Outcome, Verdict, broken, kept, untestable
+from league.conformance.record import Exchange, Record
+
+
+def choice_in_time(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    return in_time(record, record.of("call"), "CHOOSE_PARITY_CALL", "CHOOSE_PARITY_RESPONSE")
+
+
+def choice_echoes(record: Record) -> Outcome:
+    return echoes(record, "CHOOSE_PARITY_CALL")
+
+
+def same_answer(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    joins = same_again(record.of(*INVITATIONS), record.of("invitation again"), _accepted)
+    if joins.verdict is Verdict.FAIL:
+        return joins
+    return same_again(record.of("call"), record.of("call again"), _chosen)
+
+
+def _accepted(one: Exchange) -> object:
+    return one.answer.get("accept", one.answer.get("accepted"))
+
+
+def _chosen(one: Exchange) -> object:
+    return one.answer.get("parity_choice", one.answer.get("choice"))
+
+
+def corrects(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    told, again = record.of("game error"), record.of("corrected call")
+    if not told or not again:
+        return untestable("no choice was made that could be called wrong")
+    wrong, one = told[0].message["context"]["invalid_choice"], again[0]
+    advice = "After GAME_ERROR forget the choice it names, and answer the next call with one of valid_choices."
+    if not one.is_answered:
+        return broken(f"the call after GAME_ERROR: {one.why_not()}", advice, told[0], one)
+    if _chosen(one) not in ("even", "odd"):
+        return broken(f"the call after GAME_ERROR was answered with {_chosen(one)!r}", advice, told[0], one)
+    return kept(f"first {wrong!r}, then {_chosen(one)!r}", [one])
+
+
+def valid_option(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    asked = record.of("move call")
+    if not asked:
+        return untestable("the player did not join a match in another game than even_odd")
+    one = asked[0]
+    if not one.is_answered:
+        return untestable(f"the player joined the other game, but: {one.why_not()}")
+    moved = one.answer.get("move_data")
+    choice = moved.get("choice") if isinstance(moved, dict) else None
+    options = one.message["move_request"]["valid_options"]
+    if not isinstance(choice, str):
+        return untestable("the answer holds no move [GAME_MOVE_RESPONSE.move_data.choice]")
+    if choice not in options:
+        advice = "Answer with one of move_request.valid_options, letter by letter."
+        return broken(f"{choice!r} is not among {options}", advice, one)
+    return kept(f"chose {choice!r}", [one])
+
+
+CHECKS: Mapping[str, Check] = {
+    "CHOICE.in_time": Check(choice_in_time, ("dialect", "match")),
+    "CHOICE.echoes_match_id": Check(choice_echoes, ("dialect", "match")),
+    "PLAYER.same_answer_to_repeated_call": Check(same_answer, ("dialect", "match")),
+    "PLAYER.corrects": Check(corrects, ("dialect", "correction")),
+    "MOVE.valid_option": Check(valid_option, ("dialect", "other_game")),
+}

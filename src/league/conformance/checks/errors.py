@@ -1,0 +1,61 @@
+"""What must be refused, and what must not (spec sections 2.6, 3.1, 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from league.conformance.checks.common import not_joined, refused, understood
+from league.conformance.outcome import Check, Outcome, Verdict
+from league.conformance.record import Record
+
+STRICT = "Let the parser be strict; "
+ADVICE: Mapping[str, str] = {
+    "JSON.utf8": "Decode the body as UTF-8 and refuse what is not, and a byte order mark too.",
+    "JSON.syntax": STRICT + "many take NaN unless told otherwise (Python: parse_constant).",
+    "JSON.duplicate_keys": STRICT + "most keep the last of two equal keys silently (Python: object_pairs_hook).",
+    "JSON.nul": "Look through strings and keys for U+0000 after parsing.",
+    "JSON.surrogates": "Look through strings and keys for code points from U+D800 to U+DFFF after parsing.",
+    "JSON.depth": "Count the levels of arrays and objects, and stop at 16.",
+    "JSON.large_numbers": "Refuse whole numbers beyond 64 bits, and numbers that become infinite.",
+}
+
+
+def no_coercion(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    advice = "Check the type of each field before you use it; never convert it. In Python, bool is an int: look twice."
+    return refused(record, "coercion", "E007", advice)
+
+
+def null_is_absent(record: Record) -> Outcome:
+    optional = understood(record, ("optional null",), "Read an optional field that is null as if it were not there.")
+    if optional.verdict is not Verdict.PASS:
+        return optional
+    return refused(record, "mandatory null", "E003", "Refuse a message whose mandatory field is null, as if missing.")
+
+
+def unknown_fields(record: Record) -> Outcome:
+    return understood(record, ("unknown fields",), "Take the fields you know and leave the others alone.")
+
+
+def all_timestamp_forms(record: Record) -> Outcome:
+    return understood(record, ("timestamp",), "Read Z and +00:00, fractions of up to nine digits, and no hyphens.")
+
+
+def clock_not_compared(record: Record) -> Outcome:
+    return understood(record, ("clock",), "Do not compare timestamps with your own clock: clocks differ.")
+
+
+CHECKS: Mapping[str, Check] = {
+    **{
+        name: Check(partial(refused, label=name, code="E034", advice=advice), ("strict_json",))
+        for name, advice in ADVICE.items()
+    },
+    "JSON.no_coercion": Check(no_coercion, ("dialect", "readings")),
+    "READING.null_is_absent": Check(null_is_absent, ("dialect", "readings")),
+    "READING.all_timestamp_forms": Check(all_timestamp_forms, ("dialect", "readings")),
+    "READING.clock_not_compared": Check(clock_not_compared, ("dialect", "readings")),
+    "PLAYER.ignores_unknown_fields": Check(unknown_fields, ("dialect", "readings")),
+}

@@ -1,0 +1,122 @@
+"""The fields of what players say (spec sections 3 and 5): every message is read strictly, clause by clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from league.conformance.clauses import Clause
+from league.conformance.outcome import Check, Evidence, Outcome, broken, kept, odd, untestable
+from league.conformance.record import Exchange, Record
+from league.protocol.envelope import STRICT, unseal
+from league.protocol.errors import Violation
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import ACKS, MESSAGES
+
+ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
+Said = tuple[Evidence, str, Mapping[str, object] | object]
+
+_ACTS: Mapping[str, tuple[str, ...]] = {
+    "LEAGUE_REGISTER_REQUEST": ("registration",),
+    "LEAGUE_QUERY": ("registration", "dialect", "match", "notifications"),
+    "GAME_JOIN_ACK": ("dialect", "match"),
+    "CHOOSE_PARITY_RESPONSE": ("dialect", "match"),
+    "GAME_MOVE_RESPONSE": ("dialect", "other_game"),
+    "GAME_OVER_ACK": ("dialect", "match"),
+    "GAME_ERROR_ACK": ("dialect", "correction"),
+    "LEAGUE_COMPLETED_ACK": ("end",),
+}
+_EVERYTHING = ("registration", "dialect", "match", "notifications", "correction", "end")
+
+
+def said(record: Record) -> Iterator[Said]:
+    """Everything the player said that has to be a message: where, the type that fits, and what it said."""
+    for one in record.exchanges:
+        if one.kind and one.posted is None and _is_answer(one):
+            content = one.heard.content
+            wanted = EXCHANGES[one.kind].replies[0]
+            # Any result acknowledges a notification; only one that calls itself a message is judged as one.
+            if wanted not in ACKS or _type_of(content) == wanted:
+                yield one, wanted, content
+    for arrival in record.requests():
+        if arrival.kind in MESSAGES:
+            yield arrival, arrival.kind, arrival.message
+
+
+def _is_answer(one: Exchange) -> bool:
+    readable = one.is_readable and one.heard.refusal is None and not one.is_later
+    return readable and (one.is_answered or not isinstance(one.heard.content, dict))
+
+
+def _type_of(content: object) -> object:
+    return content.get("message_type") if isinstance(content, dict) else None
+
+
+def violations(wanted: str, content: object) -> tuple[Violation, ...]:
+    """What is wrong with a message; its fields are those of the type that fits, whatever it calls itself."""
+    found = unseal(content, STRICT, (wanted,)).violations
+    if isinstance(content, dict) and content.get("message_type") != wanted:
+        fields = unseal({**content, "message_type": wanted}, STRICT, (wanted,)).violations
+        return (*(one for one in found if one.requirement == "ENVELOPE.message_type"), *fields)
+    return found
+
+
+def field(record: Record, clause: Clause) -> Outcome:
+    """One field, in all messages that may hold it."""
+    name, _, path = clause.id.partition(".")
+    missing: Evidence | None = None
+    seen = 0
+    for evidence, wanted, content in said(record):
+        if name not in ("ENVELOPE", wanted):
+            continue
+        seen += 1
+        for one in violations(wanted, content):
+            if one.requirement == clause.id:
+                return broken(
+                    f"{wanted}: {one.path or 'the message'}: {one.detail} ({one.code})", _advice(one), evidence
+                )
+        if path in ENVELOPE and isinstance(content, dict) and content.get(path) is None:
+            missing = missing or evidence
+    if not seen:
+        return untestable(_nothing(record, name))
+    if missing is not None:
+        return odd(f"{path} is missing in a reply", f"Put {path} into every message, replies too.", missing)
+    return kept(f"right in {seen} messages")
+
+
+def _advice(one: Violation) -> str:
+    if one.code == "E003":
+        return f"Put {one.path} into the message."
+    if one.code == "E038":
+        return "Put the message type that answers the question into message_type."
+    return f"Change {one.path or 'it'} to what the specification asks for; `league validate` tells whether it is right."
+
+
+def _nothing(record: Record, name: str) -> str:
+    if name == "LEAGUE_REGISTER_REQUEST":
+        return record.listening or "the player did not register"
+    if name == "LEAGUE_QUERY":
+        return "the player asked the manager nothing"
+    if name == "GAME_MOVE_RESPONSE":
+        return "the player made no move in another game than even_odd"
+    return f"the player said no {name}" if name in MESSAGES else "the player said no message"
+
+
+def accept(record: Record, clause: Clause) -> Outcome:
+    """`accept`, and whether the player wants to play at all."""
+    outcome = field(record, clause)
+    for one in record.of_kind("GAME_INVITATION"):
+        even_odd = one.message["game_type"] == "even_odd"
+        if even_odd and one.is_answered and one.answer.get("accept") is False and not outcome.advice:
+            return odd("the player declined a match", "accept: false loses the match at once; say true to play.", one)
+    return outcome
+
+
+def checks(observable: Mapping[str, Clause], taken: Mapping[str, Check]) -> Mapping[str, Check]:
+    """A check for every field clause that has none of its own."""
+    made: dict[str, Check] = {}
+    for name, clause in observable.items():
+        if clause.kind == "field" and name not in taken:
+            judge = accept if name == "GAME_JOIN_ACK.accept" else field
+            made[name] = Check(partial(judge, clause=clause), _ACTS.get(name.partition(".")[0], _EVERYTHING))
+    return made

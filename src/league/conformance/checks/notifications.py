@@ -1,0 +1,101 @@
+"""What the player is told (spec sections 5.5 to 5.7, 5.12, 5.14, 5.16, 5.21, 6.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from league.conformance.checks.common import nobody, not_ours, usable
+from league.conformance.outcome import Check, Outcome, broken, kept, odd, untestable
+from league.conformance.record import Exchange, Record
+from league.conformance.wire import Trouble
+from league.protocol.exchanges import EXCHANGES
+
+BROADCASTS = ("announcement", "standings", "round completed", "league completed")
+AGAIN = ("announcement again", "standings again", "game over again")
+ECHOED = ("round_id", "match_id")
+
+
+def acknowledged(record: Record, labels: tuple[str, ...]) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    told = [one for one in usable(record.of(*labels)) if not not_ours(record, one)]
+    for one in told:
+        if not one.is_readable and one.trouble is not Trouble.TIMEOUT:
+            return untestable(f"{one.kind}: {one.why_not()} [RPC.one_answer]")
+        if not one.is_answered:
+            advice = f"Answer with a result at once, within {one.limit_s:g} seconds; do the work afterwards."
+            return broken(f"{one.kind}: {one.why_not()}", advice, one)
+    if not told:
+        return untestable("nothing of the kind was told, or the player belongs to another league")
+    slowest = max(told, key=lambda one: one.seconds)
+    if slowest.seconds > slowest.limit_s / 2:
+        detail = f"{slowest.kind} was acknowledged after {slowest.seconds:.1f} of {slowest.limit_s:g} s"
+        return odd(detail, "Acknowledge first, then do the work.", slowest)
+    return kept("acknowledged", told)
+
+
+def own_type(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    told = [one for one in record.of(*BROADCASTS, "game over", "game error") if one.is_answered]
+    if not told:
+        return untestable("nothing was acknowledged")
+    for one in told:
+        wanted = EXCHANGES[one.kind].replies[0]
+        said = one.heard.fields.get("message_type")
+        if said != wanted:
+            detail = f"{one.kind} was acknowledged by {said!r}" if said else f"{one.kind}: no message in the result"
+            return broken(detail, f"Answer with {wanted} (5.21).", one)
+        for name in ECHOED:
+            wrong = name in one.message and name in one.heard.fields
+            if wrong and one.heard.fields[name] != one.message[name]:
+                detail = f"{wanted} says {name} {one.heard.fields[name]!r}, not {one.message[name]!r}"
+                return broken(detail, f"Copy {name} from the message you acknowledge.", one)
+    return kept("each by its own type", told)
+
+
+def repetition_harmless(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    again = usable(record.of(*AGAIN))
+    first = {one.kind for one in record.of(*BROADCASTS, "game over") if one.is_answered}
+    asked = [one for one in again if one.kind in first]
+    if not asked:
+        return untestable("nothing that was acknowledged could be told again")
+    for one in asked:
+        if not one.is_answered:
+            advice = "Acknowledge a message again when it comes again; the first acknowledgement may have been lost."
+            return broken(f"{one.kind} for the second time: {one.why_not()}", advice, one)
+    return kept("acknowledged again", asked)
+
+
+def large_standings(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    sent = usable(record.of("large standings"))
+    small = [one for one in record.of("standings") if one.is_answered]
+    if not sent or not small:
+        return untestable("small standings were not acknowledged either")
+    one: Exchange = sent[0]
+    if not one.is_answered:
+        advice = "Raise the limit of your HTTP server for request bodies to 1 MiB: tables grow with the league."
+        size = len(one.sent)
+        return broken(f"standings of {size} bytes: {one.why_not()} (status {one.response.status})", advice, one)
+    return kept(f"standings of {len(one.sent)} bytes were taken", [one])
+
+
+CHECKS: Mapping[str, Check] = {
+    "BROADCAST.acknowledged": Check(
+        partial(acknowledged, labels=BROADCASTS), ("dialect", "match", "notifications", "end")
+    ),
+    "GAME_OVER.acknowledged": Check(partial(acknowledged, labels=("game over",)), ("dialect", "match")),
+    "GAME_ERROR.acknowledged": Check(partial(acknowledged, labels=("game error",)), ("dialect", "correction")),
+    "ACK.own_type": Check(own_type, ("dialect", "match", "notifications", "correction", "end")),
+    "KEEPING.repetition_harmless": Check(repetition_harmless, ("dialect", "match", "notifications")),
+    "SIZE.from_the_manager": Check(large_standings, ("notifications",)),
+}

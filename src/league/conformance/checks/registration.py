@@ -1,0 +1,92 @@
+"""Registering, and the player's own requests to the manager (spec sections 5.3, 6.1, 7.2, 9.1, 13.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from league.conformance.checks.common import own_id
+from league.conformance.house import UNUSUAL_ID
+from league.conformance.outcome import Check, Outcome, broken, kept, untestable
+from league.conformance.record import Record
+
+REGISTER = "LEAGUE_REGISTER_REQUEST"
+SOONEST_S, TOLERANCE_S = 2.0, 0.5
+PAUSE_ADVICE = "Wait 2 seconds before the first repetition, then 4, 8, 16 and 30."
+
+
+def retries(record: Record) -> Outcome:
+    came = record.requests(REGISTER)
+    if not came or record.dropped_at is None:
+        return untestable(record.listening or "no registration was left without an answer")
+    if len(came) < 2:
+        advice = "When a registration gets no answer, send it again after 2 seconds, then 4, 8, 16, 30, until it does."
+        return broken("the first registration got no answer, and no other came", advice, came[0])
+    pause = came[1].at - came[0].at
+    if pause < (SOONEST_S - TOLERANCE_S) / record.time_scale:
+        return broken(f"the registration was repeated after {pause:.1f} s already", PAUSE_ADVICE, *came[:2])
+    return kept(f"repeated after {pause:.1f} s", came[:2])
+
+
+def stops_when_rejected(record: Record) -> Outcome:
+    if record.rejected_at is None:
+        return untestable(
+            record.listening
+            or "the kit had to accept the player to see it play; "
+            "`--only REGISTER.stops_when_rejected` on a freshly started player tests this alone"
+        )
+    later = record.requests(REGISTER)[1:]
+    if later:
+        return broken(
+            f"REJECTED with LEAGUE_FULL, and {len(later)} more registrations in 5 seconds",
+            "Stop, and tell the person who started you why, unless the error may be retried (10.1).",
+            *later,
+        )
+    return kept("no more registrations in 5 seconds", record.requests(REGISTER))
+
+
+def again_after_e012(record: Record) -> Outcome:
+    queries = record.requests("LEAGUE_QUERY")
+    if record.member is None or not queries:
+        return untestable("the player asked the manager nothing, so there was nothing to answer with E012")
+    later = [one for one in record.requests(REGISTER) if one.at > queries[0].at]
+    if len(later) == 1:
+        return kept("registered again, once", later)
+    advice = "When the manager answers E012, register again, once, and go on with the new token."
+    return broken(f"{len(later)} registrations came after E012", advice, queries[0])
+
+
+def takes_any_id(record: Record) -> Outcome:
+    member = record.member
+    if member is None:
+        return untestable(record.listening or "the player did not register")
+    advice = "Take player_id and auth_token from the registration answer as they are, whatever they look like."
+    came = record.requests(REGISTER)
+    if member.id != UNUSUAL_ID:
+        return broken(f"the player did not take the id {UNUSUAL_ID!r} and registered again", advice, *came[1:])
+    joins = [one for one in record.of_kind("GAME_INVITATION") if one.is_answered]
+    if not joins:
+        return untestable("no invitation was answered")
+    said = own_id(record)
+    if said != member.id:
+        return broken(f"the manager gave the id {member.id!r}, the player goes by {said!r}", advice, joins[0])
+    return kept(f"plays as {member.id}", joins)
+
+
+def token_sent(record: Record) -> Outcome:
+    asked = record.requests("LEAGUE_QUERY", "MATCH_RESULT_REPORT")
+    if record.member is None or not asked:
+        return untestable("the player sent the manager nothing but its registration")
+    for one in asked:
+        if one.message.get("auth_token") not in record.member.tokens:
+            advice = "Put the auth_token of the registration answer into every request to the manager."
+            return broken(f"{one.kind} without the token of the registration", advice, one)
+    return kept("every request carries it", asked)
+
+
+CHECKS: Mapping[str, Check] = {
+    "REGISTER.retries": Check(retries, ("registration",)),
+    "REGISTER.stops_when_rejected": Check(stops_when_rejected, ("registration",)),
+    "REGISTER.again_after_E012": Check(again_after_e012, ("registration", "dialect", "match")),
+    "REGISTER.takes_any_id": Check(takes_any_id, ("registration", "dialect")),
+    "TOKEN.sent": Check(token_sent, ("registration", "dialect", "match")),
+}

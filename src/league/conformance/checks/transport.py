@@ -1,0 +1,263 @@
+"""HTTP and JSON-RPC (spec sections 2.1 to 2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from league.conformance.checks.common import nobody, not_joined, refused, usable
+from league.conformance.conventions import Convention
+from league.conformance.outcome import Check, Outcome, broken, kept, untestable
+from league.conformance.record import NO_ENDPOINT, Arrival, Exchange, Record
+from league.conformance.wire import Trouble
+from league.protocol.exchanges import message_type_of
+
+REFUSE_400 = ("JSON.", "RPC.object", "RPC.batch", "RPC.bad_id")
+
+
+def post_mcp(record: Record) -> Outcome:
+    asked = [one for one in record.exchanges if one.proper or one.kind]
+    if not asked:
+        return untestable("nothing was sent")
+    first = asked[0]
+    advice = "Listen at exactly this address and take POST requests with Content-Type: application/json."
+    if all(one.trouble is Trouble.REFUSED for one in asked):
+        return broken(f"nobody can be reached: {first.response.detail}", advice, first)
+    statuses = {one.response.status for one in asked if one.trouble is None}
+    if statuses and statuses <= set(NO_ENDPOINT):
+        return broken(f"every POST is answered with status {first.response.status}", advice, first)
+    if not statuses and any(one.trouble is Trouble.BROKEN for one in asked):
+        return broken(f"no POST gets an HTTP answer: {first.response.detail}", advice, first)
+    if not statuses:
+        return untestable("no POST was answered in time")
+    return kept("POST is answered", asked)
+
+
+def status_200(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    asked = [one for one in record.proper() if one.trouble is None]
+    if not asked:
+        return untestable("nothing was answered")
+    for one in asked:
+        # One that is too large for the player is judged by its own clause.
+        if one.response.status not in (200, 413):
+            advice = "Answer every JSON-RPC request with 200, also when the answer is an error: callers drop the rest."
+            return broken(f"a JSON-RPC request was answered with status {one.response.status}", advice, one)
+    return kept(f"{len(asked)} requests were answered with 200")
+
+
+def other_statuses(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    wanted: list[tuple[Exchange, int]] = []
+    for one in usable(record.exchanges):
+        if one.label.startswith(REFUSE_400) and not one.proper and one.trouble is None:
+            if one.heard.refusal is not None or one.response.status >= 300:
+                wanted.append((one, 400))
+        elif one.label in ("HTTP: GET", "HTTP: text/plain"):
+            wanted.append((one, 405 if one.label == "HTTP: GET" else 415))
+    return _statuses(wanted)
+
+
+def origin_and_host(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    wanted = {"HTTP: Origin": 403, "HTTP: Host": 421}
+    return _statuses([(one, wanted[one.label]) for one in usable(record.exchanges) if one.label in wanted])
+
+
+def _statuses(wanted: list[tuple[Exchange, int]]) -> Outcome:
+    if not wanted:
+        return untestable("nothing of the kind was refused")
+    wrong = [(one, status) for one, status in wanted if one.response.status != status]
+    if wrong:
+        told = "; ".join(f"{one.label}: {one.response.status or 'no answer'}, not {status}" for one, status in wrong)
+        return broken(told, "Use the statuses of the table in 2.4.", *(one for one, _ in wrong))
+    return kept("as the table says", [one for one, _ in wanted])
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def echoes_id(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    asked = [one for one in record.proper() if one.trouble is None and one.heard.rpc is not None]
+    if not asked:
+        return untestable("no answer is a JSON-RPC object")
+    for one in asked:
+        rpc = one.heard.rpc or {}
+        if rpc.get("jsonrpc") != "2.0":
+            advice = 'Put "jsonrpc": "2.0" into every answer.'
+            return broken(f"the answer says jsonrpc {rpc.get('jsonrpc')!r}, not '2.0'", advice, one)
+        given = rpc.get("id")
+        if type(given) is not type(one.request_id) or given != one.request_id:
+            advice = "Copy the id of the request into the answer, a number as a number, a string as a string."
+            return broken(f"the request had id {one.request_id!r}, the answer {given!r}", advice, one)
+    return kept(f"{len(asked)} answers carry the id of their request")
+
+
+def one_answer(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    if record.convention is Convention.BARE:
+        return untestable("this player speaks no JSON-RPC")
+    asked = [one for one in record.proper() if one.trouble is not Trouble.TIMEOUT]
+    asked = [one for one in asked if one.response.status not in (*NO_ENDPOINT, 413)]
+    if not asked:
+        return untestable("nothing was answered")
+    for one in asked:
+        advice = "Answer each request with one JSON-RPC object that holds either `result` or `error`."
+        if one.heard.trouble:
+            return broken(one.heard.trouble, advice, one)
+        if one.response.rest:
+            return broken("something came behind the answer: a second one", advice, one)
+    return kept(f"{len(asked)} requests got one answer each")
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
+
+
+def methods(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    if record.convention is not Convention.SPEC:
+        said = record.convention.value if record.convention else "?"
+        advice = "Take the verb of the table in 6.1 as the method, and the message itself as params."
+        return broken(f"the verb is not understood; this player speaks {said}", advice, *record.of("invitation"))
+    plain = {one.kind for one in record.exchanges if one.is_answered and not one.label.startswith("method")}
+    asked = [one for one in usable(record.of("method")) if one.kind in plain]
+    for one in asked:
+        if not one.is_answered:
+            name = one.label.partition(": ")[2]
+            advice = "Go by params.message_type, and take the verb or the message type in any case as the method."
+            return broken(f"the method {name!r} is not understood: {one.why_not()}", advice, one)
+    return kept("verbs and message types are understood", asked) if asked else untestable("it was not asked")
+
+
+def tools_call(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    asked = usable(record.of("tools/call"))
+    if not asked:
+        return untestable("it was not asked")
+    if asked[0].is_answered:
+        return kept("understood", asked)
+    advice = "Read tools/call: its params.name is the method, its params.arguments the message."
+    return broken(f"tools/call is not understood: {asked[0].why_not()}", advice, asked[0])
+
+
+def ping(record: Record) -> Outcome:
+    missing = nobody(record)
+    if missing is not None:
+        return missing
+    for one in usable(record.of("ping", "ping with a string as id")):
+        if one.heard.refusal is not None or one.trouble is Trouble.TIMEOUT:
+            advice = "Answer the method `ping` with a result; {} will do. Managers ask it to see whether you are there."
+            return broken(f"ping: {one.why_not()}", advice, one)
+        if one.is_readable:
+            return kept("answered", [one])
+    return untestable("the answer cannot be read [RPC.one_answer]")
+
+
+# --- the player's own requests ----------------------------------------------------------------------------------------
+
+
+def _own(record: Record) -> list[Arrival]:
+    return [one for one in record.requests() if isinstance(one.document, dict) and "jsonrpc" in one.document]
+
+
+def integer_ids(record: Record) -> Outcome:
+    own = _own(record)
+    if not own:
+        return untestable("the player sent the kit no request of its own")
+    for one in own:
+        given = _document(one).get("id")
+        if isinstance(given, str):
+            return broken(f"the id {given!r} is a string", "Count your requests: 1, 2, 3; some take nothing else.", one)
+    return kept("whole numbers", own)
+
+
+def own_id(record: Record) -> Outcome:
+    own = _own(record)
+    if not own:
+        return untestable("the player sent the kit no request of its own")
+    for one in own:
+        given = _document(one).get("id")
+        if isinstance(given, bool) or not isinstance(given, int | str):
+            advice = "Give every request an id, a whole number, so that its answer can be told apart."
+            return broken(f"a request of the player has the id {given!r}", advice, one)
+    return kept("every request has one", own)
+
+
+def own_method(record: Record) -> Outcome:
+    own = [one for one in _own(record) if one.kind]
+    if not own:
+        return untestable("the player sent the kit no message of its own")
+    for one in own:
+        document = _document(one)
+        method = document.get("method")
+        params = document.get("params")
+        if method == "tools/call" and isinstance(params, dict):
+            method = params.get("name")
+        if not isinstance(method, str) or message_type_of(method) != one.kind:
+            advice = "Use the verb of the table in 6.1, such as register_player."
+            return broken(f"{one.kind} came with the method {method!r}", advice, one)
+    return kept("the method fits the message", own)
+
+
+def _document(one: Arrival) -> dict[str, object]:
+    return one.document if isinstance(one.document, dict) else {}
+
+
+_ALL = ("ping", "dialect", "match", "notifications", "requests")
+_OWN = ("registration", "dialect", "match")
+
+CHECKS: Mapping[str, Check] = {
+    "HTTP.post_mcp": Check(post_mcp, ("ping", "dialect")),
+    "HTTP.status_200": Check(status_200, (*_ALL, "readings", "methods")),
+    "HTTP.other_statuses": Check(other_statuses, ("strict_json", "requests", "http")),
+    "HTTP.origin_and_host": Check(origin_and_host, ("http",)),
+    "RPC.echoes_id": Check(echoes_id, _ALL),
+    "RPC.one_answer": Check(one_answer, _ALL),
+    "RPC.methods": Check(methods, ("dialect", "methods")),
+    "RPC.tools_call": Check(tools_call, ("dialect", "methods")),
+    "RPC.ping": Check(ping, ("ping",)),
+    "RPC.integer_ids": Check(integer_ids, _OWN),
+    "RPC.id": Check(own_id, _OWN),
+    "RPC.method": Check(own_method, _OWN),
+    "RPC.object": Check(
+        lambda record: refused(record, "RPC.object", "E035", 'A request without "jsonrpc": "2.0" is none: refuse it.'),
+        ("requests",),
+    ),
+    "RPC.batch": Check(
+        lambda record: refused(record, "RPC.batch", "E035", "Refuse an array with one error, and do nothing of it."),
+        ("requests",),
+    ),
+    "RPC.bad_id": Check(
+        lambda record: refused(record, "RPC.bad_id", "E035", "An id is a string or a whole number; refuse others."),
+        ("requests",),
+    ),
+    "RPC.unknown_method": Check(
+        lambda record: refused(
+            record, "RPC.unknown_method", "E036", "Answer methods you do not have with the error -32601."
+        ),
+        ("requests",),
+    ),
+    "RPC.method_contradicts_type": Check(
+        lambda record: refused(
+            record,
+            "RPC.method_contradicts_type",
+            "E038",
+            "Compare the method with params.message_type; if both are known and differ, refuse the request.",
+        ),
+        ("requests",),
+    ),
+}

@@ -1,0 +1,202 @@
+"""Where the agent finds the kit: one small HTTP server that is manager, referee and the opponent it must not call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from league.conformance.conventions import Object, message_in
+from league.conformance.messages import LEAGUE
+from league.conformance.record import OPPONENT, Arrival, Member, Record
+from league.protocol import timestamps, tokens
+from league.protocol.errors import ERRORS, Family
+from league.protocol.exchanges import REPLY_TYPES
+from league.protocol.versions import PROTOCOL
+from league.transport.jsonrpc import MANAGER_LIMIT
+
+UNUSUAL_ID: Final = "kit-player-7f"
+"""A shape of id that other managers give (REGISTER.takes_any_id)."""
+USUAL_ID: Final = "P01"
+MANAGER, REFEREE = "/mcp", "/referee/mcp"
+
+
+class House:
+    """Answers what the agent asks by itself, and keeps it."""
+
+    def __init__(self, record: Record, reject: bool = False, drops_first: bool = True) -> None:
+        self._record = record
+        self._reject = reject
+        self._drops = drops_first
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._waiting: list[tuple[Callable[[Arrival], bool], asyncio.Future[Arrival]]] = []
+        self._told_e012 = False
+        self.url = ""
+
+    # --- the server ---------------------------------------------------------------------------------------------------
+
+    async def open(self, host: str, port: int) -> None:
+        self._server = await asyncio.start_server(self._connected, host, port, limit=MANAGER_LIMIT)
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{self._server.sockets[0].getsockname()[1]}"
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for writer in list(self._writers):
+            writer.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            while await self._exchange(reader, writer):
+                pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
+            pass  # it went away, or speaks no HTTP, or the run is over
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = await reader.readuntil(b"\r\n\r\n")
+        fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:-2])
+        body = await _body(reader, fields)
+        place = head.split(b" ", 2)[1].decode("latin-1").partition("?")[0]
+        answer = self._arrived(place, head, body)
+        if answer is None:
+            return False
+        status = b"200 OK" if answer else b"204 No Content"
+        writer.write(
+            b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(answer))
+        )
+        writer.write(answer)
+        await writer.drain()
+        return b"close" not in fields.get(b"connection", b"").lower() and b"HTTP/1.1" in head.split(b"\r\n", 1)[0]
+
+    def _arrived(self, place: str, head: bytes, body: bytes) -> bytes | None:
+        try:
+            document: object = json.loads(body)
+        except ValueError:
+            document = None
+        message = message_in(document)
+        answer = self._answer(place, document, message)
+        arrival = Arrival(time.time(), place, head, body, document, message, answer)
+        self._record.arrivals.append(arrival)
+        for fits, waiting in self._waiting:
+            if not waiting.done() and fits(arrival):
+                waiting.set_result(arrival)
+        return answer
+
+    async def wait_for(self, fits: Callable[[Arrival], bool], timeout_s: float) -> Arrival | None:
+        """The next request like this; None if none comes in time."""
+        waiting: asyncio.Future[Arrival] = asyncio.get_running_loop().create_future()
+        entry = (fits, waiting)
+        self._waiting.append(entry)
+        try:
+            async with asyncio.timeout(max(timeout_s, 0)):
+                return await waiting
+        except TimeoutError:
+            return None
+        finally:
+            self._waiting.remove(entry)
+
+    # --- what it answers ----------------------------------------------------------------------------------------------
+
+    def _answer(self, place: str, document: object, message: Object) -> bytes | None:
+        kind = message.get("message_type")
+        if place == OPPONENT:
+            return _error(document, "E032", "players do not talk to each other")
+        if kind == "LEAGUE_REGISTER_REQUEST":
+            return self._registering(document, message)
+        if kind == "LEAGUE_QUERY":
+            return self._query(document, message)
+        if kind in REPLY_TYPES:
+            return _result(document, {"status": "ACKNOWLEDGED"})
+        if isinstance(document, dict) and document.get("method") == "ping":
+            return _result(document, {})
+        return _error(document, "E036", "this manager is a conformance kit and takes registrations and queries only")
+
+    def _registering(self, document: object, message: Object) -> bytes | None:
+        record = self._record
+        now = time.time()
+        if self._reject:
+            record.rejected_at = record.rejected_at or now
+            return _result(document, {**_reply(message, "LEAGUE_REGISTER_RESPONSE", now), **_REJECTED})
+        if self._drops and record.dropped_at is None:
+            record.dropped_at = now
+            return None
+        # Who registers again was not content with the unusual id, or came back after E012.
+        given = record.member
+        agent_id = UNUSUAL_ID if given is None or self._told_e012 else USUAL_ID
+        token = f"tok_{agent_id}_{secrets.token_urlsafe(24)}"
+        meta = message.get("player_meta")
+        kept = given.tokens if given is not None else ()
+        record.member = Member(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
+        accepted = {"status": "ACCEPTED", "player_id": agent_id, "league_id": LEAGUE, "reason": None}
+        reply = _reply(message, "LEAGUE_REGISTER_RESPONSE", now)
+        return _result(document, {**reply, **accepted, "auth_token": token})
+
+    def _query(self, document: object, message: Object) -> bytes:
+        if not self._told_e012 and self._record.member is not None:
+            self._told_e012 = True
+            return _error(document, "E012", "this token belongs to nobody here any more")
+        data: Object = {"standings": [], "current_round": 1, "rounds": [], "next_match": None, "matches": []}
+        reply = _reply(message, "LEAGUE_QUERY_RESPONSE", time.time())
+        kind = message.get("query_type")
+        return _result(document, {**reply, "query_type": kind or "GET_STATUS", "success": True, "data": data})
+
+
+_REJECTED: Final[Object] = {
+    "status": "REJECTED",
+    "player_id": None,
+    "reason": "the league is full",
+    "error_code": "E020",
+    "error_name": "LEAGUE_FULL",
+    "rpc_code": 2001,
+}
+
+
+async def _body(reader: asyncio.StreamReader, fields: dict[bytes, bytes]) -> bytes:
+    if b"chunked" not in fields.get(b"transfer-encoding", b"").lower():
+        return await reader.readexactly(min(int(fields.get(b"content-length", b"0")), MANAGER_LIMIT))
+    body = b""
+    while True:
+        size = int((await reader.readline()).partition(b";")[0], 16)
+        body += (await reader.readexactly(size + 2))[:size]
+        if size == 0 or len(body) > MANAGER_LIMIT:
+            return body
+
+
+def _reply(message: Object, kind: str, now: float) -> Object:
+    return {
+        "protocol": PROTOCOL,
+        "message_type": kind,
+        "sender": tokens.MANAGER,
+        "timestamp": timestamps.write(now),
+        "conversation_id": message.get("conversation_id") or "conv-kit",
+    }
+
+
+def _id_of(document: object) -> Any:
+    return document.get("id") if isinstance(document, dict) else None
+
+
+def _result(document: object, result: Object) -> bytes:
+    """In JSON-RPC, unless the request came without it."""
+    bare = isinstance(document, dict) and "jsonrpc" not in document and "message_type" in document
+    return json.dumps(result if bare else {"jsonrpc": "2.0", "id": _id_of(document), "result": result}).encode()
+
+
+def _error(document: object, code: str, detail: str) -> bytes:
+    row = ERRORS[code]
+    data = {"error_code": code, "error_description": row.name, "error_name": row.name, "error_detail": detail}
+    error = {"code": row.number(Family.QUERY), "message": row.name, "data": {"message_type": "LEAGUE_ERROR", **data}}
+    return json.dumps({"jsonrpc": "2.0", "id": _id_of(document), "error": error}).encode()
+
+
+def new_token(owner: str) -> str:
+    return f"tok_{owner}_{secrets.token_urlsafe(24)}"

@@ -1,0 +1,96 @@
+"""The report as one HTML page that needs nothing else: no scripts, no fonts, nothing from the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from league.conformance.outcome import Evidence, Verdict
+from league.conformance.record import Exchange, Record
+from league.conformance.runner import Report, Result
+from league.conformance.showing import sent_and_received
+from league.conformance.text import COUNTED, counts, summary
+
+STYLE: Final = """
+:root { color-scheme: light dark; --line: #8884; --fail: #b3261e; --warn: #8a5a00; --pass: #1b6e3c; --quiet: #6b6b6b; }
+@media (prefers-color-scheme: dark) { :root { --fail: #ff8a80; --warn: #ffc266; --pass: #7fd6a0; --quiet: #a0a0a0; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+.numbers { display: flex; flex-wrap: wrap; gap: .75rem; padding: 0; list-style: none; }
+.numbers li { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem 1rem; }
+.numbers b { font-size: 1.5rem; display: block; }
+article { border: 1px solid var(--line); border-left: .3rem solid currentcolor; border-radius: .5rem;
+  padding: 0 1rem; margin: 1rem 0; }
+article > * { color: CanvasText; } article h3 { font-size: 1rem; }
+.fail { color: var(--fail); } .warn { color: var(--warn); } .pass { color: var(--pass); }
+.untestable { color: var(--quiet); }
+blockquote { margin: 0; padding-left: 1rem; border-left: 2px solid var(--line); }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8881; padding: .75rem;
+  border-radius: .5rem; font-size: .8rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; } .wide { overflow-x: auto; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .5rem; border-bottom: 1px solid var(--line); }
+td:first-child { overflow-wrap: anywhere; } dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
+"""
+
+
+def html_document(report: Report) -> str:
+    """The whole page."""
+    head = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(report.record.target)}: league.v2 conformance</title><style>{STYLE}</style></head><body>\n"
+    )
+    return head + "\n".join(_body(report)) + "\n</body></html>\n"
+
+
+def _body(report: Report) -> Iterator[str]:
+    yield f"<h1>{escape(summary(report))}</h1>"
+    speaks = f"It speaks {report.dialect}. " if report.dialect else ""
+    yield f"<p>{speaks}{escape(counts(report))}.</p>"
+    yield '<ul class="numbers">'
+    for verdict in COUNTED:
+        yield f'<li class="{verdict.value}"><b>{report.counts[verdict]}</b>{verdict.value}</li>'
+    yield "</ul>"
+    for verdict, title in ((Verdict.FAIL, "Failures"), (Verdict.WARN, "Warnings")):
+        found = report.of(verdict)
+        if found:
+            yield f"<h2>{title}</h2>"
+            yield from (_article(one, report.record) for one in found)
+    yield '<h2>All checks</h2><div class="wide"><table><thead>'
+    yield "<tr><th>clause</th><th>verdict</th><th>level</th><th>section</th><th>found</th></tr></thead><tbody>"
+    yield from map(_row, report.results)
+    yield "</tbody></table></div>"
+
+
+def _article(one: Result, record: Record) -> str:
+    clause, outcome = one.clause, one.outcome
+    parts = [
+        f'<article class="{one.verdict.value}"><h3>{escape(clause.id)}</h3><p>{escape(outcome.detail)}</p>',
+        f"<blockquote>Section {clause.section}, {clause.level}: {escape(clause.sentence)}</blockquote>",
+    ]
+    if outcome.advice:
+        parts.append(f"<p><strong>What to change:</strong> {escape(outcome.advice)}</p>")
+    parts += [_evidence(piece, record) for piece in outcome.evidence]
+    return "".join(parts) + "</article>"
+
+
+def _evidence(piece: Evidence, record: Record) -> str:
+    sent, received = sent_and_received(piece, record)
+    if isinstance(piece, Exchange):
+        title = f"{piece.label}, {piece.response.seconds:.2f} s"
+        words = ("sent by the kit", sent), ("answered by the player", received)
+    else:
+        title = f"request of the player to {piece.place}"
+        words = ("sent by the player", received), ("answered by the kit", sent)
+    blocks = "".join(f"<dt>{word}</dt><dd><pre>{escape(text)}</pre></dd>" for word, text in words)
+    return f"<details><summary>{escape(title)}</summary><dl>{blocks}</dl></details>"
+
+
+def _row(one: Result) -> str:
+    clause = one.clause
+    cells = (
+        f'<td title="{escape(clause.sentence)}">{escape(clause.id)}</td>'
+        f'<td class="{one.verdict.value}">{one.verdict.value}</td><td>{clause.level}</td><td>{clause.section}</td>'
+    )
+    return f"<tr>{cells}<td>{escape(one.outcome.detail)}</td></tr>"

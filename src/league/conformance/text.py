@@ -1,0 +1,116 @@
+"""The report in the terminal: the summary first, then what to mend, then what to think about, then the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from league.conformance.outcome import Evidence, Verdict
+from league.conformance.record import Exchange, Record
+from league.conformance.runner import Report, Result
+from league.conformance.showing import sent_and_received
+
+COUNTED = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.UNTESTABLE)
+BODY_LINES = 12
+WIDTH = 160
+
+
+def lines(report: Report) -> Iterator[str]:
+    """The whole report."""
+    yield summary(report)
+    yield from _about(report)
+    for number, one in enumerate(report.of(Verdict.FAIL), 1):
+        yield ""
+        yield from _failure(number, one, report.record)
+    warnings = report.of(Verdict.WARN)
+    if warnings:
+        yield ""
+        yield "Warnings"
+        for one in warnings:
+            yield from _warning(one)
+    yield ""
+    yield from _untestable(report.of(Verdict.UNTESTABLE))
+    yield counts(report)
+
+
+def summary(report: Report) -> str:
+    failed = len(report.of(Verdict.FAIL))
+    target = report.record.target
+    if not failed:
+        return f"{target} keeps every MUST that could be tested."
+    return f"{target} breaks {failed} {'MUST' if failed == 1 else 'MUSTs'}."
+
+
+def counts(report: Report) -> str:
+    numbers = ", ".join(f"{report.counts[one]} {one.value}" for one in COUNTED)
+    return f"{numbers}; {len(report.record.exchanges)} requests in {report.seconds:.1f} s"
+
+
+def _about(report: Report) -> Iterator[str]:
+    if report.dialect is not None:
+        yield f"It speaks {report.dialect}{'' if report.dialect == 'SPEC' else ': other agents may not understand it'}."
+    member = report.record.member
+    if member is not None:
+        yield f"It registered as {member.meta.get('display_name')!r} and was given the id {member.id}."
+    elif report.record.listening:
+        yield f"Registration was not tested: {report.record.listening}."
+
+
+def _failure(number: int, one: Result, record: Record) -> Iterator[str]:
+    clause, outcome = one.clause, one.outcome
+    yield f"{number}. {clause.id}: {outcome.detail}"
+    yield f"   The specification says ({clause.section}, {clause.level}): {clause.sentence}"
+    if outcome.advice:
+        yield f"   What to change: {outcome.advice}"
+    for evidence in outcome.evidence[:1]:
+        yield from _evidence(evidence, record)
+
+
+def _evidence(evidence: Evidence, record: Record) -> Iterator[str]:
+    sent, received = (_short(text) for text in sent_and_received(evidence, record))
+    if isinstance(evidence, Exchange):
+        yield f"   The kit sent ({evidence.label}):"
+        yield from _block(sent)
+        yield f"   and got, after {evidence.response.seconds:.2f} s{_why(evidence)}:"
+        yield from _block(received)
+    else:
+        yield f"   The player sent to {evidence.place}:"
+        yield from _block(received)
+
+
+def _short(http: str) -> str:
+    """The first line and the body; the page and the JSON document have the rest."""
+    head, end, body = http.partition("\n\n")
+    return f"{head.partition(chr(10))[0]} …\n\n{body}" if end and body else http
+
+
+def _why(evidence: Exchange) -> str:
+    return f" ({evidence.response.detail})" if evidence.trouble is not None else ""
+
+
+def _block(text: str) -> Iterator[str]:
+    shown = text.rstrip("\n").split("\n")
+    for line in shown[:BODY_LINES]:
+        for start in range(0, max(len(line), 1), WIDTH):
+            yield f"     | {line[start : start + WIDTH]}"
+    if len(shown) > BODY_LINES:
+        yield f"     | … {len(shown) - BODY_LINES} more lines"
+
+
+def _warning(one: Result) -> Iterator[str]:
+    yield f"  {one.clause.id} ({one.clause.section}, {one.clause.level}): {one.outcome.detail}"
+    if one.outcome.advice:
+        yield f"      {one.outcome.advice}"
+
+
+def _untestable(results: list[Result]) -> Iterator[str]:
+    """Reasons, each with how many clauses it concerns."""
+    if not results:
+        return
+    yield "Not tested"
+    by_reason: dict[str, list[str]] = {}
+    for one in results:
+        by_reason.setdefault(one.outcome.detail, []).append(one.clause.id)
+    for reason, names in by_reason.items():
+        some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield f"  {reason}: {some}"
+    yield ""
