@@ -163,6 +163,4 @@ def test_an_exception_holds_for_its_own_file_only(file: str, module: str) -> Non
 
 def test_the_pump_sees_nothing_else_of_the_shell() -> None:
     assert forbidden_imports("from . import sources", "league/agent/pump.py") == ["1: league.agent.sources"]
-    assert forbidden_imports("from .sources import now", "league/agent/pump.py") == [
-        "1: league.agent.sources.now"
-    ]
+    assert forbidden_imports("from .sources import now", "league/agent/pump.py") == ["1: league.agent.sources.now"]

@@ -325,7 +325,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():
             self.deadline = now + self.limits.linger_s
         elif not answered.keep_alive:
-            self._half_close()
+            self.hang_up()
         elif self._waiting:
             self._answer_next(now)
         elif self._verdict is not None:
@@ -369,6 +369,7 @@ class Connection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """Answer what was asked, then close."""
         if self._waiting:
+            self._waiting[-1].keep_alive = False
             self._deaf = self._phase is not Phase.BODY
         elif not self._deaf:
             self.hang_up()
