@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 from benchmarks import Row
 
-BENCHMARKS = ("codec", "transport")
+BENCHMARKS = ("codec", "transport", "matches")
 RESULTS = Path(__file__).with_name("results.json")
 HEADINGS = ("benchmark", "ours", "yardstick", "ratio", "goal", "")
 

@@ -188,6 +188,15 @@ class ResultAccepted(Event, frozen=True, kw_only=True):
     reported_at: str
 
 
+class MatchRecordKept(Event, frozen=True, kw_only=True):
+    """What only the referee knew of a match, fetched after its report: its events, as it gave them."""
+
+    match_id: str
+    attempt: int
+    referee_id: str
+    record: tuple[dict[str, Any], ...]
+
+
 class WalkoverDecided(Event, frozen=True, kw_only=True):
     """A match that is not played because a player was withdrawn (R-48)."""
 

@@ -35,6 +35,25 @@ class Pong:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordRequest(Ping):
+    """`get_match_record`: like a ping no message of the protocol; our manager asks it of our referees. `token` is what
+    the asker showed, when it is read."""
+
+    match_id: str
+    attempt: int
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRecord:
+    """All that happened in one attempt of a match, as its referee journalled it (Any: events as JSON objects)."""
+
+    match_id: str
+    attempt: int
+    events: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A peer answered a call of ours with an error, read by the catalogue."""
 
@@ -51,7 +70,7 @@ class Operate:
     target: str = ""
 
 
-Content = Unsealed | Ping | Pong | Refusal | Operate
+Content = Unsealed | Ping | Pong | MatchRecord | Refusal | Operate
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +119,7 @@ class Answering:
     """The answer to a letter: a message, or the error it gets."""
 
     letter_id: int
-    content: Message | Pong | PeerError
+    content: Message | Pong | MatchRecord | PeerError
     about: str | None = None
     """The message type the error is about, for its JSON-RPC number."""
 
@@ -204,7 +223,9 @@ class Machine(ABC):
         self._secrets[name] = value
         self._step.secrets[name] = value
 
-    def _reply(self, letter: Letter, content: Message | Pong | PeerError, about: str | None = None) -> None:
+    def _reply(
+        self, letter: Letter, content: Message | Pong | MatchRecord | PeerError, about: str | None = None
+    ) -> None:
         self._step.replies.append(Answering(letter.id, content, about))
 
     def _send(self, outgoing: Outgoing) -> None:

@@ -19,6 +19,7 @@ from league.machine import (
     Content,
     Failure,
     Letter,
+    MatchRecord,
     Operate,
     Outgoing,
     Ping,
@@ -36,6 +37,7 @@ from league.storage.journal import decode, encode
 NOW = 1_750_000_000.0
 LEAGUE = "league_test"
 Object = dict[str, Any]
+Said = Message | Pong | MatchRecord | PeerError
 Some = TypeVar("Some", bound=e.Event)
 
 
@@ -160,7 +162,7 @@ class Managed:
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    def request(self, content: Object | Content, origin: str = "127.0.0.1") -> Message | Pong | PeerError | None:
+    def request(self, content: Object | Content, origin: str = "127.0.0.1") -> Said | None:
         """The answer to a request: None if it is not answered yet."""
         self._letters += 1
         read: Content = content if not isinstance(content, dict) else unseal(content, Reading(self.settings.profile))
@@ -229,7 +231,7 @@ class Managed:
         held = self.manager.ledger.holdings.get(agent_id, {})
         return Pong(tuple((one, self.manager.ledger.matches[one].attempt) for one in held))
 
-    def operate(self, order: str, target: str = "", key: str | None = None) -> Message | Pong | PeerError | None:
+    def operate(self, order: str, target: str = "", key: str | None = None) -> Said | None:
         self._orders += 1
         return self.request(Operate(order, key or f"order-{self._orders}", target))
 
@@ -264,7 +266,7 @@ class Managed:
             **changed,
         }
 
-    def report(self, match_id: str, winner: str | None = "A", **changed: Any) -> Message | Pong | PeerError | None:
+    def report(self, match_id: str, winner: str | None = "A", **changed: Any) -> Said | None:
         return self.request(self.report_of(match_id, winner, **changed))
 
     def query(self, agent_id: str, query_type: str, **params: Any) -> LeagueQueryResponse:

@@ -21,6 +21,7 @@ from league.machine import (
     Content,
     Failure,
     Letter,
+    MatchRecord,
     Outgoing,
     Ping,
     Pong,
@@ -116,7 +117,7 @@ class Rig:
     sent: list[Sent] = field(default_factory=list)
     under_way: dict[tuple[str, str], Sent] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
-    replies: dict[int, Message | Pong | PeerError] = field(default_factory=dict)
+    replies: dict[int, Message | Pong | MatchRecord | PeerError] = field(default_factory=dict)
     lives: int = 0
 
     def __post_init__(self) -> None:
@@ -248,7 +249,7 @@ class Rig:
         failed = Undelivered(sent.key, sent.to.agent_id, failure, blame, retry_after)
         return self.take(self.desk.undelivered(failed, self.now))
 
-    def request(self, content: Object | Content, origin: str = "10.0.0.1") -> Message | Pong | PeerError:
+    def request(self, content: Object | Content, origin: str = "10.0.0.1") -> Message | Pong | MatchRecord | PeerError:
         """Somebody sends a request and gets exactly one answer."""
         read = unseal(content, Reading(self.profile)) if isinstance(content, dict) else content
         letter = Letter(next(self._letters), read, origin=origin)
@@ -279,7 +280,7 @@ class Rig:
         self.answer(self.open("league_manager", "REFEREE_REGISTER_REQUEST"), self.accepted(token, derived, **changed))
         return self
 
-    def announce(self, *matches: Object, **changed: Any) -> Message | Pong | PeerError:
+    def announce(self, *matches: Object, **changed: Any) -> Message | Pong | MatchRecord | PeerError:
         fields = {"auth_token": of_manager(), "league_id": LEAGUE, "round_id": 1, "matches": list(matches)}
         return self.request({**self.envelope("ROUND_ANNOUNCEMENT"), **fields, **changed})
 

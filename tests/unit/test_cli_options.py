@@ -64,6 +64,21 @@ def test_a_port_in_the_file_is_as_good_as_one_on_the_command_line(tmp_path: Path
     assert read("manager", "--config", stored(tmp_path, "port = 9000\n"))["port"] == 9000
 
 
+@pytest.mark.parametrize("said", ["http://127.0.0.1:9000", "http://127.0.0.1:9000/", "http://127.0.0.1:9000/mcp"])
+def test_the_path_of_a_managers_address_may_be_left_out(said: str, tmp_path: Path) -> None:
+    assert read("player", "--manager", said)["manager"] == "http://127.0.0.1:9000/mcp"
+    file = stored(tmp_path, f'manager = "{said}"\n')
+    assert read("player", "--config", file)["manager"] == "http://127.0.0.1:9000/mcp"
+
+
+@pytest.mark.parametrize("said", ["127.0.0.1:8000", "ftp://127.0.0.1", "http://", "http://host:port", "http://h:70000"])
+def test_what_is_no_address_of_a_manager_is_refused(said: str, tmp_path: Path) -> None:
+    told = "is not an address such as http://127.0.0.1:8000/mcp"
+    assert refused("player", "--manager", said) == f"--manager: {said!r} {told}"
+    file = stored(tmp_path, f'manager = "{said}"\n')
+    assert refused("player", "--config", file) == f"manager in {file}: {said!r} {told}"
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 

@@ -16,9 +16,9 @@ from typing import Literal, Protocol
 from league.agent.pump import Call, Orders, Pump
 from league.agent.sources import Clock
 from league.agent.watch import ANSWERED, Durations, Log, Meter
-from league.machine import Answering, Ask, Blame, Failure, Machine, Operate, Ping, Refusal
+from league.machine import Answering, Ask, Blame, Failure, Machine, Operate, Ping, RecordRequest, Refusal
 from league.protocol.errors import PeerError
-from league.protocol.messages import MESSAGES
+from league.protocol.messages import MESSAGES, Message
 from league.protocol.tokens import MANAGER
 from league.storage.journal import Entry, Journal
 from league.storage.notices import Durable, Failed, Notice
@@ -128,10 +128,10 @@ class Agent:
         while True:
             body, position = show(self.machine, self._seq), self._appended
             # A write that fails takes the machine back: then there is something else to show.
-            while self._durable < position <= self._appended and not self._closing:
+            while self._durable < position <= self._appended:
                 self.changed.clear()
                 await self.changed.wait()
-            if position <= self._durable or self._closing:
+            if position <= self._durable:
                 return body
 
     @property
@@ -277,7 +277,7 @@ class Agent:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     async def _call(self, call: Call) -> None:
-        kind = "ping" if isinstance(call.message, Ping) else call.message.type
+        kind = _kind(call.message)
         body = self._encoded(call.message)
         raw = letters.write_call(call.id, call.message, body, call.to.token)
         started = self.now()
@@ -303,6 +303,8 @@ class Agent:
 
     def _limit(self, call: Call) -> int:
         """Only the manager may answer at length (R-24)."""
+        if isinstance(call.message, RecordRequest):
+            return letters.RECORD_LIMIT
         return self.setup.answer_limit if call.to.agent_id == MANAGER else jsonrpc.MESSAGE_LIMIT
 
     def _came_back(self, call: Call, kind: str, reply: Reply) -> None:
@@ -417,6 +419,13 @@ def _label(asked: Asked) -> str:
     if asked.message_type is None:
         return "ping" if isinstance(asked.content, Ping) else "?"
     return asked.message_type if asked.message_type in MESSAGES else "?"
+
+
+def _kind(message: Message | Ping) -> str:
+    """What a call is counted and noted as."""
+    if isinstance(message, RecordRequest):
+        return letters.RECORD
+    return letters.PING if isinstance(message, Ping) else message.type
 
 
 def _is_jsonrpc(body: bytes) -> bool:

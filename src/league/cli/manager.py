@@ -65,7 +65,6 @@ async def _serve(values: dict[str, Any], stop: asyncio.Event) -> int:
 def _setup(values: dict[str, Any], settings: LeagueSettings) -> Setup:
     from league.agent import sources
     from league.agent.agent import Setup
-    from league.agent.watch import Log
     from league.cli import serving
     from league.manager.league import LeagueManager
     from league.protocol.envelope import Reading
@@ -80,7 +79,7 @@ def _setup(values: dict[str, Any], settings: LeagueSettings) -> Setup:
 
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit)
     speaker = Speaker(Role.MANAGER, MANAGER, reading)
-    return Setup(build, lambda _: speaker, HttpClient(), sources.Clock(), log=Log(serving.log_path(values["log"])))
+    return Setup(build, lambda _: speaker, HttpClient(), sources.Clock(), log=serving.open_log(values["log"]))
 
 
 def _settings(values: Mapping[str, Any]) -> LeagueSettings:

@@ -9,7 +9,7 @@ from typing import Any
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Think
-from league.agent.watch import Log
+from league.agent.watch import ANSWERED
 from league.cli import serving
 from league.cli.addresses import endpoint_at
 from league.cli.serving import Served
@@ -52,14 +52,22 @@ async def serve_members(
 async def _is_wanted(served: Served) -> bool:
     """What the manager says of us; a refusal is told to whoever started us, at once."""
     machine: Any = served.agent.machine
+    was_told = False
     while not machine.agent_id and machine.rejected is None:
         served.agent.changed.clear()
         await served.agent.changed.wait()
         machine = served.agent.machine
+        if not was_told and _has_failed(served.agent):
+            was_told = True
+            serving.complain(f"{served.endpoint} cannot register yet: the manager does not answer; trying again")
     if machine.rejected is not None:
         refusal = machine.rejected
         serving.complain(f"the manager refused {served.endpoint}: {refusal.code} {refusal.detail}")
     return machine.rejected is None
+
+
+def _has_failed(agent: Agent) -> bool:
+    return any(kind.endswith("REGISTER_REQUEST") and outcome != ANSWERED for kind, outcome in agent.meter.sent)
 
 
 def _is_refused(agent: Agent) -> bool:
@@ -95,7 +103,7 @@ async def bring_up_member(
         client,
         sources.Clock(values["time_scale"]),
         think=think,
-        log=Log(serving.log_path(numbered(values["log"], number, values["count"]))),
+        log=serving.open_log(numbered(values["log"], number, values["count"])),
         limit=limit,
         answer_limit=limit,
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from league.cli import USAGE, CommandError
 
@@ -49,6 +50,14 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
 
+def _address(text: str) -> str:
+    """Of a manager; its path may be left out."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # asking for a port may raise
+        raise ValueError(text)
+    return text if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
+
+
 def _flag(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(text)
@@ -62,7 +71,7 @@ def _in_file(name: str, kind: Callable[[str], Any], default: Any, told: str, lea
 OPTIONS: tuple[Option, ...] = (
     Option("host", str, "127.0.0.1", "the address to listen at"),
     Option("port", int, None, "the port to listen at (default: 8000, 8001, 8101; 0: any free one)", ALL, (), 0, 65535),
-    Option("manager", str, "http://127.0.0.1:8000/mcp", "where the League Manager is", _SERVANTS),
+    Option("manager", _address, "http://127.0.0.1:8000/mcp", "where the League Manager is", _SERVANTS),
     Option("name", str, "", "the name to register under", _SERVANTS),
     Option("id", str, "", "the id to ask the manager for, such as P03; several count on from it", _P),
     Option("players", int, 4, "how many players the league has", _M, least=2),
@@ -124,7 +133,7 @@ def settings_of(args: argparse.Namespace, command: str) -> dict[str, Any]:
     for one in options_of(command):
         said = None if one.only_in_file else getattr(args, one.name, None)
         if said is not None:
-            values[one.name] = _checked(one, said if isinstance(said, bool) else _read(one, said), one.flag)
+            values[one.name] = _checked(one, said if isinstance(said, bool) else _read(one, said, one.flag), one.flag)
         elif one.name in stored:
             where = f"{one.name} in {args.config}"
             values[one.name] = _checked(one, _fitting(one, stored[one.name], where), where)
@@ -149,11 +158,11 @@ def _refuse_unknown(stored: Mapping[str, Any], name: str | None) -> None:
             raise CommandError(f"{name}: there is no setting {key!r}; there are {', '.join(sorted(known))}", USAGE)
 
 
-def _read(one: Option, text: str) -> Any:
+def _read(one: Option, text: str, where: str) -> Any:
     try:
         return one.kind(text)
     except ValueError as error:
-        raise CommandError(f"{one.flag}: {text!r} is not {_KINDS[one.kind]}", USAGE) from error
+        raise CommandError(f"{where}: {text!r} is not {_KINDS[one.kind]}", USAGE) from error
 
 
 def _fitting(one: Option, value: Any, where: str) -> Any:
@@ -164,7 +173,7 @@ def _fitting(one: Option, value: Any, where: str) -> Any:
         raise CommandError(f"{where}: {_shown(value)} is not {_KINDS[one.kind]}", USAGE)
     if is_list:
         return tuple(map(float, items)) if one.kind is _numbers else tuple(items)
-    return float(value) if one.kind is float else value
+    return _read(one, value, where) if one.kind is _address else float(value) if one.kind is float else value
 
 
 def _checked(one: Option, value: Any, where: str) -> Any:
@@ -188,6 +197,7 @@ _KINDS: Mapping[Callable[[str], Any], str] = {
     int: "a whole number",
     float: "a number",
     str: "text in quotes",
+    _address: "an address such as http://127.0.0.1:8000/mcp",
     _flag: "true or false",
     _numbers: "a list of numbers",
     _names: "a list of names",
@@ -196,6 +206,7 @@ _TYPES: Mapping[Callable[[str], Any], tuple[type, ...]] = {
     int: (int,),
     float: (int, float),
     str: (str,),
+    _address: (str,),
     _flag: (bool,),
     _numbers: (int, float),
     _names: (str,),

@@ -69,14 +69,17 @@ class Orchestra:
 
     async def start(self, name: str, arguments: Sequence[str], agents: int = 1) -> Child:
         """Start a process that says so many times that it is ready."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "league", *arguments, "--until-stdin-closes"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us; we tell them
-            limit=LONGEST_LINE,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", "league", *arguments, "--until-stdin-closes"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for us; we tell them
+                limit=LONGEST_LINE,
+            )
+        except OSError as error:
+            raise CommandError(f"the {name} cannot be started: {error.strerror or error}") from error
         child = Child(name, process, asyncio.get_running_loop().create_future(), agents)
         self.children.append(child)
         assert process.stdout is not None

@@ -22,6 +22,7 @@ from league.reports.success import Share, Success, summarize
 
 POLL_S, POLL_LARGE_S, LARGE = 0.1, 0.5, 20
 """How often the manager is asked, and from how many players on less often."""
+MOMENT_S = 2.0
 REGISTER_S = 60.0
 TELL_S = 15.0
 """How long the last messages may take once the league is over; only a watchdog."""
@@ -96,7 +97,11 @@ class Performance:
     async def _get(self, path: str) -> Any:
         assert self._pages is not None
         asked = time.monotonic()
-        document = await asyncio.to_thread(self._pages.json, path)
+        try:
+            document = await asyncio.to_thread(self._pages.json, path)
+        except CommandError:
+            await self._pause(MOMENT_S)  # if the manager has just died, that is what there is to tell
+            raise
         self._lookups.append(time.monotonic() - asked)
         return document
 
@@ -125,10 +130,10 @@ class Performance:
                 return
             await self._pause()
 
-    async def _pause(self) -> None:
+    async def _pause(self, seconds: float | None = None) -> None:
         """A moment; shorter if a process ends that should not."""
         often = POLL_LARGE_S if self.args.players > LARGE else POLL_S
-        await asyncio.wait((self.orchestra.failed,), timeout=often)
+        await asyncio.wait((self.orchestra.failed,), timeout=seconds or often)
         if self.orchestra.failed.done():
             raise CommandError(await self.orchestra.reason())
 

@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
+from league.agent.watch import Log
 from league.cli import CommandError
 from league.storage import urls
 from league.storage.notices import JournalError
@@ -120,8 +121,12 @@ async def bring_up(
     return Served(agent, server, endpoint)
 
 
-def log_path(text: str) -> Path | None:
-    return Path(text) if text else None
+def open_log(name: str) -> Log:
+    """The log an agent writes, or none."""
+    try:
+        return Log(Path(name) if name else None)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be written: {error.strerror or error}") from error
 
 
 async def until_over(agents: Iterable[Served], is_over: Callable[[Agent], bool], stop: asyncio.Event) -> None:

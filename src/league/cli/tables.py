@@ -63,12 +63,12 @@ def bar(done: int, total: int, columns: int) -> str:
     return "█" * filled + "░" * (columns - filled)
 
 
-STANDINGS = ("rank", "player", "name", "played", "won", "drawn", "lost", "points")
+STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost")
 
 
 def standings_rows(rows: Sequence[dict[str, object]]) -> list[list[object]]:
     """Rows of LEAGUE_STANDINGS_UPDATE as cells under STANDINGS."""
-    names = ("rank", "player_id", "display_name", "played", "wins", "draws", "losses", "points")
+    names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
     return [[row.get(name) for name in names] for row in rows]
 
 

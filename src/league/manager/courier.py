@@ -105,7 +105,7 @@ class Courier:
     def go(self, errands: Sequence[Errand], now: float) -> None:
         """Send the same message to all of them: one Outgoing, encoded once."""
         for errand in errands:
-            if not isinstance(errand.message, Ping):
+            if not is_ping(errand.message):
                 self.line(errand.agent_id).errands += 1
         self._attempt(errands, now)
 
@@ -174,7 +174,7 @@ class Courier:
         """It answered, in words that say it did not understand: at once again, in the next dialect."""
         self.alive(errand.agent_id)
         errand.unread += 1
-        if errand.unread > UNREAD_TRIES or errand.policy.refused_only or isinstance(errand.message, Ping):
+        if errand.unread > UNREAD_TRIES or errand.policy.refused_only or is_ping(errand.message):
             self.heard(errand, now)
             self._end(errand, Ending.REFUSED, now)
         else:
@@ -182,7 +182,7 @@ class Courier:
 
     def _wait_for(self, errand: Errand, retry_after: float | None, now: float) -> None:
         """It asks for time. That is a sign of life, and no failure while it does not last."""
-        if isinstance(errand.message, Ping):
+        if is_ping(errand.message):
             self.alive(errand.agent_id)
             self.heard(errand, now)
             self._end(errand, Ending.ACKNOWLEDGED, now)
@@ -244,11 +244,16 @@ class Courier:
         errand.is_pausing = False
         if errand.stranger is not None:
             self.lines.pop(errand.agent_id, None)
-        elif not isinstance(errand.message, Ping):
+        elif not is_ping(errand.message):
             line = self.line(errand.agent_id)
             line.errands -= 1
             if line.errands == 0:
                 self.freed(errand.agent_id)
+
+
+def is_ping(message: Message | Ping) -> bool:
+    """A mere sign of life is asked for: nothing that anybody else would wait for."""
+    return type(message) is Ping
 
 
 def is_refusal(content: Content) -> bool:

@@ -20,6 +20,7 @@ from league.manager.office import Office, as_error
 from league.manager.orders import Orders
 from league.manager.probes import Probes
 from league.manager.queries import Queries
+from league.manager.records import MatchRecords
 from league.manager.registration import Registration
 from league.manager.results import Results
 from league.manager.rounds import Rounds
@@ -70,7 +71,7 @@ class LeagueManager(Machine):
         leases = self._leases = Leases(office, courier, assignments)
         rounds = self._rounds = Rounds(office, courier, notices, probes, assignments, leases)
         self._registration = Registration(office, probes, leases, self._allows)
-        self._results = Results(office, assignments)
+        self._results = Results(office, assignments, MatchRecords(office, courier, leases))
         self._queries = Queries(office)
         self._orders = Orders(office, rounds, leases)
 

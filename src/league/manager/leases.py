@@ -55,6 +55,11 @@ class Leases:
     def _pulse(self, referee_id: str, now: float) -> Pulse:
         return self._pulses.setdefault(referee_id, Pulse(now))
 
+    def is_ours(self, referee_id: str) -> bool:
+        """Does this referee list its matches, as only ours do?"""
+        pulse = self._pulses.get(referee_id)
+        return pulse is not None and pulse.is_ours
+
     # --- pings --------------------------------------------------------------------------------------------------------
 
     def _ping(self, now: float) -> None:

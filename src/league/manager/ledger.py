@@ -24,6 +24,7 @@ from league.events import (
     MatchAssigned,
     MatchLost,
     MatchParked,
+    MatchRecordKept,
     MatchUnparked,
     PlayerWithdrawn,
     ResultAccepted,
@@ -254,6 +255,9 @@ class Ledger(Struct):
             member.faults_in_a_row = member.faults_in_a_row + 1 if player in at_fault else 0
             member.technical_losses += player in at_fault
 
+    def _record_kept(self, event: MatchRecordKept) -> None:
+        """For those who explain and verify; the league itself goes by the report."""
+
     def _decide(self, event: Result) -> None:
         match = self.matches[event.match_id]
         self._set_aside(match)
@@ -327,6 +331,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     MatchParked: Ledger._parked,
     MatchUnparked: Ledger._unparked,
     ResultAccepted: Ledger._result,
+    MatchRecordKept: Ledger._record_kept,
     WalkoverDecided: Ledger._decide,
     ResultVoided: Ledger._voided,
     RoundFinished: Ledger._round_finished,

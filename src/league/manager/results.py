@@ -16,6 +16,7 @@ from league.machine import Letter
 from league.manager.assignments import Assignments
 from league.manager.ledger import Ledger, Match
 from league.manager.office import Office, as_error
+from league.manager.records import MatchRecords
 from league.manager.roster import Member
 from league.manager.standings import Decided
 from league.protocol import timestamps
@@ -45,6 +46,7 @@ class Results:
 
     office: Office
     assignments: Assignments
+    records: MatchRecords
 
     @property
     def _ledger(self) -> Ledger:
@@ -79,6 +81,7 @@ class Results:
             )
         )
         self._suspend_or_recover(match, now)
+        self.records.fetch(match, referee, now)
         self.office.reply(letter, self._ack(report, match, now))
 
     def _ack(self, report: MatchResultReport, match: Match, now: float) -> MatchResultAck:

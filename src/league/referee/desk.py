@@ -6,9 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from league.enrolment import Enrolment
 from league.events import AgentState, Enrolled, Event, LeagueEnded, MatchBegun, MatchDropped
-from league.machine import Chance, Letter, Machine, Ping, Pong, Refusal, Step, Undelivered
+from league.machine import (
+    Chance,
+    Letter,
+    Machine,
+    MatchRecord,
+    Ping,
+    Pong,
+    RecordRequest,
+    Refusal,
+    Step,
+    Undelivered,
+)
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Stage, Violation
@@ -167,6 +180,9 @@ class RefereeDesk(Machine):
 
     def _asked(self, letter: Letter, now: float) -> None:
         content = letter.content
+        if isinstance(content, RecordRequest):
+            self._reply(letter, self._record(content))
+            return
         if isinstance(content, Ping | Pong):
             held = tuple((match.match_id, match.attempt) for match in self._docket.open.values())
             self._reply(letter, Pong(held))
@@ -180,6 +196,19 @@ class RefereeDesk(Machine):
             self._reply(letter, error, about)
         else:
             self._reply(letter, answer, about)
+
+    def _record(self, asked: RecordRequest) -> MatchRecord | PeerError:
+        """All about an attempt that is decided, for the manager alone: it holds what each player chose."""
+        if not asked.token:
+            return PeerError("E011", "auth_token is missing")
+        if not self._enrolment.is_managers(asked.token):
+            return PeerError("E012", "this is not our manager's token")
+        match = self._docket.matches.get((asked.match_id, asked.attempt))
+        if match is None:
+            return PeerError("E014", f"attempt {asked.attempt} of {asked.match_id[:80]!r} was not played here")
+        if match.decided is None:
+            return PeerError("E023", f"{asked.match_id} is not decided yet")
+        return MatchRecord(asked.match_id, asked.attempt, tuple(map(msgspec.to_builtins, match.events)))
 
     def _answer(self, letter: Letter, read: Unsealed, now: float) -> Message | Pong:
         if read.message_type in REPLY_TYPES:

@@ -9,8 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from league.events import Enrolled, Event, LeagueCreated, MatchTaken
+import msgspec
+
+from league.events import Enrolled, Event, LeagueCreated, MatchRecordKept, MatchTaken
 from league.storage import urls
+from league.storage.journal import decode
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
@@ -78,4 +81,16 @@ def _together(read: Sequence[tuple[Path, RefereeJournal]], path: Path, elsewhere
             referees[enrolled.agent_id] = one
     if manager[0] is None and not referees:
         raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
-    return Journals(manager[1], referees, elsewhere, manager[0])
+    return Journals(manager[1], {**_kept_by_the_manager(manager[1]), **referees}, elsewhere, manager[0])
+
+
+def _kept_by_the_manager(events: Sequence[Event]) -> Mapping[str, RefereeJournal]:
+    """The match records the manager fetched from its referees: as good as their journals, but for the letters."""
+    records: dict[str, list[Event]] = {}
+    for kept in events:
+        if isinstance(kept, MatchRecordKept):
+            for one in kept.record:
+                # A referee may have written anything there; what is no event is no record.
+                with suppress(msgspec.MsgspecError):
+                    records.setdefault(kept.referee_id, []).append(decode(msgspec.json.encode(one)))
+    return {referee_id: RefereeJournal(found) for referee_id, found in records.items()}

@@ -266,7 +266,7 @@ class Connection(HttpToolsProtocol):
             self._reject(431, "the headers are too large")
         if int(headers.get(b"content-length", b"0")) > self.limits.body:
             self._reject(413, f"at most {self.limits.body} bytes are taken")
-        if False:
+        if len(self.tasks) >= self.limits.requests:
             self._reject(503, "too many requests at once")
 
     def _head_size(self) -> int:

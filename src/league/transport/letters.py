@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from league.machine import Answering, Content, Ping, Pong, Refusal
+import msgspec
+
+from league.machine import Answering, Content, MatchRecord, Ping, Pong, RecordRequest, Refusal
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
 from league.protocol.exchanges import EXCHANGES, Role, family_of
@@ -18,6 +20,9 @@ from league.transport import jsonrpc
 from league.transport.jsonrpc import BadRequestError, Id
 
 PING = "ping"
+RECORD = "get_match_record"
+RECORD_LIMIT = 256 * 1024
+"""The largest match record a manager takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,9 @@ class Speaker:
 
 def write_call(request_id: int, message: Message | Ping, body: bytes, token: str | None) -> bytes:
     """A request; the body was encoded once for all receivers, the receiver's token is spliced in."""
+    if isinstance(message, RecordRequest):
+        asked = {"match_id": message.match_id, "attempt": message.attempt, "auth_token": token}
+        return jsonrpc.encode_call(request_id, RECORD, msgspec.json.encode(asked))
     if isinstance(message, Ping):
         return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
     if token is not None:
@@ -58,10 +66,21 @@ def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMI
     call = jsonrpc.decode_call(raw, limit)
     if call.method == PING:
         return Asked(call.id, Ping())
+    if call.method == RECORD and speaker.role is Role.REFEREE:
+        return Asked(call.id, _record_request(call.params))
     read = jsonrpc.read_call(call, speaker.reading, speaker.role)
     content = call.params if isinstance(call.params, dict) else {}
     named = (_text(content, name) for name in ("message_type", "conversation_id", "sender", "match_id"))
     return Asked(call.id, read, *named)
+
+
+def _record_request(params: object) -> RecordRequest:
+    """What is missing or wrong names no match, and is refused as such."""
+    fields = params if isinstance(params, dict) else {}
+    attempt = fields.get("attempt")
+    return RecordRequest(
+        _text(fields, "match_id") or "", attempt if _is_int(attempt) else 0, _text(fields, "auth_token")
+    )  # fmt: skip
 
 
 def _text(content: Mapping[str, object], name: str) -> str | None:
@@ -80,6 +99,9 @@ def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: floa
         held = [{"match_id": match_id, "attempt": attempt} for match_id, attempt in matches or ()]
         result: dict[str, Any] = {} if matches is None else {"matches": held}
         return jsonrpc.encode_result(asked.id, result)
+    if isinstance(content, MatchRecord):
+        record = {"match_id": content.match_id, "attempt": content.attempt, "events": list(content.events)}
+        return jsonrpc.encode_result(asked.id, record)
     if isinstance(content, PeerError):
         about = answering.about or asked.message_type
         return jsonrpc.encode_error(asked.id, content.code, family_of(about), error_data(content, asked, speaker, now))
@@ -116,6 +138,8 @@ def error_data(error: PeerError, asked: Asked, speaker: Speaker, now: float) -> 
 
 def read_answer(raw: bytes, sent: Message | Ping, reading: Reading, limit: int = jsonrpc.MESSAGE_LIMIT) -> Content:
     """What an answer to our call says."""
+    if isinstance(sent, RecordRequest):
+        return _read_record(raw, limit)
     if isinstance(sent, Ping):
         return _read_pong(raw, limit)
     try:
@@ -152,6 +176,20 @@ def _read_pong(raw: bytes, limit: int) -> Pong:
 
 def _is_int(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _read_record(raw: bytes, limit: int) -> Content:
+    try:
+        answer = jsonrpc.decode_answer(raw, limit)
+    except PeerError as error:
+        return _unreadable(error)
+    content = answer.content if isinstance(answer.content, dict) else {}
+    if answer.is_error:
+        return _refusal(content, answer.number)
+    match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
+    if match_id is None or not _is_int(attempt) or not isinstance(events, list):
+        return Pong()
+    return MatchRecord(match_id, attempt, tuple(one for one in events if isinstance(one, dict)))
 
 
 def _unreadable(error: PeerError) -> Unsealed:

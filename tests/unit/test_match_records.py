@@ -1,0 +1,90 @@
+"""The match record: what a referee tells its manager of a match that is over, and nobody else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from league.events import LeagueSettings, MatchRecordKept, ResultAccepted
+from league.machine import Answering, MatchRecord, Pong, RecordRequest, Refusal
+from league.protocol.envelope import STRICT
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import Role
+from league.reports.case import case_of
+from league.reports.explain import explain
+from league.reports.journals import Journals, _kept_by_the_manager
+from league.simulation.world import World
+from league.transport import letters
+from league.transport.letters import Speaker
+from tests.support.referee_rig import Rig, announced, of_manager
+
+REFEREE = Speaker(Role.REFEREE, "referee:REF01", STRICT)
+
+
+def finished_match() -> Rig:
+    rig = Rig().given(announced())
+    rig.plays()
+    return rig
+
+
+@pytest.mark.parametrize(("token", "code"), [(None, "E011"), ("", "E011"), ("tok_P01_x", "E012")])
+def test_only_the_manager_is_told(token: str | None, code: str) -> None:
+    answer = finished_match().request(RecordRequest("R1M1", 1, token))
+    assert isinstance(answer, PeerError)
+    assert answer.code == code
+
+
+def test_the_record_holds_everything_that_happened() -> None:
+    rig = finished_match()
+    answer = rig.request(RecordRequest("R1M1", 1, of_manager()))
+    assert isinstance(answer, MatchRecord)
+    kinds = [one["event"] for one in answer.events]
+    assert kinds[0] == "MatchTaken"
+    assert {"PlayerJoined", "MoveMade", "NumberDrawn", "MatchDecided"} <= set(kinds)
+    assert "tok_" not in json.dumps(answer.events)
+
+
+def test_a_match_that_is_not_decided_is_nobodys_business() -> None:
+    rig = Rig().given(announced())
+    for match_id, code in (("R1M1", "E023"), ("R9M9", "E014")):
+        answer = rig.request(RecordRequest(match_id, 1, of_manager()))
+        assert isinstance(answer, PeerError)
+        assert answer.code == code
+
+
+def test_request_and_answer_survive_the_wire() -> None:
+    raw = letters.write_call(7, RecordRequest("R1M1", 2), b"", "tok_league_manager_x")
+    asked = letters.read_request(raw, REFEREE)
+    assert asked.content == RecordRequest("R1M1", 2, "tok_league_manager_x")
+    record = MatchRecord("R1M1", 2, ({"event": "MatchTaken"},))
+    body = letters.write_answer(asked, Answering(1, record), REFEREE, 0.0)
+    assert letters.read_answer(body, RecordRequest("R1M1", 2), STRICT) == record
+
+
+@pytest.mark.parametrize("result", [None, [], {}, {"match_id": "R1M1"}, {"match_id": 1, "attempt": 1, "events": []}])
+def test_an_answer_that_is_no_record_is_a_mere_sign_of_life(result: object) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+    assert letters.read_answer(body, RecordRequest("R1M1", 1), STRICT) == Pong()
+
+
+def test_an_error_is_read_as_one() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
+    assert isinstance(letters.read_answer(body, RecordRequest("R1M1", 1), STRICT), Refusal)
+
+
+def test_a_manager_keeps_the_record_of_every_match_and_matches_are_explained_from_it() -> None:
+    evidence = World(LeagueSettings(league_id="kept", players=4, referees=2), seed=3, rate=0.0).run()
+    kept = [event for event in evidence.manager if isinstance(event, MatchRecordKept)]
+    results = [event for event in evidence.manager if isinstance(event, ResultAccepted)]
+    assert {(one.match_id, one.attempt) for one in kept} == {(one.match_id, one.attempt) for one in results}
+    case = case_of("R1M1", Journals(evidence.manager, _kept_by_the_manager(evidence.manager)))
+    assert case is not None
+    assert case.taken is not None
+    assert explain(case).verdict is not None
+
+
+def test_what_a_lying_referee_puts_into_a_record_harms_nobody() -> None:
+    lies: tuple[dict[str, str], ...] = ({"event": "Banana"}, {}, {"event": "MatchTaken"})
+    kept = MatchRecordKept(at=0.0, match_id="R1M1", attempt=1, referee_id="REF01", record=lies)
+    assert _kept_by_the_manager([kept])["REF01"].events == []
