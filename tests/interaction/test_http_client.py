@@ -639,6 +639,27 @@ async def test_no_more_connections_are_opened_in_all_than_allowed() -> None:
 
 
 @on_every_loop
+async def test_a_call_to_another_server_does_not_wait_for_an_idle_connection() -> None:
+    async with (
+        ScriptedServer(keeps_answering) as one,
+        ScriptedServer(keeps_answering) as two,
+        calling(PoolLimits(connections=1, idle_s=LONG)) as client,
+    ):
+        for _ in range(3):
+            replies = await asyncio.gather(*(client.post(server.url, BODY, LONG, LIMIT) for server in (one, two)))
+            assert [reply.body for reply in replies] == [BODY, BODY]
+            await client.post(one.url, BODY, LONG, LIMIT)
+        assert client.load_of["connections"] == 1
+
+
+@on_every_loop
+async def test_a_server_that_closes_after_each_answer_without_a_word_costs_no_call() -> None:
+    async with ScriptedServer(saying(answer(b"{}"))) as server, calling(PoolLimits(per_endpoint=1)) as client:
+        replies = await asyncio.gather(*(client.post(server.url, BODY, LONG, LIMIT) for _ in range(5)))
+        assert [reply.status for reply in replies] == [200] * 5
+
+
+@on_every_loop
 async def test_waiting_for_our_own_connections_is_nobody_elses_fault() -> None:
     async with ScriptedServer(never_answers) as server, calling(PoolLimits(per_endpoint=1)) as client:
         first = asyncio.create_task(fails(client, server.url, SHORT * 3))

@@ -223,12 +223,11 @@ class Connection(asyncio.Protocol):
         )
         self._begin()
         self.due = math.inf
-        wanted = answer is not None and not answer.done()
-        if keep and wanted:
+        if keep:
             self._owner.free(self)
         else:
             self.drop()
-        if answer is not None and wanted:
+        if answer is not None and not answer.done():
             answer.set_result(reply)
 
 

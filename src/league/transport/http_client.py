@@ -109,17 +109,15 @@ class HttpClient:
         due = self._loop.time() + timeout_s
         request = b"%b%d\r\n\r\n%b" % (target.head, len(body), body)
         endpoint = self._endpoints.get(target.key)
-        if endpoint is not None and endpoint.free and timeout_s > 0:
+        connection = endpoint.free.pop() if endpoint is not None and endpoint.free and timeout_s > 0 else None
+        for _ in range(2):
+            connection = connection or await self._reach(target, due)
             self._wake_at(due)
-            reply = await endpoint.free.pop().carry(request, due, limit)
+            reply = await connection.carry(request, due, limit)
             if reply is not None:
                 return reply
-        connection = await self._reach(target, due)
-        self._wake_at(due)
-        reply = await connection.carry(request, due, limit)
-        if reply is None:
-            raise CallFailed(Failure.BROKEN, "the server closed the connection before it answered")
-        return reply
+            connection = None
+        raise CallFailed(Failure.BROKEN, "the server closed two connections before it answered")
 
     async def close(self) -> None:
         """Close everything; calls under way fail."""
