@@ -198,6 +198,7 @@ BUGS = (
         "retry = self._seated.failed + 1",
         "retry = 1",
         faults=0.15,
+        players=5,
     ),
     Bug(
         "one failed attempt is enough",
@@ -231,6 +232,7 @@ BUGS = (
         "        self._office.calls.call(Outgoing(self._key, (to,), message, now + row.limit_s), self)\n",
         "",
         faults=0.0,
+        players=3,
     ),
     Bug(
         "a stranger may choose for a player",

@@ -13,7 +13,7 @@ import pytest
 from tests.mutations.planted_bugs import BUGS, Bug
 
 ROOT = Path(__file__).parents[2]
-LEAGUES = 100
+LEAGUES = 80
 
 HUNT = """
 import sys

@@ -54,6 +54,13 @@ def test_of_nothing_nothing_can_be_said() -> None:
     assert all(finding.detail for finding in report.findings)
 
 
+def test_a_promise_that_needs_two_kinds_of_evidence_is_not_kept_by_one() -> None:
+    honest = honest_league()
+    assert check(Evidence(traffic=())).verdict(5) == "unobservable"
+    assert check(Evidence(traffic=honest.traffic)).verdict(13) == "unobservable"
+    assert check(Evidence(manager=honest.manager, referees=honest.referees)).verdict(13) == "unobservable"
+
+
 def test_the_report_reads_as_one_line_a_promise() -> None:
     planted = replace(journal_only(honest_league(silent={"R1M1": ("P04",)})), faulted=frozenset())
     lines = str(check(planted)).splitlines()

@@ -83,7 +83,9 @@ def test_a_player_listed_three_times_breaks_promise_5() -> None:
         rows[1:1] = [rows[1], rows[1]]
         message["standings"] = [{**row, "rank": rank} for rank, row in enumerate(rows, start=1)]
 
-    assert broken(reworded(honest, first_update(honest), change)) == {5}
+    planted = reworded(honest, first_update(honest), change)
+    assert broken(planted) == {5}
+    assert breaches(planted, 5) == ["the table is not the fold of any prefix of the results"]
 
 
 def test_an_older_table_breaks_promise_5() -> None:

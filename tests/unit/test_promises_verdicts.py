@@ -369,6 +369,15 @@ def test_a_result_before_all_choices_are_in_breaks_promise_13(kind: str) -> None
     assert broken(sent(honest, early)) == {13}
 
 
+def test_a_result_that_names_no_choice_is_still_too_early() -> None:
+    honest = honest_league()
+    at, _ = in_secret(honest)
+    over = call_at(honest, calls(honest, "GAME_OVER", to="P04", match="R1M1")[0])
+    bare = {name: over.message["game_result"][name] for name in ("status", "winner_player_id", "attempt")}
+    early = replace(over, sent_at=at + 0.01, message={**over.message, "game_result": bare})
+    assert broken(sent(honest, early)) == {13}
+
+
 def test_a_call_that_asks_differently_once_the_other_has_chosen_breaks_promise_13() -> None:
     honest = honest_league()
     _, call = in_secret(honest)
@@ -403,7 +412,8 @@ def test_what_players_tell_each_other_is_their_own_affair() -> None:
     honest = honest_league()
     at, _ = in_secret(honest)
     told = {"match_id": "R1M1", "choices": {"P01": "even"}}
-    assert broken(sent(honest, Exchanged(at, "P01", "P04", told, told, at + 0.01))) == set()
+    assert broken(sent(honest, Exchanged(at, "P01", "P04", told))) == set()
+    assert broken(sent(honest, Exchanged(at, "P04", "P01", {}, told, at + 0.01))) == set()
 
 
 def test_two_errors_may_say_two_things() -> None:

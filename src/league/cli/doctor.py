@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -138,7 +139,8 @@ def _holder(port: int) -> str:
     from league.cli.fetching import Pages
 
     try:
-        league = Pages(f"http://{addresses.LOOPBACK}:{port}").json("/api/league")
+        with closing(Pages(f"http://{addresses.LOOPBACK}:{port}")) as pages:
+            league = pages.json("/api/league")
         if isinstance(league, dict) and "league_id" in league:
             return f"the manager of {league['league_id']}"
     except CommandError:

@@ -104,6 +104,9 @@ def _leaks(secret: _Secret, said: Sequence[_Said]) -> Iterator[Breach]:
 
 def _tells(content: Object, secret: _Secret) -> bool:
     kind = text(content, "message_type")
+    if kind is None and "events" in content:
+        # The record of an attempt tells all about that one, and is given when it is decided.
+        return whole(content, "attempt") == secret.attempt
     if kind in TELLING:
         attempt = whole(content, "attempt") or whole(inner(content, "game_result"), "attempt")
         return attempt in (None, secret.attempt)
