@@ -378,6 +378,15 @@ def test_a_result_that_names_no_choice_is_still_too_early() -> None:
     assert broken(sent(honest, early)) == {13}
 
 
+def test_the_record_of_an_open_attempt_breaks_promise_13_and_that_of_another_does_not() -> None:
+    honest = honest_league()
+    at, _ = in_secret(honest)
+    for attempt, promises in ((1, {13}), (2, set())):
+        record = {"match_id": "R1M1", "attempt": attempt, "events": [{"event": "MoveMade"}]}
+        asked = Exchanged(at + 0.01, "manager", "REF01", {}, answer=record, answered_at=at + 0.01)
+        assert broken(sent(honest, asked)) == promises
+
+
 def test_a_call_that_asks_differently_once_the_other_has_chosen_breaks_promise_13() -> None:
     honest = honest_league()
     _, call = in_secret(honest)

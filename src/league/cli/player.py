@@ -33,6 +33,7 @@ examples:
 
 built-in strategies: random, always_even, always_odd, alternate, mirror, frequency
 Your own is a class with a method choose(self, turn) that returns one of turn.options."""
+HUMAN = "human"
 USUAL_PORT = 8101
 
 
@@ -62,9 +63,13 @@ def _strategy(name: str) -> Strategy:
     built_in = strategies.find(name)
     if built_in is not None:
         return built_in
+    if name == HUMAN:
+        from league.strategies.human import Human
+
+        return Human()
     module, colon, cls = name.partition(":")
     if not colon:
-        known = ", ".join(strategies.known())
+        known = ", ".join((*strategies.known(), HUMAN))
         raise CommandError(f"there is no strategy {name!r}; there are {known}, or module:Class", USAGE)
     sys.path.insert(0, "")
     try:
