@@ -16,7 +16,6 @@ from league.events import (
     MatchDecided,
     MatchLost,
     MatchParked,
-    MatchRecordKept,
     MatchTaken,
     MatchUnparked,
     PlayerWithdrawn,
@@ -106,11 +105,7 @@ def _by_the_manager(match_id: str, journals: Journals, records: Mapping[str, Ref
     if found is None:
         return None
     round_id, players = found
-    about = [
-        event
-        for event in events
-        if getattr(event, "match_id", None) == match_id and not isinstance(event, MatchRecordKept)
-    ]
+    about = [event for event in events if getattr(event, "match_id", None) == match_id]
     opened = [event.round_id for event in events if isinstance(event, RoundOpened)]
     assigned = next((one for one in reversed(about) if isinstance(one, MatchAssigned)), None)
     involved = {*players, *(one.referee_id for one in about if isinstance(one, MatchAssigned))}

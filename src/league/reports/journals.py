@@ -81,7 +81,9 @@ def _together(read: Sequence[tuple[Path, RefereeJournal]], path: Path, elsewhere
             referees[enrolled.agent_id] = one
     if manager[0] is None and not referees:
         raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
-    return Journals(manager[1], {**_kept_by_the_manager(manager[1]), **referees}, elsewhere, manager[0])
+    kept = _kept_by_the_manager(manager[1])
+    own = [event for event in manager[1] if not isinstance(event, MatchRecordKept)]
+    return Journals(own, {**kept, **referees}, elsewhere, manager[0])
 
 
 def _kept_by_the_manager(events: Sequence[Event]) -> Mapping[str, RefereeJournal]:
