@@ -5,4 +5,4 @@ from __future__ import annotations
 from hypothesis import Phase, settings
 
 # For hunts in mutated code, where it only matters whether something is found, not how small it can be made.
-settings.register_profile("hunt", phases=(Phase.explicit, Phase.generate), max_examples=400, deadline=None)
+settings.register_profile("hunt", phases=(Phase.explicit, Phase.generate), max_examples=2000, deadline=None)

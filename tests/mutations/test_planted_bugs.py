@@ -14,6 +14,8 @@ from tests.mutations.planted_bugs import BUGS, Bug
 
 ROOT = Path(__file__).parents[2]
 LEAGUES = 80
+ALWAYS_THE_SAME = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+"""A hunt that found a bug once must find it every time."""
 
 HUNT = """
 import sys
@@ -35,7 +37,7 @@ def planted(bug: Bug, folder: Path) -> dict[str, str]:
     text = target.read_text("utf-8")
     assert text.count(bug.old) == 1, f"{bug.file} has changed: the bug {bug.name!r} cannot be planted any more"
     target.write_text(text.replace(bug.old, bug.new), "utf-8")
-    return {**os.environ, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **ALWAYS_THE_SAME, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{ROOT}"}
 
 
 def found_by_simulation(bug: Bug, environment: dict[str, str]) -> str:
@@ -61,8 +63,12 @@ def found_by_stateful_test(bug: Bug, environment: dict[str, str]) -> str:
             "no:cacheprovider",
             "-p",
             "no:xdist",
+            "-p",
+            "no:randomly",
             "--hypothesis-profile",
             "hunt",
+            "--hypothesis-seed",
+            "7",
             str(file),
         ],
         env=environment,
