@@ -16,7 +16,7 @@ from league.manager.courier import Courier, Errand, is_refusal
 from league.manager.leases import Leases
 from league.manager.ledger import Ledger, Match
 from league.manager.notices import Notices, table
-from league.manager.office import Office, as_error
+from league.manager.office import Office
 from league.manager.orders import Orders
 from league.manager.probes import Probes
 from league.manager.queries import Queries
@@ -26,7 +26,7 @@ from league.manager.results import Results
 from league.manager.rounds import Rounds
 from league.manager.standings import TIEBREAKERS
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError
+from league.protocol.errors import PeerError, as_error
 from league.protocol.parts import StandingsRow
 
 

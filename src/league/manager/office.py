@@ -14,7 +14,7 @@ from league.manager.roster import Member
 from league.manager.timers import Timers
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed, seal
-from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.errors import PeerError, Stage, Violation, as_error
 from league.protocol.messages import Message
 
 LONGEST_DETAIL = 300
@@ -105,10 +105,6 @@ class Office:
     def _token_used(self, member: Member, serial: int, now: float) -> None:
         if serial != member.serial or min(member.tokens) < serial:
             self.happened(TokenTakenUp(at=now, agent_id=member.agent_id, serial=serial))
-
-
-def as_error(violation: Violation) -> PeerError:
-    return PeerError(violation.code, violation.detail, {"field": violation.path}, violation.requirement)
 
 
 def _raise(violation: Violation | None) -> None:

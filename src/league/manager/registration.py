@@ -13,12 +13,12 @@ from league.events import AgentRegistered, AgentRole, TokenRenewed
 from league.machine import Letter
 from league.manager.leases import Leases
 from league.manager.ledger import Ledger
-from league.manager.office import Office, as_error
+from league.manager.office import Office
 from league.manager.probes import Probes
 from league.manager.roster import Member, folded
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import REJECTIONS, PeerError
+from league.protocol.errors import REJECTIONS, PeerError, as_error
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import (
     LeagueRegisterRequest,

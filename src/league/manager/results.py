@@ -15,13 +15,13 @@ from league.games.contract import SEATS, Seat, Verdict
 from league.machine import Letter
 from league.manager.assignments import Assignments
 from league.manager.ledger import Ledger, Match
-from league.manager.office import Office, as_error
+from league.manager.office import Office
 from league.manager.records import MatchRecords
 from league.manager.roster import Member
 from league.manager.standings import Decided
 from league.protocol import timestamps
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError, Violation
+from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.messages import MatchResultAck, MatchResultReport
 
 DRAW = "DRAW"

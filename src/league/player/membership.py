@@ -12,7 +12,7 @@ from league.player.credentials import Credentials, Speaker
 from league.player.matches import OwnMatch
 from league.player.memory import Memory
 from league.protocol.envelope import Profile, seal
-from league.protocol.errors import PeerError, Violation
+from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.messages import OpenRequest, Request
 from league.protocol.parts import PlayerMeta
 
@@ -55,7 +55,7 @@ class Member(Machine):
             code, word = ("E012", "not the one this sender has for us") if message.auth_token else ("E011", "missing")
             wrong = Violation(code, "auth_token", f"auth_token is {word}", "ENVELOPE.auth_token")
             if must or self._profile == "strict":
-                raise PeerError(wrong.code, wrong.detail, {"field": wrong.path}, wrong.requirement)
+                raise as_error(wrong)
             self._record(speaker.id, wrong, now)
         return speaker
 

@@ -10,7 +10,7 @@ import msgspec
 
 from league.protocol import timestamps
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, contradictions, too_many_matches
-from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.errors import Stage, Violation, as_error
 from league.protocol.exchanges import may_say, speakers
 from league.protocol.judge import ENVELOPE, check, json_name, place_of, quick, specs
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
@@ -49,8 +49,7 @@ class Unsealed:
     def open(self) -> Message:
         """The message, or the decisive violation as an error."""
         if self.message is None:
-            worst = self.violations[0]
-            raise PeerError(worst.code, worst.detail, {"field": worst.path}, worst.requirement)
+            raise as_error(self.violations[0])
         return self.message
 
 

@@ -166,6 +166,11 @@ class PeerError(Exception):
         return f"{self.code} {self.row.name}: {self.detail}"
 
 
+def as_error(violation: Violation) -> PeerError:
+    """A violated clause as the error its author gets."""
+    return PeerError(violation.code, violation.detail, {"field": violation.path}, violation.requirement)
+
+
 _FOREIGN: Mapping[tuple[str, str], str] = {
     ("E001", "INVALID_PROTOCOL_VERSION"): "E018",
     ("E002", ""): "E003",

@@ -24,7 +24,7 @@ from league.machine import (
 )
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.errors import PeerError, Stage, Violation, as_error
 from league.protocol.exchanges import REPLY_TYPES
 from league.protocol.messages import (
     LeagueCompleted,
@@ -297,4 +297,4 @@ class RefereeDesk(Machine):
 
 def _raise(violation: Violation | None) -> None:
     if violation is not None:
-        raise PeerError(violation.code, violation.detail, {"field": violation.path}, violation.requirement)
+        raise as_error(violation)

@@ -8,7 +8,7 @@ from league.games.contract import Seat
 from league.machine import Letter
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError, Stage
+from league.protocol.errors import PeerError, Stage, as_error
 from league.protocol.messages import GameJoinAck
 from league.referee.answers import Question, Valid
 from league.referee.match import Match
@@ -42,7 +42,7 @@ def take(letter: Letter, read: Unsealed, office: Office, open_matches: dict[str,
 def _check_envelope(read: Unsealed) -> None:
     violation = read.until(Stage.ENVELOPE)
     if violation is not None:
-        raise PeerError(violation.code, violation.detail, {"field": violation.path}, violation.requirement)
+        raise as_error(violation)
 
 
 def _match(read: Unsealed, office: Office) -> Match:

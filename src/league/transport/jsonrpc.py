@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -145,7 +145,7 @@ def decode_answer(raw: bytes, limit: int = MESSAGE_LIMIT) -> Answer:
         raise PeerError("E035", 'jsonrpc must be "2.0"', {"field": "jsonrpc"}, "RPC.object")
     error = value.get("error")
     if error is not None:
-        if not isinstance(error, dict) or not _is_int(error.get("code")):
+        if not isinstance(error, dict) or not is_int(error.get("code")):
             detail = "error must be an object with a whole number as code"
             raise PeerError("E035", detail, {"field": "error"}, "RPC.error_shape")
         return Answer(error.get("data"), error["code"], is_error=True)
@@ -154,7 +154,8 @@ def decode_answer(raw: bytes, limit: int = MESSAGE_LIMIT) -> Answer:
     return Answer(value["result"])
 
 
-def _is_int(value: object) -> bool:
+def is_int(value: object) -> TypeGuard[int]:
+    """A whole number; true is not 1."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
@@ -17,7 +17,7 @@ from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, r
 from league.protocol.exchanges import EXCHANGES, Role, family_of
 from league.protocol.messages import Message
 from league.transport import jsonrpc
-from league.transport.jsonrpc import BadRequestError, Id
+from league.transport.jsonrpc import BadRequestError, Id, is_int
 
 PING = "ping"
 RECORD = "get_match_record"
@@ -79,7 +79,7 @@ def _record_request(params: object) -> RecordRequest:
     fields = params if isinstance(params, dict) else {}
     attempt = fields.get("attempt")
     return RecordRequest(
-        _text(fields, "match_id") or "", attempt if _is_int(attempt) else 0, _text(fields, "auth_token")
+        _text(fields, "match_id") or "", attempt if is_int(attempt) else 0, _text(fields, "auth_token")
     )  # fmt: skip
 
 
@@ -171,11 +171,7 @@ def _read_pong(raw: bytes, limit: int) -> Pong:
     if not isinstance(listed, list):
         return Pong()
     pairs = [(one.get("match_id"), one.get("attempt")) for one in listed if isinstance(one, dict)]
-    return Pong(tuple((match, attempt) for match, attempt in pairs if isinstance(match, str) and _is_int(attempt)))
-
-
-def _is_int(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return Pong(tuple((match, attempt) for match, attempt in pairs if isinstance(match, str) and is_int(attempt)))
 
 
 def _read_record(raw: bytes, limit: int) -> Content:
@@ -187,7 +183,7 @@ def _read_record(raw: bytes, limit: int) -> Content:
     if answer.is_error:
         return _refusal(content, answer.number)
     match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
-    if match_id is None or not _is_int(attempt) or not isinstance(events, list):
+    if match_id is None or not is_int(attempt) or not isinstance(events, list):
         return Pong()
     return MatchRecord(match_id, attempt, tuple(one for one in events if isinstance(one, dict)))
 
