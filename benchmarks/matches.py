@@ -28,8 +28,8 @@ import msgspec
 from benchmarks import Row
 from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup, Think
-from league.cli.serving import Door
 from league.events import LeagueSettings
+from league.hosting.serving import Door
 from league.machine import Answering, Ask, Machine, Operate
 from league.manager.league import LeagueManager
 from league.player import strategies

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from league.cli import addresses, doctor
+from league.cli import doctor
 from league.cli.main import main
+from league.hosting import addresses
 
 
 @pytest.fixture(autouse=True)

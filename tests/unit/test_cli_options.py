@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from league.cli import USAGE, CommandError, options
+from league.cli import USAGE, CommandError
 from league.cli.main import main
-from league.cli.members import name_of, numbered, numbered_id
+from league.hosting import options
+from league.hosting.members import name_of, numbered, numbered_id
 
 
 def read(command: str, *arguments: str) -> dict[str, Any]:

@@ -6,16 +6,9 @@ import argparse
 import json
 import sys
 
-USAGE = 2
-"""The exit status of wrong usage; 0 is success, 1 failure."""
+from league.hosting import USAGE, CommandError
 
-
-class CommandError(Exception):
-    """What keeps a command from its work, as one sentence for the person who gave it."""
-
-    def __init__(self, sentence: str, status: int = 1) -> None:
-        super().__init__(sentence)
-        self.status = status
+__all__ = ["USAGE", "CommandError", "add_json_option", "print_json"]
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:

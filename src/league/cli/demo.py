@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.cli.serving import run_loop
+    from league.hosting.serving import run_loop
 
     _check(args)
     return run_loop(partial(_conduct, args, time.monotonic()))

@@ -17,7 +17,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from league.cli import CommandError, add_json_option, addresses, print_json
+from league.cli import CommandError, add_json_option, print_json
+from league.hosting import addresses
 
 NAME = "doctor"
 HELP = "check whether this machine is ready for a league"

@@ -7,7 +7,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from league.cli import USAGE, CommandError, options
+from league.cli import USAGE, CommandError
+from league.hosting import options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,16 +31,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.cli.serving import run_loop
+    from league.hosting.serving import run_loop
 
     values = options.settings_of(args, NAME)
     return run_loop(partial(_serve, values), values["until_stdin_closes"])
 
 
 async def _serve(values: dict[str, Any], stop: asyncio.Event) -> int:
-    from league.cli import serving
-    from league.cli.addresses import endpoint_at
     from league.cli.views import league_pages, match_pages
+    from league.hosting import serving
+    from league.hosting.addresses import endpoint_at
     from league.transport import jsonrpc
     from league.transport.http import App
 
@@ -65,7 +66,7 @@ async def _serve(values: dict[str, Any], stop: asyncio.Event) -> int:
 def _setup(values: dict[str, Any], settings: LeagueSettings) -> Setup:
     from league.agent import sources
     from league.agent.agent import Setup
-    from league.cli import serving
+    from league.hosting import serving
     from league.manager.league import LeagueManager
     from league.protocol.envelope import Reading
     from league.protocol.exchanges import Role

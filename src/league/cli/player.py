@@ -14,11 +14,12 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from league.cli import USAGE, CommandError, options
+from league.cli import USAGE, CommandError
+from league.hosting import options
 
 if TYPE_CHECKING:
     from league.agent.agent import Agent
-    from league.cli.serving import Served
+    from league.hosting.serving import Served
     from league.machine import Ask
     from league.player.strategies import Strategy, Turn
     from league.transport.http_client import HttpClient
@@ -43,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.cli.members import serve_members
-    from league.cli.serving import run_loop
+    from league.hosting.members import serve_members
+    from league.hosting.serving import run_loop
 
     values = options.settings_of(args, NAME)
     values["strategies"] = [(_title(one), _strategy(one)) for one in values["strategy"].split(",")]
@@ -95,7 +96,7 @@ def _is_over(agent: Agent) -> bool:
 
 async def _bring_up(values: dict[str, Any], number: int, port: int, client: HttpClient) -> Served:
     from league.agent import sources
-    from league.cli.members import bring_up_member, name_of, numbered_id
+    from league.hosting.members import bring_up_member, name_of, numbered_id
     from league.player.competitor import Competitor
     from league.protocol.exchanges import Role
     from league.protocol.parts import PlayerMeta

@@ -6,11 +6,11 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from league.cli import options
+from league.hosting import options
 
 if TYPE_CHECKING:
     from league.agent.agent import Agent
-    from league.cli.serving import Served
+    from league.hosting.serving import Served
     from league.transport.http_client import HttpClient
 
 NAME = "referee"
@@ -27,8 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.cli.members import serve_members
-    from league.cli.serving import run_loop
+    from league.hosting.members import serve_members
+    from league.hosting.serving import run_loop
 
     values = options.settings_of(args, NAME)
     return run_loop(partial(serve_members, values, USUAL_PORT, _bring_up, _is_over), values["until_stdin_closes"])
@@ -44,7 +44,7 @@ def _is_over(agent: Agent) -> bool:
 
 async def _bring_up(values: dict[str, Any], number: int, port: int, client: HttpClient) -> Served:
     from league.agent import sources
-    from league.cli.members import bring_up_member
+    from league.hosting.members import bring_up_member
     from league.protocol.exchanges import Role
     from league.protocol.parts import RefereeMeta
     from league.referee.desk import RefereeDesk
@@ -66,6 +66,6 @@ async def _bring_up(values: dict[str, Any], number: int, port: int, client: Http
 
 
 def _name(values: dict[str, Any], number: int, endpoint: str) -> str:
-    from league.cli.members import name_of
+    from league.hosting.members import name_of
 
     return name_of(values, number, "Referee", endpoint)

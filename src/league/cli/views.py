@@ -14,7 +14,7 @@ from league.reports import views
 from league.transport.http import ASGIApp, ASGIReceive, ASGIScope, ASGISend, Response
 
 if TYPE_CHECKING:
-    from league.cli.serving import Door
+    from league.hosting.serving import Door
 
 View = Callable[[LeagueManager, int], object]
 """A view of the league at that position of its journal."""

@@ -10,9 +10,9 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Think
 from league.agent.watch import ANSWERED
-from league.cli import serving
-from league.cli.addresses import endpoint_at
-from league.cli.serving import Served
+from league.hosting import serving
+from league.hosting.addresses import endpoint_at
+from league.hosting.serving import Served
 from league.machine import Machine
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from league.cli import USAGE, CommandError
+from league.hosting import USAGE, CommandError
 
 ALL = ("manager", "referee", "player")
 

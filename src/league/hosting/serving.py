@@ -16,7 +16,7 @@ from typing import Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.watch import Log
-from league.cli import CommandError
+from league.hosting import CommandError
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.storage.sqlite import Settings, SqliteJournal

@@ -1,0 +1,17 @@
+"""Agents as processes: settings read, a port opened, a machine, its journal and its shell put together and served.
+
+With the command line and the SDK, which both stand on it, the only place that reads configuration.
+"""
+
+from __future__ import annotations
+
+USAGE = 2
+"""The exit status of wrong usage; 0 is success, 1 failure."""
+
+
+class CommandError(Exception):
+    """What keeps a command from its work, as one sentence for the person who gave it."""
+
+    def __init__(self, sentence: str, status: int = 1) -> None:
+        super().__init__(sentence)
+        self.status = status
