@@ -30,7 +30,7 @@ from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup, Think
 from league.events import LeagueSettings
 from league.hosting.serving import Door
-from league.machine import Answering, Ask, Machine, Operate
+from league.machine import Address, Answering, Ask, Machine, Operate
 from league.manager.league import LeagueManager
 from league.player import strategies
 from league.player.competitor import Competitor
@@ -433,7 +433,7 @@ async def _floor() -> AsyncIterator[_Caller]:
     urls = [f"http://127.0.0.1:{server.port}/mcp" for server in servers]
 
     async def call(url: str, message: Message) -> None:
-        raw = letters.write_call(1, message, jsonrpc.encode_body(message), None)
+        raw = letters.write_call(1, message, jsonrpc.encode_body(message), Address("P01", "http://x"))
         reply = await client.post(url, raw, CALL_S, jsonrpc.MESSAGE_LIMIT)
         read = letters.read_answer(reply.body, message, STRICT)
         assert isinstance(read, Unsealed)

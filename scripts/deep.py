@@ -29,7 +29,7 @@ SHAPES = (
     Plan(6, 3, 0.2, "rock_paper_scissors"),
     Plan(2, 1, 0.6, double=True),
     Plan(9, 3, 0.0),
-    Plan(8, 10, 0.3),
+    Plan(8, 10, 0.3, dialects=0.5),
 )
 """The shape of a part goes by its number: every tenth part has the same."""
 

@@ -71,6 +71,8 @@ _MATCH = {
     "player_B_answers": ["2f" * 32],
     "player_A_suspended": False,
     "player_B_suspended": True,
+    "player_A_convention": "SPEC",
+    "player_B_convention": "TOOLS",
     "attempt": 2,
     "move_seconds": 30.0,
 }
@@ -546,6 +548,8 @@ ROUND_ANNOUNCEMENT
   matches[0].player_B_answers[0]                text         element
   matches[0].player_A_suspended                 bool         o
   matches[0].player_B_suspended                 bool         o
+  matches[0].player_A_convention                text         o
+  matches[0].player_B_convention                text         o
   matches[0].attempt                            ordinal      o
   matches[0].move_seconds                       number       o
 ROUND_COMPLETED

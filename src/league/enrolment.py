@@ -1,22 +1,25 @@
 """Registering, and registering again (spec section 7.2): a part of the machines of referee and player.
 
-The machine hands over answers, failures and ticks of the calls this part `owns`, applies Enrolled here too, and says
-when a request was refused or accepted. What is not in Enrolled is lost in a crash and taken up by `resume`.
+The machine hands over answers, failures and ticks of the calls this part `owns`, applies Enrolled and
+DeviationRecorded here too, and says when a request was refused or accepted. What is in neither event is lost in a crash
+and taken up by `resume`. How a manager is spoken to is found out by registering (spec section 13.1): twice is harmless.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import structs
 
-from league.events import Enrolled, Event
-from league.machine import Address, Letter, Outgoing, Refusal, Undelivered
+from league.events import DeviationRecorded, Enrolled, Event
+from league.machine import Address, Blame, Content, Failure, Letter, Outgoing, Refusal, Undelivered
 from league.protocol import tokens
-from league.protocol.envelope import Unsealed, seal
-from league.protocol.errors import ERRORS, Retry
+from league.protocol.conventions import Convention, convention_of, ways
+from league.protocol.envelope import Profile, Unsealed, seal
+from league.protocol.errors import ERRORS, Retry, Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import (
     LeagueRegisterRequest,
@@ -32,7 +35,16 @@ DERIVED: Final = "derived"
 """`token_scheme` of a manager whose tokens can be checked (section 9.3)."""
 REGISTRATIONS: Final = 2
 """The manager's tokens of so many registrations are known: one it sent before we came back may still be on its way."""
+APPROVAL_S: Final = 5.0
+"""How often to ask again while the operator has not decided (R-89)."""
+REGISTER_PATH: Final = "/register"
+"""Where some managers take registrations, and nothing else, as a bare object."""
+DEVIATIONS: Final = 100
+LONGEST_WORD: Final = 200
 _MAY_HELP: Final = (Retry.YES, Retry.LATER)
+_UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
+"""What is said of a message that was looked for where it is not: ours lacks nothing."""
+_SILENCE: Final[Mapping[Failure, str]] = {Failure.BUSY: "the manager is busy"}
 
 Answer = RefereeRegisterResponse | LeagueRegisterResponse
 
@@ -50,6 +62,7 @@ class Enrolment:
         send: Callable[[Outgoing], None],
         keep_secret: Callable[[str, str], None],
         wished_id: str = "",
+        profile: Profile = "compat",
     ) -> None:
         self.meta = _complete(meta)
         self.role = "referee" if isinstance(meta, RefereeMeta) else "player"
@@ -61,7 +74,21 @@ class Enrolment:
         """What the manager is shown; managers of others may have given none."""
         self.rejected: Refusal | None = None
         """Why the manager does not want us; we have stopped asking."""
+        self.pending: Refusal | None = None
+        """What we wait for, when the manager says that its operator must approve us first; we go on asking."""
+        self.trouble = ""
+        """Why the last attempt came to nothing, for people."""
+        self.convention = Convention.SPEC
+        """How the manager was spoken to when it accepted us."""
         self._endpoint = manager_endpoint
+        self._finds_out = profile == "compat"
+        self._tried = 0
+        """How many ways of registering were not understood."""
+        self._said = ""
+        """What the manager said to the first of them."""
+        self._reported = 0
+        """How many ways of reporting were not."""
+        self._deviations: set[tuple[str, str]] = set()
         self._wished_id = wished_id
         self._secrets = secrets
         self._happened, self._send, self._keep_secret = happened, send, keep_secret
@@ -82,6 +109,11 @@ class Enrolment:
         return self.serial > 0
 
     @property
+    def is_calling(self) -> bool:
+        """An answer may come at any moment."""
+        return self._key is not None
+
+    @property
     def is_under_way(self) -> bool:
         return self._key is not None or self.deadline is not None
 
@@ -92,8 +124,9 @@ class Enrolment:
 
     @property
     def manager(self) -> Address:
-        """Where requests to the manager go, with the token they carry."""
-        return Address(tokens.MANAGER, self._endpoint, self.token)
+        """Where requests to the manager go, with the token they carry, and how they are put."""
+        order = ways(self.convention)
+        return Address(tokens.MANAGER, self._endpoint, self.token, order[self._reported % len(order)])
 
     def is_managers(self, token: str | None) -> bool:
         """Is this what our manager shows us? Only to be asked where it derives its tokens."""
@@ -110,14 +143,21 @@ class Enrolment:
             "league_id": self.league_id,
             "serial": self.serial,
             "derived_tokens": self.derived_tokens,
+            "convention": self.convention.value,
+            "deviations": sorted(self._deviations),
         }
 
     # --- what the machine tells ---------------------------------------------------------------------------------------
 
-    def apply(self, event: Enrolled) -> None:
-        """Make it true. Its token has been kept as a secret before."""
+    def apply(self, event: Enrolled | DeviationRecorded) -> None:
+        """Make it true. The token of a registration has been kept as a secret before."""
+        if isinstance(event, DeviationRecorded):
+            if event.agent_id == tokens.MANAGER:
+                self._deviations.add((event.code, event.requirement))
+            return
         self.agent_id, self.league_id = event.agent_id, event.league_id
         self.serial, self.derived_tokens = event.serial, event.derived_tokens
+        self.convention, self._reported = convention_of(event.convention), 0
         given = self._secrets.get(f"token/{event.serial}")
         if given is not None:
             self.token = given
@@ -140,6 +180,18 @@ class Enrolment:
         """A request of ours was taken: the token works."""
         self._may_come_back = True
 
+    def misunderstood(self) -> None:
+        """A report of ours was not understood: the next is put otherwise. Twice is as good as once (E017)."""
+        if self._finds_out:
+            self._reported += 1
+
+    def deviated(self, found: Iterable[Violation], now: float) -> None:
+        """The manager said something otherwise than the documents: recorded once per kind."""
+        for one in found:
+            if (one.code, one.requirement) not in self._deviations and len(self._deviations) < DEVIATIONS:
+                said = {"code": one.code, "requirement": one.requirement, "detail": one.detail[:LONGEST_WORD]}
+                self._happened(DeviationRecorded(at=now, agent_id=tokens.MANAGER, **said))
+
     def answered(self, letter: Letter, now: float) -> None:
         """The manager answered a registration."""
         if letter.answers != self._key:
@@ -150,14 +202,25 @@ class Enrolment:
             self._refused(content, now)
         elif isinstance(content, Unsealed) and isinstance(content.message, Answer):
             self._read(content.message, now)
+            self.deviated(content.deviations, now)
         else:
-            self._again(now)
+            self._put_otherwise(_said_in(content), now)
 
     def failed(self, failed: Undelivered, now: float) -> None:
         """A registration got no answer."""
-        if failed.key == self._key:
-            self._key = None
-            self._again(now, failed.retry_after or 0.0)
+        if failed.key != self._key:
+            return
+        self._key = None
+        # Some hang up on what they do not know; from a manager that accepted us before, that is a failure.
+        broke = failed.failure is Failure.BROKEN and not self.is_enrolled and failed.blame is Blame.PEER
+        if failed.failure is Failure.NOT_UNDERSTOOD or broke:
+            self._put_otherwise(failed.detail or "it hung up", now)
+            return
+        if failed.failure is Failure.REFUSED:
+            # Nobody is there: who comes may speak otherwise.
+            self._tried = 0
+        silence = _SILENCE.get(failed.failure, "the manager does not answer")
+        self._again(silence, now, failed.retry_after or 0.0)
 
     def tick(self, now: float) -> None:
         """Make the next attempt, if it is due."""
@@ -175,10 +238,31 @@ class Enrolment:
             request = RefereeRegisterRequest(**envelope, referee_meta=self.meta)
         else:
             request = LeagueRegisterRequest(**envelope, player_meta=self.meta)
-        to = self.manager if self._showing else Address(tokens.MANAGER, self._endpoint)
+        endpoint, convention = self._ways[self._tried]
+        to = Address(tokens.MANAGER, endpoint, self.token if self._showing else None, convention)
         self._send(Outgoing(self._key, (to,), request, now + self._row.limit_s))
 
-    def _again(self, now: float, at_least: float = 0.0) -> None:
+    @property
+    def _ways(self) -> list[tuple[str, Convention]]:
+        """Where and how a registration may be put, the likeliest first."""
+        order = ways(self.convention) if self._finds_out else (self.convention,)
+        known = [(self._endpoint, one) for one in order]
+        return [*known, (_elsewhere(self._endpoint), Convention.BARE)] if self._finds_out else known
+
+    def _put_otherwise(self, said: str, now: float) -> None:
+        """It was not understood: at once in the next way, which counts as no failure; after the last from the start."""
+        if self._tried == 0:
+            self._said = said[:LONGEST_WORD]
+        self._tried += 1
+        if self._tried < len(self._ways):
+            self._call(now)
+            return
+        self._tried = 0
+        why = f" (to the documents' own: {self._said})" if self._said else ""
+        self._again(f"the manager answers, but understands none of the ways to register that we know{why}", now)
+
+    def _again(self, trouble: str, now: float, at_least: float = 0.0) -> None:
+        self.trouble = trouble
         self._failures += 1
         pause = self._row.repetition.pause_before(self._failures)
         assert pause is not None, "registrations are repeated until they are answered"
@@ -189,19 +273,28 @@ class Enrolment:
             # The manager does not know the token we come back with: it may know our name and address.
             self._showing = False
             self._call(now)
+        elif not refusal.understood or refusal.code in _UNREAD:
+            self._put_otherwise(refusal.detail, now)
         elif ERRORS[refusal.code].retry in _MAY_HELP:
-            self._again(now)
+            if refusal.code == "E099":
+                # Something broke there, perhaps over the way we put it.
+                self._tried = (self._tried + 1) % len(self._ways)
+            self._again(f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}", now)
         else:
-            self.rejected = refusal
+            self.rejected, self.pending = refusal, None
 
     def _read(self, answer: Answer, now: float) -> None:
         agent_id = _id_in(answer)
         if answer.status == "REJECTED":
             code = answer.error_code or ""
             known = code if code in ERRORS else "E032"
-            self._refused(Refusal(known, answer.reason or "the manager gave no reason"), now)
+            refusal = Refusal(known, answer.reason or "the manager gave no reason")
+            if known == "E043" and (answer.context or {}).get("pending") is True:
+                self.pending, self.deadline = refusal, now + APPROVAL_S
+            else:
+                self._refused(refusal, now)
         elif agent_id is None:
-            self._again(now)
+            self._put_otherwise("an acceptance without an id", now)
         else:
             self._enrol(answer, agent_id, now)
 
@@ -209,7 +302,9 @@ class Enrolment:
         serial = self.serial + 1
         if answer.auth_token:
             self._keep_secret(f"token/{serial}", answer.auth_token)
-        self._failures, self._showing, self.rejected = 0, True, None
+        endpoint, convention = self._ways[self._tried]
+        self._failures, self._tried, self._showing = 0, 0, True
+        self.rejected, self.pending, self.trouble = None, None, ""
         self._happened(
             Enrolled(
                 at=now,
@@ -217,6 +312,8 @@ class Enrolment:
                 league_id=answer.league_id or self.league_id,
                 serial=serial,
                 derived_tokens=answer.token_scheme == DERIVED and bool(answer.auth_token),
+                # Who registers agents at a path of its own is spoken to by the documents everywhere else.
+                convention=(convention if endpoint == self._endpoint else Convention.SPEC).value,
             )
         )
 
@@ -228,6 +325,18 @@ def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
     if isinstance(meta, RefereeMeta) and meta.max_concurrent_matches is None:
         meta = structs.replace(meta, max_concurrent_matches=1)
     return meta
+
+
+def _elsewhere(endpoint: str) -> str:
+    """The same server's other path."""
+    scheme, _, rest = endpoint.partition("://")
+    return f"{scheme}://{re.split('[/?]', rest, maxsplit=1)[0]}{REGISTER_PATH}"
+
+
+def _said_in(content: Content) -> str:
+    """Why an answer is no membership, as far as it says so."""
+    violations = content.violations if isinstance(content, Unsealed) else ()
+    return violations[0].detail if violations else ""
 
 
 def _id_in(answer: RegisterResponse) -> str | None:

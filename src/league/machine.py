@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any
 
 from league.events import Event
+from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
@@ -59,6 +60,27 @@ class Refusal:
 
     code: str
     detail: str
+    understood: bool = True
+    """False if it rather means that the call itself was not understood: it may be put otherwise."""
+
+
+ASSIGNMENTS = ("start_match", "assign_match", "match_assignment")
+"""The inquiries by which managers of others give a referee a match (spec section 13.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A question that is no message of the protocol but is asked out there (Any: its params as they came)."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """The answer to an inquiry, of ours or to us (Any: it is the result as it stands)."""
+
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +92,7 @@ class Operate:
     target: str = ""
 
 
-Content = Unsealed | Ping | Pong | MatchRecord | Refusal | Operate
+Content = Unsealed | Ping | Pong | MatchRecord | Refusal | Operate | Inquiry | Information
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +105,19 @@ class Letter:
     answers: str | None = None
     peer: str = ""
     origin: str = ""
+    convention: Convention = Convention.SPEC
+    """How a request was put."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where and to whom: the agent, its endpoint, and the token it is shown (spliced into a shared body)."""
+    """Where and to whom: the agent, its endpoint, the token it is shown (spliced into a shared body), and how it is
+    spoken to."""
 
     agent_id: str
     endpoint: str
     token: str | None = None
+    convention: Convention = Convention.SPEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +145,7 @@ class Answering:
     """The answer to a letter: a message, or the error it gets."""
 
     letter_id: int
-    content: Message | Pong | MatchRecord | PeerError
+    content: Message | Pong | MatchRecord | Information | PeerError
     about: str | None = None
     """The message type the error is about, for its JSON-RPC number."""
 
@@ -150,6 +176,7 @@ class Undelivered:
     failure: Failure
     blame: Blame = Blame.PEER
     retry_after: float | None = None
+    detail: str = ""
 
 
 @dataclass(slots=True)
@@ -224,7 +251,7 @@ class Machine(ABC):
         self._step.secrets[name] = value
 
     def _reply(
-        self, letter: Letter, content: Message | Pong | MatchRecord | PeerError, about: str | None = None
+        self, letter: Letter, content: Message | Pong | MatchRecord | Information | PeerError, about: str | None = None
     ) -> None:
         self._step.replies.append(Answering(letter.id, content, about))
 

@@ -15,6 +15,7 @@ PURE = (
     "league/games",
     "league/machine.py",
     "league/events.py",
+    "league/settings.py",
     "league/lifecycle.py",
     "league/enrolment.py",
     "league/manager",

@@ -83,7 +83,7 @@ async def test_a_call_is_a_plain_post_of_json() -> None:
         b"": b"POST /mcp?x=1 HTTP/1.1",
         b"host": b"localhost:%d" % server.port,
         b"content-type": b"application/json",
-        b"accept": b"application/json",
+        b"accept": b"application/json, text/event-stream",
         b"accept-encoding": b"identity",
         b"user-agent": b"league-test",
         b"content-length": b"%d" % len(BODY),

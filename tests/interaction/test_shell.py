@@ -377,6 +377,28 @@ def test_a_bug_in_what_nobody_asked_for_is_survived_too(
     play(scene())
 
 
+def test_a_bug_that_always_comes_back_is_told_less_and_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as manager:
+            monkeypatch.setattr(shell, "TRY_DISK_S", 0.001)
+            monkeypatch.setattr(Manager, "resume", _stumbles_always)
+            await manager.register("Bug")
+            rests: list[float] = []
+            while len(rests) < 6:
+                rests.append(manager.agent._rest_s)
+                await manager.until(lambda: manager.agent._rest_s > rests[-1])
+            assert rests == [0.001 * 2**n for n in range(6)]
+            assert capsys.readouterr().err.count("incident ") >= len(rests)
+
+    play(scene())
+
+
+def _stumbles_always(_machine: Manager, _now: float) -> Step:
+    raise LookupError("over a bug")
+
+
 # --- what is seen -----------------------------------------------------------------------------------------------------
 
 

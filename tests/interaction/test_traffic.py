@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from league.events import LeagueSettings
-from league.machine import Ping
+from league.machine import Address, Ping
 from league.promises.evidence import Evidence, Exchanged
 from league.protocol.envelope import unseal
 from league.protocol.messages import LeagueQuery
@@ -54,7 +54,7 @@ def test_we_say_the_union_of_all_documents() -> None:
 
 @pytest.mark.requirement("RPC.integer_ids")
 def test_our_calls_carry_whole_numbers_as_id() -> None:
-    assert json.loads(letters.write_call(7, Ping(), b"", None))["id"] == 7
+    assert json.loads(letters.write_call(7, Ping(), b"", Address("P01", "http://x")))["id"] == 7
 
 
 @pytest.mark.requirement("CONVERSATION.one_per_attempt")

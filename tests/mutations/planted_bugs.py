@@ -145,8 +145,8 @@ BUGS = (
     Bug(
         "who registers again becomes somebody else",
         "manager/registration.py",
-        "return member if proven or application.origin == member.origin else None",
-        "return None",
+        "if proven or application.origin == member.origin or self._is_approved(application):",
+        "if False:",
         stateful="test_league_machine.py",
     ),
     Bug(

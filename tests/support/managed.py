@@ -18,6 +18,7 @@ from league.machine import (
     Blame,
     Content,
     Failure,
+    Information,
     Letter,
     MatchRecord,
     Operate,
@@ -37,7 +38,7 @@ from league.storage.journal import decode, encode
 NOW = 1_750_000_000.0
 LEAGUE = "league_test"
 Object = dict[str, Any]
-Said = Message | Pong | MatchRecord | PeerError
+Said = Message | Pong | MatchRecord | Information | PeerError
 Some = TypeVar("Some", bound=e.Event)
 
 

@@ -7,7 +7,6 @@ came and went, and lets tests wait for what it saw. It shares no code with the a
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import socket
 import struct
@@ -15,82 +14,32 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
+from tests.support.convention import (
+    NOT_UNDERSTOOD,
+    REPLIES,
+    SPEC,
+    UNSUSPECTING,
+    VERBS,
+    Convention,
+    Received,
+    Sent,
+    json_object,
+)
+from tests.support.peer_http import exchange, header, http_answer
 from tests.support.scripts import ABSENT, Object, Reaction, Rule, Script
 
+__all__ = ["SPEC", "UNSUSPECTING", "VERBS", "WATCHDOG_S", "Convention", "Peer", "Received", "Sent", "post"]
+
+T = TypeVar("T")
 WATCHDOG_S = 120.0
 """No test measures time with it."""
-CHUNK = 7
 _RESET = struct.pack("ii", 1, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Convention:
-    """How an agent wraps its messages: its own requests, how it reads those of others, and its answers to them."""
-
-    request: Callable[[int, str, Object], Object]
-    read: Callable[[Object], tuple[str, Object]]
-    answer: Callable[[Object, Object], Object]
-
-
-def _read_params(call: Object) -> tuple[str, Object]:
-    params = call.get("params")
-    return str(call.get("method", "")), params if isinstance(params, dict) else {}
-
-
-SPEC = Convention(
-    request=lambda number, method, message: {"jsonrpc": "2.0", "id": number, "method": method, "params": message},
-    read=_read_params,
-    answer=lambda call, message: {"jsonrpc": "2.0", "id": call.get("id"), "result": message},
-)
-
-VERBS: Mapping[str, str] = {
-    "LEAGUE_REGISTER_REQUEST": "register_player",
-    "REFEREE_REGISTER_REQUEST": "register_referee",
-    "MATCH_RESULT_REPORT": "report_match_result",
-    "LEAGUE_QUERY": "league_query",
-}
-"""The methods of what an agent asks by itself; anything else is called by its message type."""
-
-REPLIES: Mapping[str, str] = {
-    "GAME_INVITATION": "GAME_JOIN_ACK",
-    "CHOOSE_PARITY_CALL": "CHOOSE_PARITY_RESPONSE",
-    "GAME_MOVE_CALL": "GAME_MOVE_RESPONSE",
-    "LEAGUE_STANDINGS_UPDATE": "STANDINGS_UPDATE_ACK",
-}
-"""The types of answers; anything else is answered by its own type with _ACK behind it."""
-
-
-@dataclass(slots=True)
-class Received:
-    """A request that came in, and what was answered so far."""
-
-    at: float
-    kind: str
-    """The message type, or the method of what is no message."""
-    method: str
-    message: Object
-    call: Object
-    head: bytes
-    body: bytes
-    answer: bytes = b""
-    answered_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A request of our own, and what came back."""
-
-    at: float
-    url: str
-    body: bytes
-    status: int
-    answer: bytes
 
 
 @dataclass
@@ -99,23 +48,35 @@ class Peer:
 
     name: str
     script: Script = ()
-    role: Literal["player", "referee"] = "player"
+    role: Literal["player", "referee", "manager"] = "player"
     convention: Convention = SPEC
     choice: str = "even"
     port: int = 0
     agent_id: str = ""
     token: str = ""
+    adopts: frozenset[str] = frozenset({"id", "token"})
+    """What it takes from the answer to its registration; what it has anyway it keeps."""
+    sender: str = "{role}:{id}"
+    """Also known: {name}, and {member}, which is UNREGISTERED before there is an id."""
+    clock: Callable[[datetime], str] = lambda now: now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    listens_late: bool = False
+    """Its port is refused until it has registered."""
     received: list[Received] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
+    stumbles: list[BaseException] = field(default_factory=list)
+    """What went wrong in its own work, beside its answers."""
 
     def __post_init__(self) -> None:
         self._changed = threading.Condition()
         self._started: Future[int] = Future()
+        self._listening = threading.Event()
         self._events: dict[str, asyncio.Event] = {}
         self._arrivals: dict[str, list[asyncio.Future[None]]] = {}
         self._met: dict[int, int] = {}
         self._referees: dict[str, str] = {}
-        self._posts: set[asyncio.Task[Sent]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sessions: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._manager = ""
         self._numbers = 0
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name=self.name, daemon=True)
 
@@ -134,8 +95,13 @@ class Peer:
     def close(self) -> None:
         """Gone, with all its connections; its port is refused from now on."""
         if self._thread.is_alive():
+            self.release(_LISTEN)
             self.release(_END)
             self._thread.join(WATCHDOG_S)
+
+    def join(self) -> None:
+        """Wait until it has gone by itself."""
+        self._thread.join(WATCHDOG_S)
 
     @property
     def endpoint(self) -> str:
@@ -143,19 +109,16 @@ class Peer:
 
     def register(self, manager: str, **meta: object) -> Object:
         """Become a member; the manager's answer."""
-        answer: Object = self.apply(manager, **meta).get("result", {})
-        assert answer.get("status") == "ACCEPTED", answer
+        answer = self.convention_of(REGISTRATION).hear(self.apply(manager, **meta))
+        assert answer.get("status") in MEMBER, answer
         return answer
 
     def apply(self, manager: str, **meta: object) -> Object:
         """Ask to become a member; the whole JSON answer, whatever it says."""
-        kind, part = _REGISTRATIONS[self.role]
-        known = {"display_name": self.name, "version": "1.0.0", "game_types": ["even_odd"]}
-        message = {"message_type": kind, part: {**known, "contact_endpoint": self.endpoint, **meta}}
-        answer = self.call(manager, message)
-        result = answer.get("result", {})
-        if result.get("status") == "ACCEPTED":
-            self.agent_id, self.token = result[f"{self.role}_id"], result["auth_token"]
+        answer = self._on_loop(self._enter_league(manager, meta)).json
+        if self.listens_late:
+            self.release(_LISTEN)
+            self._listening.wait(WATCHDOG_S)
         return answer
 
     def call(self, url: str, message: Object) -> Object:
@@ -178,7 +141,7 @@ class Peer:
         """Let go whatever waits `until` this."""
         self._loop.call_soon_threadsafe(lambda: self._event(name).set())
 
-    def _on_loop(self, work: Coroutine[Any, Any, Sent]) -> Sent:
+    def _on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WATCHDOG_S)
 
     # --- the server ---------------------------------------------------------------------------------------------------
@@ -186,11 +149,17 @@ class Peer:
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()
         try:
-            server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+            server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, start_serving=False)
         except OSError as error:
             self._started.set_exception(error)
             return
+        if not self.listens_late:
+            await server.start_serving()
         self._started.set_result(server.sockets[0].getsockname()[1])
+        if self.listens_late:
+            await self._event(_LISTEN).wait()
+            await server.start_serving()
+            self._listening.set()
         await self._event(_END).wait()
         server.close()
 
@@ -213,6 +182,8 @@ class Peer:
             await self._event(reaction.until).wait()
         if arrived is not None:
             await arrived
+        if request.aside is None:
+            await self._act(request)
         data = self._answer(request, reaction) if reaction.raw is None else reaction.raw
         await self._write(writer, request, data if reaction.cut is None else data[: reaction.cut], reaction)
         return reaction.ending == "keep" and reaction.cut is None and reaction.framing != "close"
@@ -221,10 +192,15 @@ class Peer:
         head = await reader.readuntil(b"\r\n\r\n")
         headers = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:-2])
         body = await reader.readexactly(int(headers.get(b"content-length", b"0")))
-        call = _object(body)
+        call = json_object(body)
         method, message = self.convention.read(call)
         kind = message.get("message_type")
-        return Received(time.time(), kind if isinstance(kind, str) else method, method, message, call, head, body)
+        known = kind if isinstance(kind, str) else method
+        request = Received(time.time(), known, method, message, call, head, body)
+        request.aside = self.convention.aside(request, self.received)
+        if request.aside is not None:
+            request.kind, request.message = NOT_UNDERSTOOD, {}
+        return request
 
     def _record(self, request: Received) -> None:
         for one in request.message.get("matches", ()) if request.kind == "ROUND_ANNOUNCEMENT" else ():
@@ -237,10 +213,16 @@ class Peer:
             self._changed.notify_all()
 
     def _reaction(self, request: Received) -> Reaction:
+        """The first rule that fits decides; but what the convention sets aside, it answers, unless the rule does."""
+        aside = request.aside
         for rule in self.script:
-            if rule.fits(request.kind, request.method):
-                return rule.reaction(self._count(rule))
-        return Reaction()
+            if rule.fits(request.kind, request.method if aside is None else NOT_UNDERSTOOD):
+                chosen = rule.reaction(self._count(rule))
+                if aside is None or chosen.body is not None or chosen.raw is not None:
+                    return chosen
+                said = replace(chosen, body=aside.body, status=aside.status, reason=aside.reason)
+                return replace(said, headers=(*aside.headers, *chosen.headers))
+        return aside or Reaction()
 
     def _count(self, rule: Rule) -> int:
         nth = self._met.get(id(rule), 0)
@@ -270,6 +252,21 @@ class Peer:
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             writer.transport.abort()
 
+    async def _act(self, request: Received) -> None:
+        """What it does before it answers a message."""
+
+    def begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do something beside the answers; on the peer's own loop."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.stumbles.append(error)
+
     # --- what it says -------------------------------------------------------------------------------------------------
 
     def _answer(self, request: Received, reaction: Reaction) -> bytes:
@@ -277,14 +274,19 @@ class Peer:
         body = reaction.body
         if body is None:
             changes = {name: one(request.message) if callable(one) else one for name, one in reaction.fields.items()}
-            message = _changed(self.honest(request), changes)
+            message = _changed({} if reaction.alone else self.honest(request), changes)
             if reaction.posted:
-                referee = self._referees[request.message["match_id"]]
-                self._posts.add(self._loop.create_task(self._call(referee, message)))
+                self.begin(self._call(self._referees[request.message["match_id"]], message))
                 message = {"status": "received, the answer follows"}
-            answer: object = _changed(self.convention.answer(request.call, message), reaction.rpc)
+            around = {name: one(request.call) if callable(one) else one for name, one in reaction.rpc.items()}
+            answer: object = _changed(self.convention.answer(request.call, message), around)
             body = json.dumps([answer] if reaction.batch else answer).encode()
-        return _http(body + b" " * reaction.padding, reaction)
+        if reaction.registers:
+            self.begin(self._enter_league(self._manager, {}))
+        if self.convention.events and body and reaction.status == 200:
+            body = b"event: message\r\ndata: " + body + b"\r\n\r\n"
+            reaction = replace(reaction, content_type="text/event-stream")
+        return http_answer(body + b" " * reaction.padding, reaction)
 
     def honest(self, request: Received) -> Object:
         """What a good agent answers."""
@@ -299,7 +301,7 @@ class Peer:
         }
         answer["conversation_id"] = asked.get("conversation_id", "conv-none")
         if kind == "GAME_INVITATION":
-            return {**answer, "arrival_timestamp": _now(), "accept": True}
+            return {**answer, "arrival_timestamp": self._now(), "accept": True}
         if kind == "CHOOSE_PARITY_CALL":
             return {**answer, "parity_choice": self.choice}
         if kind == "GAME_MOVE_CALL":
@@ -310,29 +312,77 @@ class Peer:
     def _envelope(self, kind: str) -> Object:
         envelope: Object = {
             "protocol": "league.v2",
-            "message_type": kind,
-            "sender": f"{self.role}:{self.agent_id or self.name}",
-            "timestamp": _now(),
+            **({"message_type": kind} if kind else {}),
+            "sender": self._sender(),
+            "timestamp": self._now(),
             "conversation_id": f"conv-{self.name.lower().replace(' ', '-')}-{self._numbers}",
         }
         return {**envelope, "auth_token": self.token} if self.token else envelope
 
+    def _sender(self) -> str:
+        member = self.agent_id or "UNREGISTERED"
+        return self.sender.format(role=self.role, id=self.agent_id or self.name, name=self.name, member=member)
+
+    def _now(self) -> str:
+        return self.clock(datetime.now(UTC))
+
     # --- what it asks -------------------------------------------------------------------------------------------------
 
-    async def _call(self, url: str, message: Object) -> Sent:
-        self._numbers += 1
-        kind = message["message_type"]
+    def convention_of(self, kind: str) -> Convention:
+        """How it says a message of this type."""
+        return (self.convention.registers if REGISTRATION in kind else None) or self.convention
+
+    async def _enter_league(self, manager: str, meta: Mapping[str, object]) -> Sent:
+        self._manager = manager
+        kind, part = _REGISTRATIONS[self.role]
+        known = {"display_name": self.name, "version": "1.0.0", "game_types": ["even_odd"]}
+        sent = await self._call(
+            manager, {"message_type": kind, part: {**known, "contact_endpoint": self.endpoint, **meta}}
+        )
+        given = self.convention_of(kind).hear(sent.json)
+        if given.get("status") in MEMBER:
+            if "id" in self.adopts:
+                self.agent_id = given[f"{self.role}_id"]
+            if "token" in self.adopts:
+                self.token = given.get("auth_token", "")
+        return sent
+
+    async def _call(self, url: str, message: Object, method: str = "", convention: Convention | None = None) -> Sent:
+        """Send a message; without a type in it, it goes by the method."""
+        kind = message.get("message_type", "")
+        how = convention or self.convention_of(kind)
+        if how.opening and url not in self._sessions:
+            await self._open(url, how)
         whole = {**self._envelope(kind), **message}
-        body = json.dumps(self.convention.request(self._numbers, VERBS.get(kind, kind), whole)).encode()
-        at = time.time()
-        status, answer = await post(url, body)
-        sent = Sent(at, url, body, status, answer)
+        return await self._post(url, how, how.request(self._number(), method or VERBS.get(kind, kind), whole))
+
+    async def _open(self, url: str, how: Convention) -> None:
+        self._sessions[url] = ()
+        for call in how.opening:
+            numbered = call if call["method"].startswith("notifications/") else {**call, "id": self._number()}
+            await self._post(url, how, numbered)
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    async def _post(self, url: str, how: Convention, call: Object) -> Sent:
+        target = url if not how.path else urlsplit(url)._replace(path=how.path).geturl()
+        body, at = json.dumps(call).encode(), time.time()
+        status, head, answer = await exchange(target, body, self._sessions.get(url, ()))
+        session = header(head, b"mcp-session-id")
+        if session:
+            self._sessions[url] = (("Mcp-Session-Id", session),)
+        sent = Sent(at, target, body, status, answer)
         with self._changed:
             self.sent.append(sent)
             self._changed.notify_all()
         return sent
 
 
+REGISTRATION = "REGISTER"
+MEMBER = ("ACCEPTED", "REGISTERED")
+_LISTEN = "the first connection"
 _END = "the end"
 _REGISTRATIONS = {
     "player": ("LEAGUE_REGISTER_REQUEST", "player_meta"),
@@ -340,46 +390,11 @@ _REGISTRATIONS = {
 }
 
 
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _object(body: bytes) -> Object:
-    try:
-        value = json.loads(body)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def _changed(message: Object, changes: Mapping[str, object]) -> Object:
     return {name: value for name, value in {**message, **changes}.items() if value is not ABSENT}
 
 
-def _http(body: bytes, reaction: Reaction) -> bytes:
-    headers = [("Content-Type", reaction.content_type), *reaction.headers]
-    if reaction.gzip:
-        body = gzip.compress(body)
-        headers.append(("Content-Encoding", "gzip"))
-    if reaction.framing == "length":
-        headers.append(("Content-Length", str(len(body))))
-    elif reaction.framing == "chunked":
-        headers.append(("Transfer-Encoding", "chunked"))
-        pieces = [body[start : start + CHUNK] for start in range(0, len(body), CHUNK)]
-        body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
-    first = f"{reaction.version} {reaction.status} {reaction.reason}"
-    lines = [first, *(f"{name}: {value}" for name, value in headers), "", ""]
-    return "\r\n".join(lines).encode("latin-1") + body
-
-
 async def post(url: str, body: bytes) -> tuple[int, bytes]:
-    """Status and body of the answer; the server ends the connection."""
-    parts = urlsplit(url)
-    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-    try:
-        lines = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
-        writer.write(f"{lines}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
-        head, _, answer = (await reader.read()).partition(b"\r\n\r\n")
-        return int(head.split()[1]), answer
-    finally:
-        writer.close()
+    """Status and body of the answer."""
+    status, _, answer = await exchange(url, body)
+    return status, answer

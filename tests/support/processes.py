@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
@@ -30,14 +30,14 @@ Option = str | int | float | bool | Path | None
 class Process:
     """A long-running command."""
 
-    def __init__(self, name: str, arguments: list[str], folder: Path) -> None:
+    def __init__(self, name: str, arguments: list[str], folder: Path, command: Sequence[str] = COMMAND) -> None:
         self.name = name
         self.lines: list[str] = []
         """What it said so far, on stdout and stderr."""
         self._changed = threading.Condition()
         # Its own session, so that a Ctrl-C at the terminal of the tests is not its own.
         self._popen = subprocess.Popen(
-            [*COMMAND, *arguments],
+            [*command, *arguments],
             cwd=folder,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -153,6 +153,14 @@ class Processes:
         """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone. Do not wait."""
         process = Process(label or command, [command, *_arguments({"port": 0, **options})], self.folder)
         self.started.append(process)
+        return process
+
+    def script(self, file: Path, manager: Process | str, **options: Option) -> Process:
+        """Start a player that is a script of its own, and wait until it serves."""
+        arguments = _arguments({"manager": _endpoint(manager), "port": 0, **options})
+        process = Process(file.stem, arguments, self.folder, (sys.executable, str(file)))
+        self.started.append(process)
+        process.said(READY)
         return process
 
     def start(self, command: str, label: str = "", /, **options: Option) -> Process:

@@ -20,6 +20,7 @@ from league.machine import (
     Blame,
     Content,
     Failure,
+    Information,
     Letter,
     MatchRecord,
     Outgoing,
@@ -39,6 +40,7 @@ from league.transport import letters
 from tests.support.said import unsaid
 
 Object = dict[str, Any]
+Replied = Message | Pong | MatchRecord | Information | PeerError
 Some = TypeVar("Some", bound=e.Event)
 Said = TypeVar("Said", bound=Message)
 
@@ -117,7 +119,7 @@ class Rig:
     sent: list[Sent] = field(default_factory=list)
     under_way: dict[tuple[str, str], Sent] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
-    replies: dict[int, Message | Pong | MatchRecord | PeerError] = field(default_factory=dict)
+    replies: dict[int, Replied] = field(default_factory=dict)
     lives: int = 0
 
     def __post_init__(self) -> None:
@@ -249,7 +251,7 @@ class Rig:
         failed = Undelivered(sent.key, sent.to.agent_id, failure, blame, retry_after)
         return self.take(self.desk.undelivered(failed, self.now))
 
-    def request(self, content: Object | Content, origin: str = "10.0.0.1") -> Message | Pong | MatchRecord | PeerError:
+    def request(self, content: Object | Content, origin: str = "10.0.0.1") -> Replied:
         """Somebody sends a request and gets exactly one answer."""
         read = unseal(content, Reading(self.profile)) if isinstance(content, dict) else content
         letter = Letter(next(self._letters), read, origin=origin)
@@ -280,7 +282,7 @@ class Rig:
         self.answer(self.open("league_manager", "REFEREE_REGISTER_REQUEST"), self.accepted(token, derived, **changed))
         return self
 
-    def announce(self, *matches: Object, **changed: Any) -> Message | Pong | MatchRecord | PeerError:
+    def announce(self, *matches: Object, **changed: Any) -> Replied:
         fields = {"auth_token": of_manager(), "league_id": LEAGUE, "round_id": 1, "matches": list(matches)}
         return self.request({**self.envelope("ROUND_ANNOUNCEMENT"), **fields, **changed})
 
@@ -288,6 +290,16 @@ class Rig:
         """Registered, with these matches (one of even_odd unless told otherwise)."""
         answer = self.enrolled().announce(*(matches or (announced(),)))
         assert not isinstance(answer, PeerError), answer
+        return self
+
+    def knows(self, *players: str, convention: str = "SPEC") -> Rig:
+        """These players answered an invitation of this referee before."""
+        for player in players:
+            learned = e.ConventionLearned(
+                at=self.now, agent_id=player, endpoint=ENDPOINTS[player], convention=convention
+            )
+            self.journal.append(learned)
+            self.desk.apply(learned)
         return self
 
     def acknowledge(self, match_id: str = "R1M1") -> None:
@@ -305,6 +317,7 @@ class Rig:
         """A right GAME_JOIN_ACK."""
         match_id, attempt = self._match_of(player)
         more = {"match_id": match_id, "player_id": player, "arrival_timestamp": timestamps.write(self.now)}
+        more["conversation_id"] = self.desk.matches[match_id, attempt].conversation_id
         token = answer_token(player, match_id, attempt)
         ack = self.envelope("GAME_JOIN_ACK", f"player:{player}", auth_token=token, accept=True, **more)
         return _changed(ack, changed)
@@ -314,7 +327,8 @@ class Rig:
         match_id, attempt = self._match_of(player)
         token = answer_token(player, match_id, attempt)
         more: Object = {"match_id": match_id, "player_id": player, "auth_token": token}
-        game = self.desk.matches[match_id, attempt].game
+        match = self.desk.matches[match_id, attempt]
+        more["conversation_id"], game = match.conversation_id, match.game
         if game.wire.response_type == "CHOOSE_PARITY_RESPONSE":
             more |= {"parity_choice": choice}
         else:

@@ -31,8 +31,11 @@ class Reaction:
     # --- what is said
     fields: Mapping[str, object] = field(default_factory=dict)
     """Fields of the message that are changed, added, or (ABSENT) left out; a function is given the message asked."""
+    alone: bool = False
+    """Those fields are the whole message."""
     rpc: Mapping[str, object] = field(default_factory=dict)
-    """The same for the JSON-RPC object around it: `{"result": ABSENT, "error": {…}}`, `{"id": 99}`."""
+    """The same for the JSON-RPC object around it: `{"result": ABSENT, "error": {…}}`, `{"id": 99}`; a function is given
+    the call."""
     batch: bool = False
     """The answer as the only element of an array."""
     body: bytes | None = None
@@ -41,6 +44,8 @@ class Reaction:
     """So many blanks behind the body."""
     posted: bool = False
     """The message goes to the referee as a request of our own; the result is a mere acknowledgement."""
+    registers: bool = False
+    """Beside the answer it registers again."""
 
     # --- how HTTP carries it
     status: int = 200
@@ -75,13 +80,16 @@ class Rule:
 
     kinds: frozenset[str]
     reactions: Sequence[Reaction]
+    cycles: bool = False
+    """After the last comes the first again."""
 
     def fits(self, *names: str) -> bool:
         return not self.kinds or not self.kinds.isdisjoint(names)
 
     def reaction(self, nth: int) -> Reaction:
         """What the nth such request gets, from 0."""
-        return self.reactions[min(nth, len(self.reactions) - 1)]
+        last = len(self.reactions) - 1
+        return self.reactions[nth % (last + 1) if self.cycles else min(nth, last)]
 
 
 Script = tuple[Rule, ...]
@@ -96,6 +104,11 @@ def on(kinds: str | Sequence[str], *reactions: Reaction) -> Script:
 def always(*reactions: Reaction) -> Script:
     """A script for every request, `ping` included."""
     return (Rule(frozenset(), reactions),)
+
+
+def in_turn(*reactions: Reaction) -> Script:
+    """A script for every request, over and over."""
+    return (Rule(frozenset(), reactions, cycles=True),)
 
 
 # --- common reactions -------------------------------------------------------------------------------------------------

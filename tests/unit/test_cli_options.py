@@ -147,6 +147,11 @@ def test_a_wrong_option_is_told_in_one_sentence(arguments: list[str], told: str)
         ["standings", "--manager", "ftp://127.0.0.1"],
         ["standings", "--manager", "http://127.0.0.1:port"],
         ["match"],
+        ["manager", "--start", "soon"],
+        ["manager", "--start", "25:00"],
+        ["manager", "--start", "2026-02-30T18:30"],
+        ["withdraw"],
+        ["pause", "P01"],
     ],
 )
 def test_wrong_usage_ends_with_status_2_before_anything_starts(

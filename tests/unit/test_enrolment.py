@@ -2,107 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from league.enrolment import Enrolment
-from league.events import Enrolled, Event
-from league.machine import Blame, Content, Failure, Letter, Outgoing, Pong, Refusal, Undelivered
+from league.events import Enrolled
+from league.machine import Blame, Failure, Letter, Refusal, Undelivered
 from league.protocol import tokens
-from league.protocol.envelope import Reading, unseal
-from league.protocol.messages import LeagueRegisterRequest, Message, RefereeRegisterRequest
-from league.protocol.parts import PlayerMeta, RefereeMeta
+from league.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest
+from league.protocol.parts import RefereeMeta
+from tests.support.enrolling import MANAGER, META, START, Agent
 from tests.support.said import unsaid
-
-START = 1_750_000_000.0
-MANAGER = "http://127.0.0.1:8000/mcp"
-META: dict[str, Any] = {
-    "display_name": "Ada ",
-    "version": "1.0.0",
-    "game_types": ["even_odd"],
-    "contact_endpoint": "http://127.0.0.1:8101/mcp",
-}
-ANSWER = {
-    "protocol": "league.v2",
-    "sender": "league_manager",
-    "timestamp": "2025-06-15T15:06:40Z",
-    "conversation_id": "conv-1",
-    "status": "ACCEPTED",
-    "reason": None,
-}
-
-
-class Agent:
-    """The machine around an enrolment."""
-
-    def __init__(self, meta: PlayerMeta | RefereeMeta | None = None) -> None:
-        self.meta = meta or PlayerMeta(**META)
-        self.now = START
-        self.journal: list[Event] = []
-        self.secrets: dict[str, str] = {}
-        self.sent: list[Outgoing] = []
-        self.enrolment = self._new()
-
-    def _new(self) -> Enrolment:
-        return Enrolment(
-            self.meta,
-            MANAGER,
-            self.secrets,
-            happened=self._happened,
-            send=self.sent.append,
-            keep_secret=self.secrets.__setitem__,
-        )
-
-    def _happened(self, event: Event) -> None:
-        self.journal.append(event)
-        assert isinstance(event, Enrolled)
-        self.enrolment.apply(event)
-
-    def restarted(self) -> Agent:
-        self.enrolment = self._new()
-        for event in self.journal:
-            assert isinstance(event, Enrolled)
-            self.enrolment.apply(event)
-        self.sent.clear()
-        self.enrolment.resume(self.now)
-        return self
-
-    def started(self) -> Agent:
-        self.enrolment.resume(self.now)
-        return self
-
-    def wait(self, seconds: float) -> Agent:
-        self.now += seconds
-        self.enrolment.tick(self.now)
-        return self
-
-    def answer(self, content: Content | dict[str, Any]) -> None:
-        if isinstance(content, dict):
-            content = unseal(content, Reading())
-        self.enrolment.answered(Letter(0, content, answers=self.sent[-1].key), self.now)
-
-    def accept(self, **changed: Any) -> Agent:
-        kind = "LEAGUE_REGISTER_RESPONSE" if isinstance(self.sent[-1].message, LeagueRegisterRequest) else None
-        named = {"player_id": "P01"} if kind else {"referee_id": "REF01"}
-        answer = {**ANSWER, "message_type": kind or "REFEREE_REGISTER_RESPONSE", **named, "league_id": "spring",
-                  "auth_token": "tok_P01_first", "token_scheme": "derived", **changed}  # fmt: skip
-        self.answer({name: value for name, value in answer.items() if value is not None})
-        return self
-
-    def reject(self, code: str | None, reason: str = "no") -> None:
-        more = {} if code is None else {"error_code": code}
-        self.answer({**ANSWER, "message_type": "LEAGUE_REGISTER_RESPONSE", "player_id": None, **more,
-                     "status": "REJECTED", "reason": reason})  # fmt: skip
-
-    def fail(self, failure: Failure = Failure.REFUSED, **more: Any) -> None:
-        self.enrolment.failed(Undelivered(self.sent[-1].key, tokens.MANAGER, failure, **more), self.now)
-
-    @property
-    def last(self) -> Message:
-        message = self.sent[-1].message
-        assert isinstance(message, Message)
-        return message
 
 
 def test_a_player_introduces_itself_with_its_own_name_and_version_2_1_0() -> None:
@@ -212,20 +120,27 @@ def test_a_rejection_because_we_could_not_be_reached_is_tried_again() -> None:
     assert agent.enrolment.deadline == START + 2
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        Pong(),
-        {"message_type": "LEAGUE_REGISTER_RESPONSE"},
-        {**ANSWER, "message_type": "LEAGUE_REGISTER_RESPONSE"},
-        {**ANSWER, "message_type": "GAME_OVER_ACK", "status": "ACKNOWLEDGED", "match_id": "R1M1"},
-    ],
-)
-def test_an_answer_that_says_nothing_is_no_answer(content: Content | dict[str, Any]) -> None:
+@pytest.mark.requirement("REGISTER.waits_for_approval")
+def test_while_the_operator_has_not_decided_we_go_on_asking() -> None:
     agent = Agent().started()
-    agent.answer(content)
-    assert agent.journal == []
-    assert agent.enrolment.deadline == START + 2
+    for _ in range(20):
+        agent.reject("E043", "waiting for the operator's approval", pending=True)
+        assert agent.enrolment.pending == Refusal("E043", "waiting for the operator's approval")
+        assert agent.enrolment.rejected is None
+        assert agent.enrolment.deadline == agent.now + 5
+        agent.wait(5)
+    agent.accept()
+    assert agent.enrolment.is_enrolled
+    assert agent.enrolment.pending is None
+
+
+def test_an_operator_that_waited_too_long_leaves_us_rejected() -> None:
+    agent = Agent().started()
+    agent.reject("E043", pending=True)
+    agent.wait(5).reject("E019", "the league has started")
+    assert agent.enrolment.rejected == Refusal("E019", "the league has started")
+    assert agent.enrolment.pending is None
+    assert agent.enrolment.deadline is None
 
 
 def test_late_answers_to_given_up_attempts_change_nothing() -> None:

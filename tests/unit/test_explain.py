@@ -61,7 +61,25 @@ def test_a_win_is_nobodys_fault_and_told_by_the_number() -> None:
     assert f"the number was {told.draw.number}, which is {parity}" in number.why[1]
     assert number.why[0].startswith(f"{number.winner} (Name of {number.winner}) won")
     assert clauses_of(told) == ["MATCH.winner", "MATCH.points"]
-    assert told.remarks == ()
+    assert [one for one in told.remarks if not one.startswith("On record against")] == []
+
+
+def test_what_a_referee_let_pass_is_told_once_whatever_match_it_noticed_it_in() -> None:
+    whole = journals_of(given().plays())
+    about: Any = {
+        "attempt": 1,
+        "player_id": "P01",
+        "code": "E003",
+        "requirement": "GAME_JOIN_ACK.accept",
+        "detail": "odd",
+    }
+    noticed = [e.PlayerDeviated(at=START, match_id=match_id, **about) for match_id in ("R1M1", "R9M9")]
+    others = msgspec.structs.replace(noticed[0], player_id="P09")
+    referees = {name: replace(one, events=[*one.events, *noticed, others]) for name, one in whole.referees.items()}
+    told = explain(case_in(replace(whole, referees=referees))).remarks
+    line = "On record against P01, though it cost nothing: E003 odd (GAME_JOIN_ACK.accept)."
+    assert [one for one in told if "GAME_JOIN_ACK.accept" in one] == [line]
+    assert not any("P09" in one for one in told)
 
 
 def test_equal_choices_are_a_draw() -> None:
@@ -133,7 +151,7 @@ def refuses() -> Rig:
 
 def answers_with_errors() -> Rig:
     rig = given().joins("P01")
-    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error"}}'
     for _ in range(4):
         rig.says("P02", error).wait(2)
     return rig
@@ -415,7 +433,7 @@ def test_the_referee_alone_tells_its_own_account() -> None:
     whole = journals_of(finished(silent_at_the_join()))
     told = explain(case_in(Journals(referees=whole.referees)))
     assert (told.verdict.outcome, told.verdict.at_fault) == ("TECHNICAL_LOSS", ("P02",))
-    assert told.remarks == ("The manager's journal is not at hand: this is the account of the referee alone.",)
+    assert told.remarks[0] == "The manager's journal is not at hand: this is the account of the referee alone."
 
 
 PAGE: dict[str, Any] = {

@@ -86,6 +86,17 @@ def test_a_match_file_holds_what_its_referee_wrote_down(one_match: Path, tmp_pat
     assert any(one["message"] and one["message"].get("auth_token") == "…" for one in match["transcript"])
 
 
+@pytest.mark.parametrize("levels", [90, 900, 5_000])
+def test_an_answer_nested_beyond_reason_is_exported_all_the_same(tmp_path: Path, levels: int) -> None:
+    rig = Rig().given().plays()
+    nested = b'{"a":' * levels + b"1" + b"}" * levels
+    on_disk(tmp_path / "journal.db", around(rig))
+    on_disk(tmp_path / "referee-1.db", rig.journal, [answer(0.5, "P02", nested)])
+    assert main(["export", str(tmp_path), "--to", str(tmp_path / "out")]) == 0
+    (said,) = load(tmp_path / "out" / "SHARED" / "data" / "matches" / "spring" / "R1M1.json")["transcript"]
+    assert said["message"] == nested.decode() if levels > 100 else said["message"]["a"]
+
+
 @pytest.mark.requirement("MATCH.choices_hidden")
 def test_a_match_that_is_played_shows_no_choice_and_no_seed(tmp_path: Path) -> None:
     rig = Rig().given().joins("P01", "P02").chooses("P01", "even")

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from league.cli.player import _strategy
+from league.hosting.players import load
 from league.player.strategies import Turn
 from league.strategies.human import Human
 
@@ -27,4 +27,4 @@ def test_who_closes_the_terminal_gives_up() -> None:
 
 
 def test_the_command_knows_the_human() -> None:
-    assert isinstance(_strategy("human"), Human)
+    assert isinstance(load("human").strategy, Human)

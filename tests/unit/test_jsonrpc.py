@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from league.protocol.conventions import Convention
 from league.protocol.envelope import STRICT, Reading, Unsealed
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import EXCHANGES, Role
@@ -132,7 +133,7 @@ def test_missing_params_read_as_an_empty_object() -> None:
 def test_a_tool_call_names_the_method_and_carries_the_message() -> None:
     tool = {"name": "handle_game_invitation", "arguments": INVITATION}
     call = decode_call(request(method="tools/call", params=tool))
-    assert call == Call(1, "handle_game_invitation", INVITATION)
+    assert call == Call(1, "handle_game_invitation", INVITATION, convention=Convention.TOOLS)
 
 
 @pytest.mark.requirement("RPC.tools_call")

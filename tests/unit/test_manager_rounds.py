@@ -128,16 +128,24 @@ def test_a_busy_player_is_asked_again_when_it_said_and_without_counting() -> Non
     assert league.manager._courier.line("P01").failures == 0
 
 
-def test_a_call_that_was_not_understood_is_repeated_at_once_five_times() -> None:
+def test_an_announcement_that_a_player_did_not_understand_is_not_repeated() -> None:
     league = Managed(players=2).fill()
     league.answer_all(but=["P01"])
-    tries = 0
-    while calls := league.calls("ROUND_ANNOUNCEMENT", "P01"):
-        tries += 1
-        league.fail(calls[0], Failure.NOT_UNDERSTOOD)
-    assert tries == 6
-    league.wait(10)
+    (call,) = league.calls("ROUND_ANNOUNCEMENT", "P01")
+    league.fail(call, Failure.NOT_UNDERSTOOD)
     assert league.calls("ROUND_ANNOUNCEMENT", "P01") == []
+    assert league.manager.ledger.roster.members["P01"].convention == "SPEC"
+
+
+def test_an_assignment_that_was_not_understood_is_put_in_every_other_way_at_once() -> None:
+    league = Managed(players=2).fill()
+    league.answer_all(but=["REF01"])
+    put = []
+    while calls := league.calls("ROUND_ANNOUNCEMENT", "REF01"):
+        put.append(league.manager.ledger.roster.members["REF01"].convention)
+        league.fail(calls[0], Failure.NOT_UNDERSTOOD)
+    assert put == ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]
+    assert league.manager.ledger.roster.members["REF01"].convention == "SPEC"
 
 
 def test_a_call_we_slept_through_is_repeated_at_once_and_does_not_count() -> None:

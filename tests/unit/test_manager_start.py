@@ -8,7 +8,7 @@ import pytest
 
 from league import events as e
 from league.machine import Blame, Failure, Pong
-from tests.support.managed import Managed, code_of
+from tests.support.managed import NOW, Managed, code_of
 
 
 @pytest.mark.requirement("LEAGUE.starts_when_full")
@@ -43,6 +43,44 @@ def test_a_manual_start_waits_for_the_operator() -> None:
     assert league.manager.ledger.is_running
     assert code_of(league.operate("start")) == "E023"
     assert len(league.of(e.ScheduleMade)[0].rounds) == 3
+
+
+@pytest.mark.requirement("LEAGUE.starts_at")
+def test_a_league_with_an_hour_starts_then_and_not_when_it_is_full() -> None:
+    league = Managed(players=3, start="at", start_at=NOW + 600)
+    league.fill(players=3)
+    league.wait(599)
+    assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
+    league.wait(1)
+    assert league.manager.ledger.is_running
+
+
+@pytest.mark.requirement("LEAGUE.starts_at")
+def test_at_its_hour_a_league_starts_with_whoever_is_there_or_as_soon_as_they_are() -> None:
+    league = Managed(players=9, start="at", start_at=NOW + 600)
+    league.fill(players=1)
+    league.wait(700)
+    assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
+    league.register("player", 2)
+    assert league.manager.ledger.is_running
+    assert len(league.of(e.ScheduleMade)[0].rounds) == 1
+
+
+def test_the_hour_may_pass_while_the_manager_is_down() -> None:
+    league = Managed(players=9, start="at", start_at=NOW + 600)
+    league.fill(players=2)
+    league.restart(after=100)
+    assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
+    league.wait(499)
+    league.restart(after=1000)
+    assert league.manager.ledger.is_running
+
+
+def test_the_operator_need_not_wait_for_the_hour() -> None:
+    league = Managed(players=9, start="at", start_at=NOW + 600)
+    league.fill(players=2)
+    assert league.operate("start") == Pong()
+    assert league.manager.ledger.is_running
 
 
 def test_the_schedule_is_that_of_the_settings() -> None:

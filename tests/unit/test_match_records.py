@@ -7,7 +7,7 @@ import json
 import pytest
 
 from league.events import LeagueSettings, MatchRecordKept, ResultAccepted
-from league.machine import Answering, MatchRecord, Pong, RecordRequest, Refusal
+from league.machine import Address, Answering, MatchRecord, Pong, RecordRequest, Refusal
 from league.protocol.envelope import STRICT
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
@@ -54,7 +54,7 @@ def test_a_match_that_is_not_decided_is_nobodys_business() -> None:
 
 
 def test_request_and_answer_survive_the_wire() -> None:
-    raw = letters.write_call(7, RecordRequest("R1M1", 2), b"", "tok_league_manager_x")
+    raw = letters.write_call(7, RecordRequest("R1M1", 2), b"", Address("REF01", "http://x", "tok_league_manager_x"))
     asked = letters.read_request(raw, REFEREE)
     assert asked.content == RecordRequest("R1M1", 2, "tok_league_manager_x")
     record = MatchRecord("R1M1", 2, ({"event": "MatchTaken"},))

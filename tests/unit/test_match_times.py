@@ -121,7 +121,7 @@ def test_failures_at_the_invitation_are_forgotten_when_the_player_has_joined() -
 @pytest.mark.requirement("MATCH.connection_errors")
 @pytest.mark.parametrize("failure", [Failure.REFUSED, Failure.BROKEN])
 def test_a_broken_connection_is_e009_and_asked_again_after_2_seconds(failure: Failure) -> None:
-    rig = Rig().given().joins("P01")
+    rig = Rig().knows("P02").given().joins("P01")
     for t in (0, 2, 4, 6):
         rig.until(t).breaks("P02", failure)
     assert failures(rig) == [(0, "E009", 1), (2, "E009", 2), (4, "E009", 3), (6, "E009", None)]
@@ -218,7 +218,7 @@ def test_when_our_own_network_fails_we_try_again_every_2_seconds_and_count_nothi
     assert len(asked(rig, "P02")) == 102
 
 
-def test_an_invitation_that_is_not_understood_is_put_another_way_at_once_five_times_at_most() -> None:
+def test_an_invitation_that_is_not_understood_is_put_in_every_other_way_at_once() -> None:
     rig = Rig().given().joins("P01")
     for n in range(5):
         rig.wait(0.5).breaks("P02", Failure.NOT_UNDERSTOOD)
@@ -240,7 +240,7 @@ def test_a_call_for_a_choice_that_is_not_understood_counts() -> None:
 
 
 def test_after_a_mere_acknowledgement_the_answer_is_awaited_until_the_same_deadline() -> None:
-    rig = Rig().given().joins("P01").wait(1).says("P02", {"status": "ok"}).until(4.999)
+    rig = Rig().knows("P02").given().joins("P01").wait(1).says("P02", {"status": "ok"}).until(4.999)
     assert failures(rig) == []
     rig.until(5)
     assert failures(rig) == [(5, "E001", 1)]

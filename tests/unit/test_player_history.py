@@ -43,7 +43,7 @@ def test_a_row_says_who_chose_what_and_what_was_drawn() -> None:
         "WIN",
         "P01",
     )
-    assert (past.choice, past.opponent_choice, past.number, past.number_parity) == ("even", "odd", 8, "even")
+    assert (past.my_choice, past.opponent_choice, past.drawn_number, past.number_parity) == ("even", "odd", 8, "even")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_outcome_is_ours(status: str, winner: str | None, outcome: str) -> N
 @pytest.mark.parametrize("result", [{}, {"choices": None}, {"choices": {"P01": None, "P02": 7}, "drawn_number": "8"}])
 def test_what_a_referee_did_not_say_is_none(result: dict[str, object]) -> None:
     past = row(game_result=result)
-    assert (past.choice, past.opponent_choice, past.number, past.number_parity) == (None, None, None, None)
+    assert (past.my_choice, past.opponent_choice, past.drawn_number, past.number_parity) == (None, None, None, None)
 
 
 def test_rows_come_in_the_order_in_which_matches_ended() -> None:

@@ -471,7 +471,7 @@ def test_a_result_is_acknowledged_and_remembered(joined: Rig) -> None:
     assert (ack.status, ack.player_id, ack.match_id, ack.sender) == ("ACKNOWLEDGED", ME, "R1M1", "player:P01")
     (row,) = joined.player.history
     assert (row.match_id, row.opponent_id, row.role, row.outcome) == ("R1M1", "P02", "PLAYER_A", "WIN")
-    assert (row.choice, row.opponent_choice, row.number, row.number_parity) == ("even", "odd", 8, "even")
+    assert (row.my_choice, row.opponent_choice, row.drawn_number, row.number_parity) == ("even", "odd", 8, "even")
     assert row.game_result["reason"] == "P01 chose even, number was 8 (even)"
 
 

@@ -26,9 +26,9 @@ def past(opponent_choice: str | None, opponent: str = "P02", game: str = "even_o
         "role": "PLAYER_A",
         "status": "DRAW",
         "winner": None,
-        "choice": "even",
+        "my_choice": "even",
         "opponent_choice": opponent_choice,
-        "number": 4,
+        "drawn_number": 4,
         "number_parity": "even",
         "game_result": {},
     }

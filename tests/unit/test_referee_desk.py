@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.machine import Operate, Ping, Pong, Refusal
+from league.machine import Failure, Operate, Ping, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.messages import (
     ChooseParityCall,
@@ -152,6 +152,7 @@ def test_the_same_announcement_again_changes_nothing() -> None:
 def test_before_it_is_registered_a_referee_takes_nothing() -> None:
     rig = Rig()
     rig.take(rig.desk.resume(rig.now))
+    rig.fail(rig.open("league_manager", "REFEREE_REGISTER_REQUEST"), Failure.REFUSED)
     assert code_of(rig.announce(announced())) == "E023"
     assert rig.journal == []
 

@@ -7,6 +7,7 @@ is an input of the pump, and all of them run on one loop, so there is not one lo
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,23 +16,25 @@ from typing import Literal, Protocol
 
 from league.agent.pump import Call, Orders, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, Durations, Log, Meter
+from league.agent.watch import ANSWERED, Durations, Log, Meter, kind_of, label
 from league.machine import Answering, Ask, Blame, Failure, Machine, Operate, Ping, RecordRequest, Refusal
 from league.protocol.errors import PeerError
-from league.protocol.messages import MESSAGES, Message
 from league.protocol.tokens import MANAGER
 from league.storage.journal import Entry, Journal
 from league.storage.notices import Durable, Failed, Notice
 from league.storage.transcript import LetterNote, mask
-from league.transport import jsonrpc, letters
+from league.transport import jsonrpc, letters, mcp_door
 from league.transport.http import Response
 from league.transport.http_call import CallFailed, Reply
 from league.transport.http_client import HttpClient
 from league.transport.jsonrpc import BadRequestError
 from league.transport.letters import Asked, Speaker
+from league.transport.line import Line
 
 RETRY_AFTER = ("retry-after", "2")
 TRY_DISK_S = 1.0
+LONGEST_REST_S = 60.0
+"""After a bug that came back again and again."""
 FLUSH_LOG_S = 1.0
 
 
@@ -96,6 +99,8 @@ class Agent:
         self._epoch = self._appended = self._durable = self._base = 0
         self._seq = 0
         self._is_broken = False
+        self._last_bug_at, self._rest_s = -math.inf, TRY_DISK_S
+        self._line = Line(setup.client)
         self._body: tuple[object, bytes] = (None, b"")
         self._closing = False
 
@@ -160,13 +165,16 @@ class Agent:
     async def post(self, raw: bytes, origin: str) -> Response:
         """One request over HTTP, one answer."""
         speaker = self.speaker
+        greeted = mcp_door.answer(raw, speaker.role, self.setup.limit)
+        if greeted is not None:
+            return greeted
         try:
             asked = letters.read_request(raw, speaker, self.setup.limit)
         except BadRequestError as bad:
             self.meter.received["?", bad.error.code] += 1
             self.meter.verdicts[bad.error.code] += 1
             return _response(letters.write_bad_request(bad, speaker, self.now()), bad.error)
-        kind = _label(asked)
+        kind = label(asked)
         self.meter.judged(asked.content)
         self._note("in", origin, asked, "", raw)
         answering = await self._answer(asked, origin)
@@ -187,14 +195,14 @@ class Agent:
             return Answering(0, PeerError("E042", "no room for another request at the moment"))
         started = self.now()
         try:
-            letter_id, orders = self.pump.request(asked.content, origin, started)
+            letter_id, orders = self.pump.request(asked.content, origin, started, asked.convention)
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
             return Answering(0, self._our_bug())
         waiting = _Waiting(asked, self._loop.create_future(), started)
         self._waiting[letter_id] = waiting
         self._carry_out(orders)
         answering = await waiting.answer
-        self.meter.answering.setdefault(_label(asked), Durations()).add(self.now() - started)
+        self.meter.answering.setdefault(label(asked), Durations()).add(self.now() - started)
         return answering
 
     def _our_bug(self) -> PeerError:
@@ -202,6 +210,10 @@ class Agent:
         incident = f"{self.now():.3f}"
         told = mask(traceback.format_exc().encode(errors="replace")).decode(errors="replace")
         print(f"incident {incident}", told, file=sys.stderr, sep="\n")
+        # A bug that comes back at once must fill neither the log nor the processor.
+        calm = self._loop.time() - self._last_bug_at > LONGEST_REST_S
+        self._rest_s = TRY_DISK_S if calm else min(2 * self._rest_s, LONGEST_REST_S)
+        self._last_bug_at = self._loop.time()
         self._is_broken = True
         self._rebuild_when_stored()
         return PeerError("E099", "an internal error; the log has it under the incident id", {"incident": incident})
@@ -267,7 +279,7 @@ class Agent:
             lost = PeerError("E099", "an internal error; the log has it")
             orders.replies += [Answering(one, lost) for one in self._waiting if one not in told]
             self._carry_out(orders)
-            self._loop.call_later(TRY_DISK_S, self._go_on)
+            self._loop.call_later(self._rest_s, self._go_on)
 
     def _go_on(self) -> None:
         if self._is_broken:
@@ -277,14 +289,13 @@ class Agent:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     async def _call(self, call: Call) -> None:
-        kind = _kind(call.message)
+        kind = kind_of(call.message)
         body = self._encoded(call.message)
-        raw = letters.write_call(call.id, call.message, body, call.to.token)
         started = self.now()
         self._note_call(call, kind, "", body)
         try:
             wait = self.setup.clock.seconds_until(call.deadline)
-            reply = await self.setup.client.post(call.to.endpoint, raw, wait, self._limit(call))
+            reply = await self._line.call(call.id, call.message, body, call.to, wait, self._limit(call))
         except CallFailed as failed:
             self._note_call(call, kind, failed.failure.value, failed.detail.encode())
             self._gone(call, kind, failed.failure, blame=Blame.LOCAL if failed.local else Blame.PEER)
@@ -310,8 +321,9 @@ class Agent:
     def _came_back(self, call: Call, kind: str, reply: Reply) -> None:
         if reply.status in (429, 503):
             self._gone(call, kind, Failure.BUSY, retry_after=reply.retry_after)
-        elif reply.status >= 300 and not _is_jsonrpc(reply.body):
-            self._gone(call, kind, Failure.BROKEN)
+        elif reply.status >= 300 and not letters.says_something(reply.body):
+            failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
+            self._gone(call, kind, failure, detail=f"answered with HTTP status {reply.status}")
         else:
             self._input(lambda: self._read(call, kind, reply))
 
@@ -328,11 +340,12 @@ class Agent:
         failure: Failure,
         blame: Blame = Blame.PEER,
         retry_after: float | None = None,
+        detail: str = "",
     ) -> None:
         self._count(call, kind, failure.value)
         # A timeout is the pump's to notice: it knows whether the peer was late or we were.
         if failure is not Failure.TIMEOUT:
-            self._input(lambda: self.pump.failed(call.id, failure, self.now(), blame, retry_after))
+            self._input(lambda: self.pump.failed(call.id, failure, self.now(), blame, retry_after, detail))
 
     def _count(self, call: Call, kind: str, outcome: str) -> None:
         conversation = getattr(call.message, "conversation_id", "")
@@ -412,28 +425,6 @@ class Agent:
         if not self._closing:
             self.setup.log.flush()
             self._loop.call_later(FLUSH_LOG_S, self._flush)
-
-
-def _label(asked: Asked) -> str:
-    """The type of a request, for people: peers choose what they send, but not what we write down."""
-    if asked.message_type is None:
-        return "ping" if isinstance(asked.content, Ping) else "?"
-    return asked.message_type if asked.message_type in MESSAGES else "?"
-
-
-def _kind(message: Message | Ping) -> str:
-    """What a call is counted and noted as."""
-    if isinstance(message, RecordRequest):
-        return letters.RECORD
-    return letters.PING if isinstance(message, Ping) else message.type
-
-
-def _is_jsonrpc(body: bytes) -> bool:
-    try:
-        jsonrpc.decode_answer(body, len(body))
-    except PeerError:
-        return False
-    return True
 
 
 def status_of(error: PeerError | None) -> int:

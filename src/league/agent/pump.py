@@ -27,6 +27,7 @@ from league.machine import (
     Undelivered,
 )
 from league.protocol import timestamps
+from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
@@ -109,10 +110,12 @@ class Pump:
         """The machine takes up what is open."""
         return self._carry_out(self.machine.resume(now))
 
-    def request(self, content: Content, origin: str, now: float) -> tuple[int, Orders]:
+    def request(
+        self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
+    ) -> tuple[int, Orders]:
         """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
         orders = self.advance(now)
-        letter = Letter(self._next_id(), content, origin=origin)
+        letter = Letter(self._next_id(), content, origin=origin, convention=convention)
         limit = now + _limit_of(content)
         self._letters[letter.id] = limit
         heapq.heappush(self._letter_limits, (limit, letter.id))
@@ -132,13 +135,19 @@ class Pump:
         return orders
 
     def failed(
-        self, call_id: int, failure: Failure, now: float, blame: Blame = Blame.PEER, retry_after: float | None = None
+        self,
+        call_id: int,
+        failure: Failure,
+        now: float,
+        blame: Blame = Blame.PEER,
+        retry_after: float | None = None,
+        detail: str = "",
     ) -> Orders:
         """A call of ours got no answer."""
         orders = self.advance(now)
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
-            failed = Undelivered(call.key, call.peer, failure, blame, retry_after)
+            failed = Undelivered(call.key, call.peer, failure, blame, retry_after, detail)
             orders.take(self._carry_out(self.machine.undelivered(failed, now)))
         return orders
 

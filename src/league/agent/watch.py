@@ -12,8 +12,11 @@ from typing import IO, TypeVar
 import msgspec
 
 from league.events import Event
-from league.machine import Content
+from league.machine import Content, Ping, RecordRequest
 from league.protocol.envelope import Unsealed
+from league.protocol.messages import MESSAGES, Message
+from league.transport import letters
+from league.transport.letters import Asked
 
 BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 FLUSH_BYTES = 64 * 1024
@@ -168,3 +171,17 @@ class Log:
         self.flush()
         if self._file is not None:
             self._file.close()
+
+
+def label(asked: Asked) -> str:
+    """The type of a request, for people: peers choose what they send, but not what we write down."""
+    if asked.message_type is None:
+        return "ping" if isinstance(asked.content, Ping) else "?"
+    return asked.message_type if asked.message_type in MESSAGES else "?"
+
+
+def kind_of(message: Message | Ping) -> str:
+    """What a call is counted and noted as."""
+    if isinstance(message, RecordRequest):
+        return letters.RECORD
+    return letters.PING if isinstance(message, Ping) else message.type

@@ -1,6 +1,4 @@
-"""Which referee plays which match, and that it knows: a lease begins with MatchAssigned, the referee gets its copy of
-the announcement, and gets it again until it has acknowledged it (spec section 8.12).
-"""
+"""Which referee plays which match, and how long it may take: a lease begins with MatchAssigned (spec section 8.12)."""
 
 from __future__ import annotations
 
@@ -11,15 +9,14 @@ from functools import partial
 
 from league.events import MatchAssigned
 from league.games import registry
-from league.machine import Failure, Pong
-from league.manager.courier import Courier, Ending, Errand, Policy
+from league.machine import Pong
+from league.manager.courier import Courier
+from league.manager.handovers import Handovers
 from league.manager.ledger import Ledger, Match
-from league.manager.notices import Notices
 from league.manager.office import Office
 from league.manager.roster import Member
 from league.manager.standings import number_of
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import Message
 
 MATCHES_IN_ONE_MESSAGE = 100
 """D4's bound for arrays; a referee with more matches gets several announcements."""
@@ -29,24 +26,15 @@ SLEPT_S = 1.0
 
 
 @dataclass(slots=True)
-class Handover:
-    """What we know of a referee and its copy of one attempt."""
-
-    attempt: int
-    under_way: bool = True
-    acknowledged_at: float | None = None
-    maybe_heard: bool = False
-
-
-@dataclass(slots=True)
 class Assignments:
     """`overdue` is called when the lease of a match has run out, or its referee forgot it."""
 
     office: Office
     courier: Courier
-    notices: Notices
+    handovers: Handovers
     overdue: Callable[[Match, str, float], None]
-    _handovers: dict[str, Handover] = field(default_factory=dict)
+    _kept_back: dict[str, None] = field(default_factory=dict)
+    """The referees that hold matches they were not told of yet."""
 
     @property
     def _ledger(self) -> Ledger:
@@ -102,86 +90,53 @@ class Assignments:
         held = [self._ledger.matches[one] for matches in self._ledger.holdings.values() for one in matches]
         for round_id in sorted({match.round_id for match in held}):
             if self._ledger.rounds[round_id - 1].assignments_sent:
-                self._hand_over_all([match for match in held if match.round_id == round_id], now)
+                self._hand_over_all([match for match in held if match.round_id == round_id], now, again=True)
 
-    def _hand_over_all(self, matches: Sequence[Match], now: float) -> None:
-        by_referee: dict[str, list[Match]] = {}
+    def _hand_over_all(self, matches: Sequence[Match], now: float, again: bool = False) -> None:
+        """Matches of one round go to a referee in one message."""
+        groups: dict[tuple[str, int], list[Match]] = {}
         for match in matches:
-            by_referee.setdefault(match.referee_id or "", []).append(match)
-        for referee_id, mine in by_referee.items():
+            groups.setdefault((match.referee_id or "", match.round_id), []).append(match)
+        for (referee_id, _), mine in groups.items():
             for start in range(0, len(mine), MATCHES_IN_ONE_MESSAGE):
-                self._hand_over(self.office.member(referee_id), mine[start : start + MATCHES_IN_ONE_MESSAGE], now)
+                some = mine[start : start + MATCHES_IN_ONE_MESSAGE]
+                self._hand_over(self.office.member(referee_id), some, now, again)
 
-    def _hand_over(self, referee: Member, matches: Sequence[Match], now: float) -> None:
+    def _hand_over(self, referee: Member, matches: Sequence[Match], now: float, again: bool = False) -> None:
+        """Ours get all at once. Others are not relied on to keep a queue: they get what they can play at a time, and
+        the next when one is reported."""
+        room = len(matches) if self.courier.line(referee.agent_id).is_ours else self._room(referee)
+        if len(matches) > room:
+            self._kept_back[referee.agent_id] = None
+            matches = matches[:room]
+        if not matches:
+            return
         places = {one: place for place, one in enumerate(self._ledger.holdings[referee.agent_id], start=1)}
         for match in matches:
-            self._handovers[match.match_id] = Handover(match.attempt)
             queued = math.ceil(places[match.match_id] / referee.capacity)
             self._lease(match, now + queued * self.duration_s())
-        self._send(referee, matches, now)
+        self.handovers.give(referee, matches, self.duration_s(), now, again)
 
-    def _send(self, referee: Member, matches: Sequence[Match], now: float) -> None:
-        leases = [(match, match.attempt) for match in matches]
-        row = EXCHANGES["ROUND_ANNOUNCEMENT"]
-        errand = Errand(
-            referee.agent_id,
-            f"{matches[0].match_id}/{matches[0].attempt}/assign/{referee.agent_id}",
-            self.notices.assignment(referee, matches, now),
-            Policy(row.limit_s, self._ledger.settings.retry_delays_s, spared=False),
-            ended=partial(self._ended, leases),
-            stumbled=partial(self._stumbled, leases),
-        )
-        errand.renew = partial(self._renewed, leases, now)
-        self.courier.go([errand], now)
+    def _room(self, referee: Member) -> int:
+        held = (self._ledger.matches[one] for one in self._ledger.holdings[referee.agent_id])
+        return max(referee.capacity - sum(map(self.handovers.is_given, held)), 0)
 
-    def _open(self, leases: Sequence[tuple[Match, int]], referee_id: str) -> list[Match]:
-        return [match for match, attempt in leases if self._is_held(match, referee_id, attempt)]
-
-    def _is_held(self, match: Match, referee_id: str, attempt: int) -> bool:
-        return match.status == "ASSIGNED" and (match.referee_id, match.attempt) == (referee_id, attempt)
-
-    def _renewed(self, leases: Sequence[tuple[Match, int]], now: float, errand: Errand) -> Message | None:
-        """For the next attempt: only what this referee still holds."""
-        matches = self._open(leases, errand.agent_id)
-        return self.notices.assignment(self.office.member(errand.agent_id), matches, now) if matches else None
-
-    def _stumbled(self, leases: Sequence[tuple[Match, int]], errand: Errand, failure: Failure, now: float) -> None:
-        for match in self._open(leases, errand.agent_id):
-            if failure is not Failure.REFUSED:
-                self._handovers[match.match_id].maybe_heard = True
-
-    def _ended(self, leases: Sequence[tuple[Match, int]], errand: Errand, ending: Ending, now: float) -> None:
-        for match in self._open(leases, errand.agent_id):
-            handover = self._handovers[match.match_id]
-            handover.under_way = False
-            if ending is Ending.ACKNOWLEDGED:
-                handover.acknowledged_at = now
-            elif ending is Ending.REFUSED:
-                handover.maybe_heard = True
+    def hand_over_next(self, now: float) -> None:
+        """What was kept back, as far as there is room for it now."""
+        for referee_id in list(self._kept_back):
+            held = (self._ledger.matches[one] for one in self._ledger.holdings[referee_id])
+            due = [one for one in held if self._ledger.round_of(one).assignments_sent]
+            self._kept_back.pop(referee_id)
+            self._hand_over_all([one for one in due if not self.handovers.is_given(one)], now)
 
     def listed(self, referee: Member, pong: Pong, pinged_at: float, now: float) -> None:
-        """A referee answered a ping: does it have all that it should have? One that lists nothing is sent its copy
-        again only if the first cannot have arrived: playing twice would be worse than waiting for the lease."""
-        held = None if pong.matches is None else set(pong.matches)
-        missing = []
-        for match_id in list(self._ledger.holdings[referee.agent_id]):
-            match, handover = self._ledger.matches[match_id], self._handovers.get(match_id)
-            if handover is None or handover.attempt != match.attempt or handover.under_way:
-                continue
-            if held is not None and (match_id, match.attempt) in held:
-                handover.acknowledged_at = handover.acknowledged_at or now
-            elif handover.acknowledged_at is None:
-                if held is not None or not handover.maybe_heard:
-                    missing.append(match)
-            elif held is not None and handover.acknowledged_at < pinged_at:
-                self.overdue(match, f"{referee.agent_id} no longer holds it", now)
-        for match in missing:
-            self._handovers[match.match_id].under_way = True
-            self._send(referee, [match], now)
+        """A referee answered a ping."""
+        for match in self.handovers.listed(referee, pong, pinged_at, now):
+            self.overdue(match, f"{referee.agent_id} no longer holds it", now)
 
     def forget(self, match_id: str) -> None:
         """The match is no longer in play."""
-        self._handovers.pop(match_id, None)
+        self.handovers.forget(match_id)
         self.office.timers.clear(("lease", match_id))
 
     # --- how long it may take -----------------------------------------------------------------------------------------

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from league.machine import Address, Blame, Content, Failure, Outgoing, Ping, Refusal, Undelivered
+from league.machine import Address, Blame, Content, Failure, Outgoing, Ping, Pong, Refusal, Undelivered
 from league.manager.office import Office
+from league.protocol.assigning import StartMatch
+from league.protocol.conventions import Convention, convention_of, ways
 from league.protocol.envelope import Unsealed
 from league.protocol.messages import GameError, LeagueError, Message
 
 BREAKER_FAILURES = 5
 BREAKER_S = 60.0
-UNREAD_TRIES = 5
-"""So often a call is repeated at once in another dialect."""
 BUSY_S, LONGEST_BUSY_S = 2.0, 60.0
 """How long to wait for an agent that says "later" without saying when, and how long at most in all."""
 
@@ -53,11 +53,14 @@ class Errand:
     renew: Callable[[Errand], Message | None] | None = None
     stranger: Address | None = None
     """Where to find somebody who is no member yet."""
+    must_be_understood: bool = False
+    """If it was not, it is put otherwise at once."""
+    ways: list[Convention] | None = None
+    """The conventions left to put it in, once one was not understood."""
     answer: Content | None = None
     sent_at: float = 0.0
     to_suspended: bool = False
     failures: int = 0
-    unread: int = 0
     busy_s: float = 0.0
     is_dropped: bool = False
     is_pausing: bool = False
@@ -71,6 +74,8 @@ class Line:
     closed_until: float = 0.0
     errands: int = 0
     """Messages under way, pauses between attempts included."""
+    is_ours: bool = False
+    """It answered a ping with its matches, as only our referees do (R-52)."""
 
 
 @dataclass(slots=True)
@@ -105,7 +110,7 @@ class Courier:
     def go(self, errands: Sequence[Errand], now: float) -> None:
         """Send the same message to all of them: one Outgoing, encoded once."""
         for errand in errands:
-            if not is_ping(errand.message):
+            if is_counted(errand.message):
                 self.line(errand.agent_id).errands += 1
         self._attempt(errands, now)
 
@@ -145,6 +150,11 @@ class Courier:
         if isinstance(content, Unsealed):
             self.office.record(peer, content.deviations, now)
         self.alive(peer)
+        if isinstance(content, Refusal) and not content.understood:
+            self._not_understood(errand, now)
+            return
+        if isinstance(content, Pong) and content.matches is not None:
+            self.line(peer).is_ours = True
         self.heard(errand, now)
         self._end(errand, Ending.REFUSED if is_refusal(content) else Ending.ACKNOWLEDGED, now)
 
@@ -157,7 +167,7 @@ class Courier:
         elif failed.blame is Blame.LOCAL:
             self._excuse(errand, failed.failure, now)
         elif failed.failure is Failure.NOT_UNDERSTOOD:
-            self._rephrase(errand, now)
+            self._not_understood(errand, now)
         elif failed.failure is Failure.BUSY:
             self._wait_for(errand, failed.retry_after, now)
         else:
@@ -170,15 +180,26 @@ class Courier:
         else:
             self._again(errand, now)
 
-    def _rephrase(self, errand: Errand, now: float) -> None:
-        """It answered, in words that say it did not understand: at once again, in the next dialect."""
+    def _not_understood(self, errand: Errand, now: float) -> None:
+        """It answered, in words that say it did not understand: what it must understand is put otherwise at once. Of
+        others the referees find out how they are spoken to, with their invitations (R-02)."""
         self.alive(errand.agent_id)
-        errand.unread += 1
-        if errand.unread > UNREAD_TRIES or errand.policy.refused_only or is_ping(errand.message):
+        if errand.must_be_understood and self._speak_otherwise(errand, now):
+            self._again(errand, now)
+        else:
             self.heard(errand, now)
             self._end(errand, Ending.REFUSED, now)
-        else:
-            self._again(errand, now)
+
+    def _speak_otherwise(self, errand: Errand, now: float) -> bool:
+        """From now on in the next convention; False if there is none left, and all begins anew."""
+        member = self.office.member(errand.agent_id)
+        if errand.ways is None:
+            first, strict = convention_of(member.convention), self.office.ledger.settings.profile == "strict"
+            errand.ways = [] if strict else [*ways(first)[1:], first]
+        if not errand.ways:
+            return False
+        self.office.speak(member, errand.ways.pop(0), now)
+        return bool(errand.ways)
 
     def _wait_for(self, errand: Errand, retry_after: float | None, now: float) -> None:
         """It asks for time. That is a sign of life, and no failure while it does not last."""
@@ -244,7 +265,7 @@ class Courier:
         errand.is_pausing = False
         if errand.stranger is not None:
             self.lines.pop(errand.agent_id, None)
-        elif not is_ping(errand.message):
+        elif is_counted(errand.message):
             line = self.line(errand.agent_id)
             line.errands -= 1
             if line.errands == 0:
@@ -254,6 +275,12 @@ class Courier:
 def is_ping(message: Message | Ping) -> bool:
     """A mere sign of life is asked for: nothing that anybody else would wait for."""
     return type(message) is Ping
+
+
+def is_counted(message: Message | Ping) -> bool:
+    """Does the end of the league wait for what becomes of it? Not for pings, nor for a referee that answers START_MATCH
+    when it pleases: its report is what counts."""
+    return not is_ping(message) and not isinstance(message, StartMatch)
 
 
 def is_refusal(content: Content) -> bool:

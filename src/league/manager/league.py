@@ -9,10 +9,12 @@ import msgspec
 
 from league.events import Event, LeagueCreated, LeagueSettings
 from league.games import registry
-from league.machine import Blame, Chance, Letter, Machine, Operate, Ping, Pong, Step, Undelivered
+from league.machine import Blame, Chance, Inquiry, Letter, Machine, Operate, Ping, Pong, Step, Undelivered
 from league.manager.assignments import Assignments
 from league.manager.broadcasts import Broadcasts
 from league.manager.courier import Courier, Errand, is_refusal
+from league.manager.handovers import Handovers
+from league.manager.inquiries import Inquiries
 from league.manager.leases import Leases
 from league.manager.ledger import Ledger, Match
 from league.manager.notices import Notices, table
@@ -25,13 +27,18 @@ from league.manager.registration import Registration
 from league.manager.results import Results
 from league.manager.rounds import Rounds
 from league.manager.standings import TIEBREAKERS
+from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, as_error
 from league.protocol.parts import StandingsRow
 
+OPERATOR = "operator"
+"""The secret that V of the operator's token is kept as."""
+
 
 class LeagueManager(Machine):
-    """`allows` is the policy about agents' endpoints; everything else about a league is in its settings."""
+    """`allows` is the policy about agents' endpoints, `operator` V of the operator's token (kept as a secret, so that
+    the journal knows whom it obeys); everything else about a league is in its settings."""
 
     def __init__(
         self,
@@ -40,6 +47,7 @@ class LeagueManager(Machine):
         secrets: Mapping[str, str] | None = None,
         *,
         allows: Callable[[str], bool] = lambda _: True,
+        operator: str = "",
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
@@ -51,6 +59,7 @@ class LeagueManager(Machine):
         self._ledger = Ledger(settings)
         self._is_awake = False
         self._allows = allows
+        self._operator = operator
         self._build()
 
     def _build(self) -> None:
@@ -67,12 +76,14 @@ class LeagueManager(Machine):
         courier = self._courier = Courier(office, self._heard, lambda agent_id: self._broadcasts.look_at(agent_id))
         self._broadcasts = Broadcasts(office, courier, notices)
         probes = self._probes = Probes(office, courier)
-        assignments = Assignments(office, courier, notices, self._overdue)
+        handovers = Handovers(office, courier, notices)
+        assignments = Assignments(office, courier, handovers, self._overdue)
         leases = self._leases = Leases(office, courier, assignments)
         rounds = self._rounds = Rounds(office, courier, notices, probes, assignments, leases)
         self._registration = Registration(office, probes, leases, self._allows)
         self._results = Results(office, assignments, MatchRecords(office, courier, leases))
         self._queries = Queries(office)
+        self._inquiries = Inquiries(office, notices, handovers)
         self._orders = Orders(office, rounds, leases)
 
     def _overdue(self, match: Match, why: str, now: float) -> None:
@@ -84,6 +95,11 @@ class LeagueManager(Machine):
     def ledger(self) -> Ledger:
         """All that has become true, to be read only."""
         return self._ledger
+
+    def obeys(self, token: str) -> bool:
+        """Is this the token of the operator?"""
+        digest = self._secrets.get(OPERATOR)
+        return digest is not None and tokens.fits(token, (digest,))
 
     @property
     def is_finished(self) -> bool:
@@ -140,6 +156,8 @@ class LeagueManager(Machine):
         self._is_awake = True
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
+        if self._operator and not tokens.same(self._secrets.get(OPERATOR), self._operator):
+            self._keep_secret(OPERATOR, self._operator)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             for agent_id in self._ledger.roster.members:
                 self._probes.begin(agent_id, now)
@@ -190,12 +208,20 @@ class LeagueManager(Machine):
             self._reply(letter, Pong())
         elif isinstance(content, Operate):
             self._orders.carry_out(letter, content, now)
+        elif isinstance(content, Inquiry):
+            self._inquire(letter, content, now)
         elif not isinstance(content, Unsealed):
             raise PeerError("E035", "an answer without a question")
         elif content.message_type in ("REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"):
             self._registration.register(letter, content, now)
         else:
             self._member_request(letter, content, now)
+
+    def _inquire(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
+        asker = self._inquiries.asker(inquiry, now)
+        if asker is not None:
+            self._alive(asker.agent_id, now)
+        self._reply(letter, self._inquiries.answer(asker, now))
 
     def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
         if read.message_type not in ("MATCH_RESULT_REPORT", "LEAGUE_QUERY"):

@@ -21,15 +21,10 @@ ATTEMPTS = 3
 
 @dataclass(slots=True)
 class Pulse:
-    """When a referee was last heard, and whether it lists its matches."""
+    """When a referee was last heard, and whether it is being asked."""
 
     heard_at: float
-    is_ours: bool = False
     is_pinged: bool = False
-
-    @property
-    def silent_from(self) -> float:
-        return self.heard_at + (OURS_SILENT_S if self.is_ours else OTHERS_SILENT_S)
 
 
 @dataclass(slots=True)
@@ -57,8 +52,12 @@ class Leases:
 
     def is_ours(self, referee_id: str) -> bool:
         """Does this referee list its matches, as only ours do?"""
-        pulse = self._pulses.get(referee_id)
-        return pulse is not None and pulse.is_ours
+        return self.courier.line(referee_id).is_ours
+
+    def _silent_from(self, referee_id: str, now: float) -> float:
+        """From when on it counts as dead."""
+        patience = OURS_SILENT_S if self.is_ours(referee_id) else OTHERS_SILENT_S
+        return self._pulse(referee_id, now).heard_at + patience
 
     # --- pings --------------------------------------------------------------------------------------------------------
 
@@ -72,6 +71,11 @@ class Leases:
         due = [one for one in self._ledger.roster.of_role("referee") if self._is_due(one, now)]
         self._send(due, now)
 
+    def ask(self, referee: Member, now: float) -> None:
+        """Somebody new: whether it is one of ours decides how it is given matches."""
+        if self._ledger.is_running:
+            self._send([referee], now)
+
     def slept(self, now: float) -> None:
         """It was us who did not listen: everybody's silence begins anew."""
         for pulse in self._pulses.values():
@@ -79,10 +83,9 @@ class Leases:
 
     def _is_due(self, referee: Member, now: float) -> bool:
         """The breaker spares an agent that does not answer, but not past the moment that decides over it."""
-        pulse = self._pulse(referee.agent_id, now)
-        if pulse.is_pinged or not referee.takes_part:
+        if self._pulse(referee.agent_id, now).is_pinged or not referee.takes_part:
             return False
-        decisive = referee.state == "ACTIVE" and now >= pulse.silent_from
+        decisive = referee.state == "ACTIVE" and now >= self._silent_from(referee.agent_id, now)
         return decisive or not self.courier.is_closed(referee.agent_id, now)
 
     def _send(self, referees: Sequence[Member], now: float) -> None:
@@ -93,18 +96,17 @@ class Leases:
         self.courier.go(errands, now)
 
     def _ended(self, errand: Errand, ending: Ending, now: float) -> None:
-        pulse = self._pulse(errand.agent_id, now)
-        pulse.is_pinged = False
+        self._pulse(errand.agent_id, now).is_pinged = False
         if ending is Ending.FAILED or not self._ledger.is_running:
             return
         referee = self.office.member(errand.agent_id)
         pong = errand.answer if isinstance(errand.answer, Pong) else Pong()
-        pulse.is_ours = pulse.is_ours or pong.matches is not None
         self.assignments.listed(referee, pong, errand.sent_at, now)
 
     def _stumbled(self, errand: Errand, failure: Failure, now: float) -> None:
-        pulse, referee = self._pulse(errand.agent_id, now), self.office.member(errand.agent_id)
-        if self._ledger.is_running and referee.state == "ACTIVE" and now >= pulse.silent_from:
+        referee = self.office.member(errand.agent_id)
+        silent_from = self._silent_from(referee.agent_id, now)
+        if self._ledger.is_running and referee.state == "ACTIVE" and now >= silent_from:
             self.office.change(referee, "max_fail", now, "no answer and no message for too long")
             self.rescue(now)
 
@@ -134,6 +136,7 @@ class Leases:
 
     def _lose(self, match: Match, why: str, now: float) -> None:
         self.assignments.forget(match.match_id)
+        self.assignments.handovers.lost(match.referee_id or "")
         self.office.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why))
         if match.tries >= ATTEMPTS:
             self.office.happened(MatchParked(at=now, match_id=match.match_id))

@@ -8,11 +8,15 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from league.events import (
+    AgentApplied,
+    AgentApproved,
     AgentRegistered,
     AgentStateChanged,
     AssignmentsSent,
+    ConventionLearned,
     DeviationRecorded,
     Event,
+    HandoverLearned,
     LeagueCreated,
     LeagueFinished,
     LeaguePaused,
@@ -37,12 +41,17 @@ from league.events import (
     Told,
     WalkoverDecided,
 )
+from league.manager.applicants import Applicants
 from league.manager.roster import Roster
 from league.manager.standings import Decided, Standings
+from league.protocol.conventions import convention_of
+from league.protocol.errors import ERRORS
 
 Result = ResultAccepted | WalkoverDecided
 MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
 """WAITING: needs a referee now. VOIDED: will need one when the round being played is finished."""
+DEVIATIONS, LONGEST_CLAUSE = 100, 120
+"""So many deviations of a player are taken from the records of referees, each under a clause of this length."""
 
 
 class Match(Struct):
@@ -95,6 +104,7 @@ class Ledger(Struct):
     paused: bool = False
     start_ordered: bool = False
     roster: Roster = field(default_factory=Roster)
+    applicants: Applicants = field(default_factory=Applicants)
     rounds: list[Round] = []
     matches: dict[str, Match] = {}
     matches_of: dict[str, list[str]] = {}
@@ -159,6 +169,9 @@ class Ledger(Struct):
         else:
             self.holdings[event.agent_id] = {}
 
+    def _applied(self, event: AgentApplied) -> None:
+        self.applicants.enter(event)
+
     def _token_renewed(self, event: TokenRenewed) -> None:
         self.roster.renew(self.roster.members[event.agent_id], event.serial, event.verify)
 
@@ -170,6 +183,12 @@ class Ledger(Struct):
         if member.state == "SUSPENDED" and event.state == "ACTIVE":
             member.faults_in_a_row = 0
         member.state = event.state
+
+    def _convention_learned(self, event: ConventionLearned) -> None:
+        self.roster.members[event.agent_id].convention = event.convention
+
+    def _handover_learned(self, event: HandoverLearned) -> None:
+        self.roster.members[event.agent_id].handover = event.way
 
     def _deviation(self, event: DeviationRecorded) -> None:
         self.deviations.add((event.agent_id, event.code, event.requirement))
@@ -221,6 +240,9 @@ class Ledger(Struct):
 
     def _lost(self, event: MatchLost) -> None:
         match = self.matches[event.match_id]
+        if match.referee_id is not None:
+            # Whatever made it play before did not now: it is found out anew.
+            self.roster.members[match.referee_id].handover = ""
         self._set_aside(match)
         self._wait(match)
 
@@ -256,7 +278,22 @@ class Ledger(Struct):
             member.technical_losses += player in at_fault
 
     def _record_kept(self, event: MatchRecordKept) -> None:
-        """For those who explain and verify; the league itself goes by the report."""
+        """For those who explain and verify; the league itself goes by the report. What it takes from the record is how
+        players are spoken to, and what was let pass of them."""
+        players = self.matches[event.match_id].players
+        for one in event.record:
+            if one.get("player_id") not in players:
+                continue
+            if one.get("event") == "PlayerJoined":
+                self.roster.members[one["player_id"]].convention = convention_of(str(one.get("convention"))).value
+            elif one.get("event") == "PlayerDeviated":
+                self._let_pass(one["player_id"], str(one.get("code")), str(one.get("requirement")))
+
+    def _let_pass(self, player: str, code: str, requirement: str) -> None:
+        """A record may say anything, and as much as it likes."""
+        known = sum(agent_id == player for agent_id, _, _ in self.deviations)
+        if code in ERRORS and len(requirement) <= LONGEST_CLAUSE and known < DEVIATIONS:
+            self.deviations.add((player, code, requirement))
 
     def _decide(self, event: Result) -> None:
         match = self.matches[event.match_id]
@@ -296,6 +333,10 @@ class Ledger(Struct):
 
     # --- the operator -------------------------------------------------------------------------------------------------
 
+    def _approved(self, event: AgentApproved) -> None:
+        self.applicants.approve(event)
+        self.orders[event.key] = f"approve {event.target}"
+
     def _withdrawn(self, event: PlayerWithdrawn) -> None:
         self.roster.leave(self.roster.members[event.agent_id])
         self.orders[event.key] = f"withdraw {event.agent_id}"
@@ -317,6 +358,10 @@ class Ledger(Struct):
 _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     LeagueCreated: Ledger._created,
     AgentRegistered: Ledger._registered,
+    ConventionLearned: Ledger._convention_learned,
+    HandoverLearned: Ledger._handover_learned,
+    AgentApplied: Ledger._applied,
+    AgentApproved: Ledger._approved,
     TokenRenewed: Ledger._token_renewed,
     TokenTakenUp: Ledger._token_taken_up,
     AgentStateChanged: Ledger._agent_state,

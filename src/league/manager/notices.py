@@ -12,6 +12,8 @@ from league.manager.ledger import Ledger, Match
 from league.manager.office import Office
 from league.manager.roster import Member
 from league.protocol import tokens
+from league.protocol.assigning import StartMatch
+from league.protocol.conventions import Convention
 from league.protocol.messages import (
     LeagueCompleted,
     LeagueStandingsUpdate,
@@ -74,6 +76,37 @@ class Notices:
         conversation = f"conv-assign-{first.match_id.lower()}-{first.attempt}"
         return self._round(first.round_id, [self._assigned(referee, one) for one in matches], conversation, now)
 
+    def start(self, kind: type[StartMatch], referee: Member, match: Match, now: float) -> StartMatch:
+        """One match for a referee by others, in all the spellings it may look for."""
+        a, b = (self.office.member(player) for player in match.players)
+        return kind(
+            **self.office.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}"),
+            referee_endpoint=referee.endpoint,
+            move_seconds=self._ledger.settings.move_seconds,
+            player_A_token=self._shown_to(a, referee, match),
+            player_B_token=self._shown_to(b, referee, match),
+            **self.spelled_out(match),
+        )
+
+    def spelled_out(self, match: Match) -> dict[str, Any]:
+        """A match as referees by others look for it, whatever they call a player and its address; no token is in it
+        (Any: it becomes part of a JSON object)."""
+        told: dict[str, Any] = {
+            "league_id": self.office.league_id,
+            "round_id": match.round_id,
+            "match_id": match.match_id,
+            "game_type": self._ledger.settings.game_type,
+            "referee_id": match.referee_id,
+            "attempt": match.attempt,
+        }
+        for letter, number, player in zip("ab", "12", match.players, strict=True):
+            endpoint = self.office.member(player).endpoint
+            capital = f"player_{letter.upper()}"
+            told |= {f"{capital}_id": player, f"player_{letter}_id": player, f"player_{letter}": player}
+            told |= {f"player{number}_id": player, f"player{number}_endpoint": endpoint}
+            told |= {f"{capital}_endpoint": endpoint, f"player_{letter}_endpoint": endpoint}
+        return told
+
     def _round(self, round_id: int, matches: list[AnnouncedMatch], conversation: str, now: float) -> RoundAnnouncement:
         return RoundAnnouncement(
             **self.office.sealed(now, conversation), league_id=self.office.league_id, round_id=round_id, matches=matches
@@ -108,6 +141,8 @@ class Notices:
             player_B_answers=self._answers_of(b, referee, match),
             player_A_suspended=a.state == "SUSPENDED",
             player_B_suspended=b.state == "SUSPENDED",
+            player_A_convention=_unless_usual(a.convention),
+            player_B_convention=_unless_usual(b.convention),
             attempt=match.attempt,
             move_seconds=self._ledger.settings.move_seconds,
         )
@@ -176,12 +211,12 @@ class Notices:
             total_rounds=len(self._ledger.rounds),
             total_matches=len(self._ledger.matches),
             champion=Champion(player_id=first.player_id, display_name=first.display_name, points=first.points),
-            final_standings=[FinalRow(**_columns(row)) for row in rows],
+            final_standings=[FinalRow(**columns(row)) for row in rows],
         )
 
 
-def _columns(row: StandingsRow) -> dict[str, Any]:
-    """Any: the columns of both rows have the same types."""
+def columns(row: StandingsRow) -> dict[str, Any]:
+    """A row by its columns (Any: names and numbers)."""
     return {name: getattr(row, name) for name in row.__struct_fields__}
 
 
@@ -195,3 +230,8 @@ def summary(matches: Iterable[Match]) -> RoundSummary:
         draws=counts["DRAW"],
         technical_losses=counts["TECHNICAL_LOSS"],
     )
+
+
+def _unless_usual(convention: str) -> str | None:
+    """A convention for a referee; everybody begins with the usual one anyway."""
+    return None if convention == Convention.SPEC.value else convention

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league import lifecycle
-from league.events import AgentStateChanged, DeviationRecorded, Event, TokenTakenUp
-from league.machine import Address, Chance, Letter, Outgoing, Pong
+from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded, Event, TokenTakenUp
+from league.machine import Address, Chance, Information, Letter, Outgoing, Pong
 from league.manager.ledger import Ledger
 from league.manager.roster import Member
 from league.manager.timers import Timers
 from league.protocol import tokens
+from league.protocol.conventions import Convention, convention_of
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import PeerError, Stage, Violation, as_error
 from league.protocol.messages import Message
@@ -29,7 +30,7 @@ class Office:
     chance: Chance
     happened: Callable[[Event], None]
     send: Callable[[Outgoing], None]
-    reply: Callable[[Letter, Message | Pong | PeerError], None]
+    reply: Callable[[Letter, Message | Pong | Information | PeerError], None]
     keep_secret: Callable[[str, str], None]
     timers: Timers = field(default_factory=Timers)
     _shown: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -70,13 +71,19 @@ class Office:
 
     def address(self, member: Member) -> Address:
         """Where to call an agent, and the token we show it."""
-        place = (member.agent_id, member.serial)
+        place, convention = (member.agent_id, member.serial), convention_of(member.convention)
         if place not in self._shown:
             key = self.key_of(member, member.serial)
             if key is None:
-                return Address(member.agent_id, member.endpoint)
+                return Address(member.agent_id, member.endpoint, None, convention)
             self._shown[place] = tokens.derive(key, tokens.MANAGER, member.agent_id, self.league_id)
-        return Address(member.agent_id, member.endpoint, self._shown[place])
+        return Address(member.agent_id, member.endpoint, self._shown[place], convention)
+
+    def speak(self, member: Member, convention: Convention, now: float) -> None:
+        """From now on this agent is spoken to like this."""
+        if member.convention != convention.value:
+            about = {"agent_id": member.agent_id, "endpoint": member.endpoint, "convention": convention.value}
+            self.happened(ConventionLearned(at=now, **about))
 
     def authenticate(self, read: Unsealed, now: float) -> Member:
         """Whoever sent this request, by its token; the errors of the envelope come first (section 10.3)."""
@@ -84,17 +91,31 @@ class Office:
         token, sender = said(read, "auth_token"), said(read, "sender")
         if not isinstance(token, str | None):
             _raise(read.until(Stage.AUTHORITY))
-        if not isinstance(token, str) or not token:
-            raise PeerError("E011", "auth_token is missing: send the one your registration was answered with")
-        found = self.ledger.roster.owner(token)
-        if found is None:
-            raise PeerError("E012", "this auth_token is not valid here", {"provided_token": tokens.masked(token)})
-        member, serial = found
+        member, serial = self._owner(token)
         _raise(read.until(Stage.AUTHORITY))
         _check_sender(member, str(sender))
         self._token_used(member, serial, now)
         self.record(member.agent_id, read.deviations, now)
         return member
+
+    def identify(self, params: Mapping[str, object], now: float) -> Member:
+        """Whoever asks without a message, by its token; what else it says of itself must fit."""
+        member, serial = self._owner(params.get("auth_token"))
+        for name in ("sender", f"{member.role}_id"):
+            said_to_be = params.get(name)
+            if said_to_be is not None:
+                _check_sender(member, str(said_to_be))
+        self._token_used(member, serial, now)
+        return member
+
+    def _owner(self, token: object) -> tuple[Member, int]:
+        """Whose token this is, and which of its tokens (E011, E012)."""
+        if not isinstance(token, str) or not token:
+            raise PeerError("E011", "auth_token is missing: send the one your registration was answered with")
+        found = self.ledger.roster.owner(token)
+        if found is None:
+            raise PeerError("E012", "this auth_token is not valid here", {"provided_token": tokens.masked(token)})
+        return found
 
     def check_league(self, read: Unsealed) -> None:
         """E028 comes before the message's own fields; a league_id that is none at all is a matter of those."""

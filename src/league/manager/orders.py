@@ -1,4 +1,4 @@
-"""The operator's orders (R-48): start, pause, resume, withdraw, replay-match. The same key again does nothing more."""
+"""The operator's orders (R-48, R-89). The same key again does nothing more."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from league.events import (
+    AgentApproved,
     LeaguePaused,
     LeagueResumed,
     LeagueStartOrdered,
@@ -39,9 +40,9 @@ class Orders:
         if done is not None and done != what:
             raise PeerError("E023", f"the key of this order was used for another one: {done}")
         if done is None:
-            handler = _ORDERS.get(order.order)
+            handler = ORDERS.get(order.order)
             if handler is None:
-                raise PeerError("E023", f"there is no order {order.order[:80]!r}; there are {', '.join(_ORDERS)}")
+                raise PeerError("E023", f"there is no order {order.order[:80]!r}; there are {', '.join(ORDERS)}")
             handler(self, order, now)
         self.office.reply(letter, Pong())
 
@@ -67,6 +68,21 @@ class Orders:
             raise PeerError("E023", "the league is not paused")
         self.office.happened(LeagueResumed(at=now, key=order.key))
         self.leases.rescue(now)
+
+    def _approve(self, order: Operate, now: float) -> None:
+        self._not_over()
+        found = self._ledger.applicants.meant_by(order.target)
+        waiting = [one for one in found if not one.approved]
+        called = repr(order.target[:80])
+        if not found:
+            raise PeerError("E005", f"nobody called {called} waits for approval")
+        if not waiting:
+            raise PeerError("E023", f"{called} was approved already")
+        if len(waiting) > 1:
+            several = ", ".join(f"{one.applicant_id} from {one.origin}" for one in waiting[:10])
+            raise PeerError("E023", f"several applicants are called {called}; name one by its id: {several}")
+        approved = waiting[0].applicant_id
+        self.office.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
 
     def _withdraw(self, order: Operate, now: float) -> None:
         member = self._ledger.roster.members.get(order.target)
@@ -104,10 +120,11 @@ class Orders:
             raise PeerError("E030", "the league has not started")
 
 
-_ORDERS: Mapping[str, Callable[[Orders, Operate, float], None]] = {
+ORDERS: Mapping[str, Callable[[Orders, Operate, float], None]] = {
     "start": Orders._start,
     "pause": Orders._pause,
     "resume": Orders._resume,
+    "approve": Orders._approve,
     "withdraw": Orders._withdraw,
     "replay-match": Orders._replay,
 }

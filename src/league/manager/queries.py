@@ -6,18 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from league.events import ResultAccepted
+from league.events import AgentRole, ResultAccepted
 from league.manager.ledger import Ledger, Match
-from league.manager.notices import table
+from league.manager.notices import columns, table
 from league.manager.office import Office, said
 from league.manager.roster import Member
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import LeagueQuery, LeagueQueryResponse
-from league.protocol.parts import QueryError, QueryParams, StandingsRow
+from league.protocol.parts import QueryError, QueryParams
 
 Object = dict[str, Any]
+REGISTRATIONS = "GET_REGISTRATIONS"
+_ROLES: tuple[AgentRole, ...] = ("player", "referee")
 _NOT_STARTED = "there is no schedule yet: the league has not started"
 
 
@@ -35,6 +37,8 @@ class Queries:
         """The answer, be it that there is none; PeerError for what does not even name a question."""
         try:
             self.office.check_league(read)
+            if self._asks_for_addresses(read, asking):
+                return self._registrations(read, asking, now)
             message = read.open()
             assert isinstance(message, LeagueQuery)
             data = _QUESTIONS[message.query_type](self, message.query_params or QueryParams(), asking)
@@ -69,7 +73,7 @@ class Queries:
     # --- the questions ------------------------------------------------------------------------------------------------
 
     def _standings(self, params: QueryParams, asking: Member) -> Object:
-        return {"standings": [_row(one) for one in table(self._ledger)], "current_round": self._ledger.current_round}
+        return {"standings": [columns(one) for one in table(self._ledger)], "current_round": self._ledger.current_round}
 
     def _schedule(self, params: QueryParams, asking: Member) -> Object:
         self._need_schedule()
@@ -111,7 +115,7 @@ class Queries:
 
     def _player_stats(self, params: QueryParams, asking: Member) -> Object:
         player = self._player(params, asking)
-        row = next(_row(one) for one in table(self._ledger) if one.player_id == player.agent_id)
+        row = next(columns(one) for one in table(self._ledger) if one.player_id == player.agent_id)
         matches = (self._ledger.matches[match_id] for match_id in self._ledger.matches_of[player.agent_id])
         opened = [one for one in matches if one.result is not None or one.round_id <= self._ledger.current_round]
         return {
@@ -134,6 +138,25 @@ class Queries:
             "matches_completed": len(ledger.matches) - ledger.undecided,
             "total_matches": len(ledger.matches),
         }
+
+    # --- what referees by others ask ----------------------------------------------------------------------------------
+
+    def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
+        """A query of no document; who plays no match needs no addresses."""
+        compat = self._ledger.settings.profile == "compat"
+        return compat and not asking.is_player and said(read, "query_type") == REGISTRATIONS
+
+    def _registrations(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
+        """Where everybody lives. It is all that such a query says: whatever else it lacks is recorded with it."""
+        self.office.record(asking.agent_id, read.violations, now)
+        data: Object = {
+            f"{role}s": [_registered(one) for one in self._ledger.roster.of_role(role) if not one.withdrawn]
+            for role in _ROLES
+        }
+        conversation = str(said(read, "conversation_id"))
+        return LeagueQueryResponse(
+            **self.office.sealed(now, conversation), query_type=REGISTRATIONS, success=True, data=data
+        )
 
     # --- what they need -----------------------------------------------------------------------------------------------
 
@@ -167,8 +190,17 @@ _QUESTIONS: Mapping[str, Callable[[Queries, QueryParams, Member], Object]] = {
 _STATUS = {"ASSIGNED": "RUNNING", "COMPLETED": "COMPLETED", "PARKED": "PARKED"}
 
 
-def _row(row: StandingsRow) -> Object:
-    return {name: getattr(row, name) for name in row.__struct_fields__}
+def _registered(member: Member) -> Object:
+    """A member for a referee that looks for its address, in whatever words; no token is in it."""
+    return {
+        f"{member.role}_id": member.agent_id,
+        "display_name": member.display_name,
+        "version": member.version,
+        "contact_endpoint": member.endpoint,
+        "endpoint": member.endpoint,
+        "game_types": list(member.game_types),
+        "state": member.state,
+    }
 
 
 def _is_gross(worst: Violation) -> bool:

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from league.events import AgentRegistered, AgentRole, TokenRenewed
+from league.events import AgentApplied, AgentRegistered, AgentRole, TokenRenewed
 from league.machine import Letter
+from league.manager.applicants import Applicant
 from league.manager.leases import Leases
 from league.manager.ledger import Ledger
 from league.manager.office import Office
 from league.manager.probes import Probes
 from league.manager.roster import Member, folded
 from league.protocol import tokens
+from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import REJECTIONS, PeerError, as_error
 from league.protocol.exchanges import EXCHANGES
@@ -43,6 +45,7 @@ class Application:
     conversation_id: str
     token: str | None
     origin: str
+    convention: Convention
     read: Unsealed
 
 
@@ -73,6 +76,7 @@ class Registration:
             message.conversation_id or NO_CONVERSATION,
             message.auth_token,
             letter.origin,
+            letter.convention,
             read,
         )
         self._consider(letter, application, now, was_probed=self._ledger.settings.profile != "strict")
@@ -89,16 +93,17 @@ class Registration:
     def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool) -> None:
         try:
             self._check_key(application)
-            member = self._come_back(application)
+            member = self._come_back(application, now)
             if member is None:
                 self._check(application)
+                self._check_approval(application, now)
                 if not was_probed:
                     self._probe_first(letter, application, now)
                     return
         except PeerError as error:
             self.office.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
             return
-        token = self._enter(application, now) if member is None else self._renew(member, now)
+        token = self._enter(application, now) if member is None else self._renew(member, application, now)
         self.office.reply(letter, self._accepted(application, token, now))
 
     def _probe_first(self, letter: Letter, application: Application, now: float) -> None:
@@ -124,8 +129,8 @@ class Registration:
         if not key or not tokens.same(meta.enrolment_key, key):
             raise PeerError("E043", "referees need the enrolment key of this league")
 
-    def _come_back(self, application: Application) -> Member | None:
-        """R-36: the same name and endpoint, from the same address or with a valid token."""
+    def _come_back(self, application: Application, now: float) -> Member | None:
+        """R-36: the same name and endpoint, from the same address, with a valid token, or by the operator's leave."""
         member = self._ledger.roster.at_endpoint(application.meta.contact_endpoint)
         if member is None or member.role != application.role:
             return None
@@ -133,7 +138,12 @@ class Registration:
             return None
         owner = self._ledger.roster.owner(application.token) if application.token else None
         proven = owner is not None and owner[0] is member
-        return member if proven or application.origin == member.origin else None
+        if proven or application.origin == member.origin or self._is_approved(application):
+            return member
+        self._apply(application, now)
+        if self._ledger.settings.enrolment == "approve":
+            raise self._pending(application)
+        return None
 
     def _check(self, application: Application) -> None:
         """Everything else, in the order of section 10.3."""
@@ -172,6 +182,46 @@ class Registration:
         if there >= room:
             raise PeerError("E020", f"all {room} places are taken", {f"max_{role}s": room, f"current_{role}s": there})
 
+    def _check_approval(self, application: Application, now: float) -> None:
+        """E043 again, as the last of all: who could not come in anyway is told so, and is no applicant (R-89)."""
+        if self._ledger.settings.enrolment == "approve" and not self._is_approved(application):
+            self._apply(application, now)
+            raise self._pending(application)
+
+    def _is_approved(self, application: Application) -> bool:
+        applicant = self._applicant(application)
+        return applicant is not None and applicant.approved
+
+    def _applicant(self, application: Application) -> Applicant | None:
+        meta = application.meta
+        return self._ledger.applicants.find(
+            application.role, meta.display_name, meta.contact_endpoint, application.origin
+        )
+
+    def _apply(self, application: Application, now: float) -> None:
+        """Put it on the operator's list, once."""
+        applicants, meta = self._ledger.applicants, application.meta
+        if self._applicant(application) is None and not applicants.is_full:
+            self.office.happened(
+                AgentApplied(
+                    at=now,
+                    applicant_id=applicants.next_id,
+                    role=application.role,
+                    display_name=meta.display_name.strip(),
+                    endpoint=meta.contact_endpoint,
+                    origin=application.origin,
+                )
+            )
+
+    def _pending(self, application: Application) -> PeerError:
+        applicant = self._applicant(application)
+        if applicant is None:
+            return PeerError(
+                "E043", "too many wait for the operator's approval; register again later", {"pending": True}
+            )
+        sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
+        return PeerError("E043", sentence, {"pending": True, "applicant_id": applicant.applicant_id})
+
     # --- becoming a member --------------------------------------------------------------------------------------------
 
     def _enter(self, application: Application, now: float) -> str:
@@ -192,6 +242,7 @@ class Registration:
                 capacity=capacity or 1,
                 serial=1,
                 verify=tokens.verifier(token),
+                convention=application.convention.value,
             )
         )
         self.office.record(agent_id, application.read.deviations, now)
@@ -207,9 +258,12 @@ class Registration:
         else:
             self.office.change(member, "league_start", now)
             self.leases.heard(member, now)
+            self.leases.ask(member, now)
             self.leases.rescue(now)
 
-    def _renew(self, member: Member, now: float) -> str:
+    def _renew(self, member: Member, application: Application, now: float) -> str:
+        self.office.speak(member, application.convention, now)
+        self.office.record(member.agent_id, application.read.deviations, now)
         serial = member.minted + 1
         token = self._mint(member.agent_id, serial)
         verify = tokens.verifier(token)

@@ -38,6 +38,10 @@ class Member(Struct):
     """Completions up to this number are delivered (events.Told)."""
     faults_in_a_row: int = 0
     technical_losses: int = 0
+    convention: str = "SPEC"
+    """How it is spoken to: at first as it spoke to us."""
+    handover: str = ""
+    """What makes it play, if it is a referee by others and that was seen (events.HandoverLearned)."""
 
     @property
     def is_player(self) -> bool:
@@ -108,6 +112,7 @@ class Roster(Struct):
             serial=event.serial,
             minted=event.serial,
             told=told,
+            convention=event.convention,
         )
         self.names.setdefault(f"{event.role}:{folded(event.display_name)}", []).append(event.agent_id)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id

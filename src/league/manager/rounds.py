@@ -64,7 +64,7 @@ class Rounds:
 
     def advance(self, now: float) -> None:
         """Do all that is possible now."""
-        if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and self._may_start():
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and self._may_start(now):
             self.office.happened(LeagueStateChanged(at=now, state="CREATING_SCHEDULE"))
         if self._ledger.state == "CREATING_SCHEDULE":
             self._start(now)
@@ -72,7 +72,11 @@ class Rounds:
             pass
 
     def take_up(self, now: float) -> None:
-        """After a restart: what a crash may have cut off, and the announcement of the round being played."""
+        """At the start of the process: the hour of the league's start, what a crash may have cut off, and the
+        announcement of the round being played."""
+        start_at = self._ledger.settings.start_at
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and start_at is not None:
+            self.office.timers.set("start", start_at, lambda _: None)  # the step it ends does the rest
         for member in self._ledger.roster.members.values():
             if member.withdrawn:
                 self.withdraw(member, now)
@@ -87,13 +91,14 @@ class Rounds:
 
     # --- the start ----------------------------------------------------------------------------------------------------
 
-    def _may_start(self) -> bool:
+    def _may_start(self, now: float) -> bool:
         settings, roster = self._ledger.settings, self._ledger.roster
         players, referees = roster.count("player"), roster.count("referee")
         if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
             return False
         full = settings.start == "when-full" and players >= settings.players and referees >= settings.referees
-        return full or self._ledger.start_ordered
+        due = settings.start_at is not None and now >= settings.start_at
+        return full or due or self._ledger.start_ordered
 
     def _start(self, now: float) -> None:
         """Whoever could not be reached until now is SUSPENDED from the first round on (R-35)."""
@@ -122,6 +127,7 @@ class Rounds:
             return True
         if ledger.paused:
             return False
+        self.assignments.hand_over_next(now)
         if current is not None:
             self.assignments.assign_waiting(now)
             return self._hand_over(current, now)

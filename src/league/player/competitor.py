@@ -8,14 +8,28 @@ from typing import Any, Final
 
 import msgspec
 
-from league.events import AgentState, Enrolled, Event, LeagueEnded, RoundTold
-from league.machine import Ask, Chance, Letter, Outgoing, Ping, Pong, Refusal, Step, Undelivered
+from league.events import AgentState, DeviationRecorded, Enrolled, Event, LeagueEnded, RoundTold
+from league.machine import (
+    Ask,
+    Chance,
+    Content,
+    Information,
+    Inquiry,
+    Letter,
+    Outgoing,
+    Ping,
+    Pong,
+    Refusal,
+    Step,
+    Undelivered,
+)
 from league.player.credentials import Speaker, name_of
 from league.player.history import Rows
+from league.player.membership import LONGEST_NAME
 from league.player.memory import Failed, Phase
 from league.player.playing import Playing, StrategyFailed
 from league.player.queries import Queries, QueryAnswer
-from league.player.questions import Call, options_of
+from league.player.questions import Call, options_of, seconds_of
 from league.player.strategies import CHANCE_BYTES, Turn
 from league.protocol.envelope import Profile, Unsealed, seal
 from league.protocol.errors import PeerError
@@ -89,9 +103,24 @@ class Competitor(Playing):
         return self._enrolment.agent_id
 
     @property
+    def display_name(self) -> str:
+        """The name we register under."""
+        return self._enrolment.meta.display_name
+
+    @property
     def rejected(self) -> Refusal | None:
         """Why the manager does not want us, if it said so for good."""
         return self._enrolment.rejected
+
+    @property
+    def pending(self) -> Refusal | None:
+        """What the manager says while its operator has not approved us."""
+        return self._enrolment.pending
+
+    @property
+    def trouble(self) -> str:
+        """Why we are no member yet, as far as something is wrong."""
+        return self._enrolment.trouble
 
     @property
     def lifecycle(self) -> AgentState:
@@ -147,12 +176,14 @@ class Competitor(Playing):
             view=view,
             record=record,
             history=self.history,
+            seconds=seconds_of(call),
+            call=call,
         )
 
     # --- a machine ----------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        if isinstance(event, Enrolled):
+        if isinstance(event, Enrolled | DeviationRecorded):
             self._enrolment.apply(event)
         self._memory.apply(event)
 
@@ -201,8 +232,25 @@ class Competitor(Playing):
         elif isinstance(content, Unsealed):
             self._requested(letter, content, now)
         else:
-            self._reply(letter, PeerError("E036", "a player takes no orders"))
+            self._reply(letter, self._inform(content))
         return self._finish()
+
+    def _inform(self, asked: Content) -> Information | PeerError:
+        """`get_player_state`: where we are, in the documents' words (R-47)."""
+        if not isinstance(asked, Inquiry):
+            return PeerError("E036", "a player takes no orders")
+        meant = asked.params.get("player_id", self.agent_id)
+        if meant != self.agent_id:
+            return PeerError("E005", f"{str(meant)[:LONGEST_NAME]!r} is not here")
+        return Information(
+            {
+                "player_id": self.agent_id or None,
+                "display_name": self.display_name,
+                "state": self.phase,
+                "lifecycle": self.lifecycle,
+                "matches_played": len(self.history),
+            }
+        )
 
     def _answered_by_manager(self, key: str, letter: Letter, now: float) -> None:
         if self._enrolment.owns(key):
@@ -293,7 +341,7 @@ class Competitor(Playing):
         name = self._queries.next_name()
         message = LeagueQuery(
             **seal(self._enrolment.sender, now, f"conv-{self.agent_id}-{name}".lower().replace("/", "-")),
-            league_id=self._enrolment.league_id,
+            league_id=self._enrolment.league_id or (self._announcement.league_id if self._announcement else ""),
             query_type=query_type,
             query_params=params,
         )

@@ -26,12 +26,16 @@ class PastMatch:
     role: str
     status: Status
     winner: str | None
-    choice: str | None
+    """The id of the player who won; None for a draw, and where both lost."""
+    my_choice: str | None
     """What we chose (in games of several turns: last); None where no valid choice was received."""
     opponent_choice: str | None
-    number: int | None
+    drawn_number: int | None
+    """Even/Odd: the number that was drawn; None after a technical loss, and in games without a draw."""
     number_parity: str | None
+    """Even/Odd: "even" or "odd", what the drawn number was."""
     game_result: Object
+    """All that GAME_OVER said of the result; `moves` has every move of a game of several turns."""
 
     @property
     def outcome(self) -> Outcome:
@@ -55,9 +59,9 @@ def past_match(ended: GameEnded, me: str, role: str) -> PastMatch:
         role=role,
         status=ended.status,
         winner=ended.winner,
-        choice=_text(chosen.get(me)),
+        my_choice=_text(chosen.get(me)),
         opponent_choice=_text(chosen.get(ended.opponent_id)),
-        number=number if isinstance(number, int) else None,
+        drawn_number=number if isinstance(number, int) else None,
         number_parity=_text(result.get("number_parity")),
         game_result=result,
     )

@@ -43,6 +43,7 @@ class Member(Machine):
             send=self._send,
             keep_secret=self._keep_secret,
             wished_id=wished_id,
+            profile=profile,
         )
         self._credentials = Credentials(self._enrolment, self._secrets)
 

@@ -7,11 +7,12 @@ options the referee offers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from league.player.history import PastMatch
+from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
 
 EVEN: Final = "even"
@@ -38,12 +39,16 @@ class Turn:
     """Our wins, losses, draws and points so far, as far as the referee told us."""
     history: Sequence[PastMatch] = ()
     """The matches we played, the newest last."""
+    seconds: float = 30.0
+    """How long the referee waits for this choice."""
+    call: ChooseParityCall | GameMoveCall | None = None
+    """The message that asks, without its token."""
 
 
 class Strategy(Protocol):
-    """Whoever chooses. What it returns goes out as it is: a wrong choice is never repaired."""
+    """Whoever chooses, at once or `async`. What it returns goes out as it is: a wrong choice is never repaired."""
 
-    def choose(self, turn: Turn) -> str: ...
+    def choose(self, turn: Turn) -> str | Awaitable[str]: ...
 
 
 Choosing = Callable[[Turn], str]
@@ -53,7 +58,6 @@ Choosing = Callable[[Turn], str]
 class BuiltIn:
     """A strategy of this module."""
 
-    name: str
     choosing: Choosing
 
     def choose(self, turn: Turn) -> str:
@@ -122,10 +126,10 @@ _CHOOSING: Final[Mapping[str, Choosing]] = {
 }
 
 
-def find(name: str) -> Strategy | None:
+def find(name: str) -> BuiltIn | None:
     """The built-in strategy of that name."""
     choosing = _CHOOSING.get(name)
-    return BuiltIn(name, choosing) if choosing else None
+    return BuiltIn(choosing) if choosing else None
 
 
 def known() -> tuple[str, ...]:

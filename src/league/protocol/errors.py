@@ -105,7 +105,8 @@ _ROWS = (
     ErrorRow("E041", "STORAGE_UNAVAILABLE", {}, Retry.LATER, "disk full or database gone; nothing was stored",
              suffix=93, http_status=503),
     ErrorRow("E042", "OVERLOADED", {}, Retry.LATER, "queue full or shutting down", suffix=92, http_status=503),
-    ErrorRow("E043", "ENROLMENT_REQUIRED", 1006, Retry.NO, "a referee without the enrolment key"),
+    ErrorRow("E043", "ENROLMENT_REQUIRED", 1006, Retry.NO,
+             "a referee without the enrolment key, or an agent that waits for the operator's approval"),
     ErrorRow("E044", "ENDPOINT_IN_USE", {_R: 1007, _P: 2006}, Retry.NO, "another agent registered this endpoint"),
     ErrorRow("E099", "INTERNAL_ERROR", -32603, Retry.YES, "a bug of the answering side: fixed text and an incident id"),
 )  # fmt: skip

@@ -80,6 +80,8 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_answers: list[Text] | None = None  # noqa: N815
     player_A_suspended: bool | None = None  # noqa: N815
     player_B_suspended: bool | None = None  # noqa: N815
+    player_A_convention: Text | None = None  # noqa: N815
+    player_B_convention: Text | None = None  # noqa: N815
     attempt: Ordinal | None = None
     move_seconds: Seconds | None = None
 

@@ -3,7 +3,7 @@ but a sign of life."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from league.games.contract import Seat
@@ -54,9 +54,10 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error, never an acknowledgement."""
+    """An error, never an acknowledgement. Not `understood`: perhaps the call was put in words it does not know."""
 
     detail: str
+    understood: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Question:
     def read(self, content: Content) -> Answer:
         """What this answer says."""
         if isinstance(content, Refusal):
-            return Refused(shortened(f"answered with {content.code}: {content.detail}"))
+            return Refused(shortened(f"answered with {content.code}: {content.detail}"), content.understood)
         if not isinstance(content, Unsealed):
             return Mere()
         message = content.message
@@ -97,6 +98,25 @@ class Question:
         if isinstance(message, Acknowledgement | MatchResultAck):
             return Mere()
         return self._judged(content)
+
+    def oddities(self, content: Content) -> Iterator[Violation]:
+        """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
+        if not isinstance(content, Unsealed) or self.profile == "strict":
+            return
+        yield from content.deviations
+        message = content.message
+        if message is None or message.type != awaited_type(self.match):
+            return
+        if said_id(message, "player_id") not in (None, self.player_id):
+            yield _violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids")
+        conversation_id = said_id(message, "conversation_id")
+        if conversation_id not in (None, self.match.conversation_id):
+            detail = "a reply repeats the conversation_id of its request"
+            yield _violation("E008", "conversation_id", detail, "CONVERSATION.echoed")
+        token = said_id(message, "auth_token")
+        if self.digests and not self.is_right(token):
+            code = "E012" if token else "E011"
+            yield _violation(code, "auth_token", "the token of its registration belongs here", "TOKEN.wrong_in_answer")
 
     def _judged(self, read: Unsealed) -> Answer:
         problem = read.until(Stage.ENVELOPE) or self._wrong_token(read) or next(iter(read.violations), None)

@@ -7,19 +7,30 @@ repeated with a fresh limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from league.events import AttemptFailed, Event, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
-from league.machine import Address, Blame, Failure, Letter, Outgoing, Undelivered
+from league.events import (
+    AttemptFailed,
+    ConventionLearned,
+    Event,
+    MoveMade,
+    PlayerDeviated,
+    PlayerFaulted,
+    PlayerJoined,
+    WrongAnswer,
+)
+from league.machine import Address, Blame, Content, Failure, Letter, Outgoing, Undelivered
+from league.protocol.conventions import DOCUMENTED, Convention, ways
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError
+from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE
 from league.protocol.parts import Object
 from league.referee import words
 from league.referee.answers import Answer, Declined, Question, Refused, Valid, Wrong
 from league.referee.match import DECLINED, Seated
-from league.referee.office import Office
+from league.referee.office import Office, shortened
 from league.referee.words import Fault
 
 CORRECTIONS: Final = 3
@@ -27,7 +38,9 @@ PAUSE_S: Final = 2.0
 SHORTEST_WAIT_S: Final = 1.0
 LONGEST_WAIT_S: Final = 60.0
 """So long a busy player is waited for in one phase."""
-WAYS_OF_CALLING: Final = 5
+PATIENCE_S: Final = 1.0
+"""So long an acknowledgement in a convention that is not proven may be followed by the answer (R-02)."""
+UNREAD: Final = frozenset({"E034", "E035"})
 LATE_S: Final = 0.5
 """An alarm that rings later than this is late because of us (a sleeping process), not of the player."""
 _DETAILS: Final = {
@@ -64,8 +77,19 @@ class Asking:
         """The end of the open attempt; None between attempts."""
         self._resting = False
         self._wait_left = LONGEST_WAIT_S
-        self._ways_left = WAYS_OF_CALLING
         self._errors = 0
+        self._is_proven = to.endpoint in office.docket.conventions
+        # Only an invitation is harmless when it was understood after all (R-02).
+        self._finds_out = not self._turn and office.settings.profile == "compat"
+        self._ways = list(ways(to.convention)[1:]) if self._finds_out else []
+        self._ruled_out: set[Convention] = set()
+        """What it said it does not understand; what was lost on its way is worth another try."""
+        self._put: dict[str, Convention] = {}
+        """In which convention each call was put."""
+        self._first_heard = to.convention
+        """What to come back to: the first convention in which a call was acknowledged, or else the likeliest."""
+        self._doubting = self._was_heard = False
+        self._first_verdict: Wrong | str | None = None
 
     # --- inputs -------------------------------------------------------------------------------------------------------
 
@@ -81,25 +105,30 @@ class Asking:
             self._call(now)
 
     def answered(self, letter: Letter, now: float) -> None:
-        self._under_way.discard(letter.answers or "")
+        key = letter.answers or ""
+        self._under_way.discard(key)
         answer = self._question.read(letter.content)
-        if self._settles(answer, now) or letter.answers != self._key:
+        self._note(letter.content, now)
+        if self._settles(answer, self._put.get(key), now) or key != self._key:
             return
         self._key = None
         if isinstance(answer, Wrong):
-            self._wrong(answer, now)
+            is_unread = answer.code in UNREAD and not self._is_proven
+            self._judge(answer, is_unread and self._rule_out(), now)
         elif isinstance(answer, Refused):
-            self._broke(answer.detail, now)
+            self._judge(answer.detail, not answer.understood and self._rule_out(), now)
         else:
-            self._listen()
+            self._acknowledged(now)
 
     def posted(self, read: Unsealed, trusted: bool, now: float) -> PeerError | None:
         """The answer came as a request of its own. What harms the player counts only with its token: others may share
         its address."""
         answer = self._question.read(read)
+        self._note(read, now)
         if isinstance(answer, Declined) and not trusted:
             return PeerError("E012", "an invitation is declined with the player's own token only")
-        if self._settles(answer, now) or not isinstance(answer, Wrong):
+        put = self._first_heard if self._was_heard else self._to.convention
+        if self._settles(answer, put, now) or not isinstance(answer, Wrong):
             return None
         if trusted and self._window is not None and now < self._window:
             self._wrong(answer, now)
@@ -117,15 +146,17 @@ class Asking:
             self._timed_out(now)
         elif failed.failure is Failure.BUSY and self._wait_left > 0:
             self._wait(failed.retry_after, now)
-        elif failed.failure is Failure.NOT_UNDERSTOOD and self._may_be_put_otherwise:
-            self._ways_left -= 1
-            self._window = None
-            self._call(now)
         else:
-            self._broke(_DETAILS[failed.failure], now)
+            detail = failed.detail or _DETAILS[failed.failure]
+            self._judge(detail, self._may_be_the_words(failed.failure), now)
 
     def due(self, now: float) -> None:
-        if self._resting:
+        if self._doubting:
+            self._doubting = False
+            self._rule_out()
+            if not self._put_otherwise(now):
+                self._listen()
+        elif self._resting:
             if self._window is not None and self._window <= now:
                 self._window = None
             self._call(now)
@@ -152,20 +183,90 @@ class Asking:
         """After a wrong answer this window is the last."""
         return self._seated.wrong > 0
 
-    @property
-    def _may_be_put_otherwise(self) -> bool:
-        """Only an invitation is harmless when it was understood after all (R-02)."""
-        return not self._turn and self._ways_left > 0 and not self._is_correcting
+    # --- finding out how the player is spoken to ----------------------------------------------------------------------
+
+    def _may_be_the_words(self, failure: Failure) -> bool:
+        """Some hang up on what they do not know; from a player that answered before, that is a failure. Whoever
+        answers without JSON-RPC probably speaks without it."""
+        if failure is not Failure.NOT_UNDERSTOOD:
+            return failure is Failure.BROKEN and not self._is_proven
+        if Convention.BARE in self._ways:
+            self._ways.remove(Convention.BARE)
+            self._ways.insert(0, Convention.BARE)
+        return self._rule_out()
+
+    def _rule_out(self) -> bool:
+        """This is not how it is spoken to, or at best no better than the first that it acknowledged."""
+        if not self._was_heard or self._to.convention is not self._first_heard:
+            self._ruled_out.add(self._to.convention)
+        return True
+
+    def _judge(self, verdict: Wrong | str, may_be_the_words: bool, now: float) -> None:
+        """What went wrong counts, unless other words help. If none do, what it made of the likeliest ones counts."""
+        if may_be_the_words:
+            self._first_verdict = self._first_verdict or verdict
+            if self._put_otherwise(now):
+                return
+            verdict = self._first_verdict
+        self._first_verdict = None
+        if isinstance(verdict, Wrong):
+            self._wrong(verdict, now)
+        else:
+            self._broke(verdict, now)
+
+    def _put_otherwise(self, now: float) -> bool:
+        """The invitation again, at once and in the next convention: it counts as no attempt and has its own limit."""
+        if not self._ways or self._is_correcting:
+            return False
+        self._to = replace(self._to, convention=self._ways.pop(0))
+        self._window = None
+        self._call(now)
+        return True
+
+    def _acknowledged(self, now: float) -> None:
+        """The answer may still come as a request of its own. Some say yes to what they do not know: unless we know
+        better, another convention is tried soon."""
+        if not self._was_heard:
+            self._was_heard, self._first_heard = True, self._to.convention
+        self._doubting = bool(self._ways) and not self._is_proven and not self._is_correcting
+        if self._doubting and self._window is not None:
+            self._resting = False
+            self._office.calls.wake(self, min(now + PATIENCE_S, self._window))
+        else:
+            self._listen()
+
+    def _learn(self, convention: Convention, now: float) -> None:
+        """The player answered an invitation that was put like this."""
+        known, endpoint = self._office.docket.conventions, self._to.endpoint
+        if known.get(endpoint) != convention.value:
+            learned = {"agent_id": self._question.player_id, "endpoint": endpoint, "convention": convention.value}
+            self._office.happened(ConventionLearned(at=now, **learned))
+        if convention not in DOCUMENTED:
+            detail = f"a call is a JSON-RPC request whose method is a verb or a message type, not {convention.value}"
+            self._keep([Violation("E036", "method", detail, "RPC.method")], now)
+
+    def _note(self, content: Content, now: float) -> None:
+        self._keep(self._question.oddities(content), now)
+
+    def _keep(self, found: Iterable[Violation], now: float) -> None:
+        question = self._question
+        for one in found:
+            if (question.player_id, one.code, one.requirement) not in self._office.docket.deviations:
+                about = {**question.match.named, "player_id": question.player_id, "detail": shortened(one.detail)}
+                self._office.happened(PlayerDeviated(at=now, **about, code=one.code, requirement=one.requirement))
+
+    # --- calling ------------------------------------------------------------------------------------------------------
 
     def _call(self, now: float) -> None:
         question, sender = self._question, self._office.enrolment.sender
-        self._resting = False
+        self._resting = self._doubting = False
         self._office.calls.let_sleep(self)
         if self._window is None:
             self._window = now + self._limit
         match, seat = question.match, question.seat
         self._key = f"{match.name}/{self._name}/{question.player_id}/{len(self._keys) + 1}"
         self._keys.append(self._key)
+        self._put[self._key] = self._to.convention
         self._under_way.add(self._key)
         message = (
             words.call(match, seat, self._record, sender, now, self._window)
@@ -222,6 +323,10 @@ class Asking:
         pause = self._retries.pause_before(retry)
         left = None if pause is None else retry
         self._window = None
+        if self._finds_out:
+            untried = [one for one in ways(self._first_heard) if one not in self._ruled_out]
+            first, *self._ways = untried or [self._first_heard]
+            self._to = replace(self._to, convention=first)
         self._office.happened(AttemptFailed(at=now, **self._about, code=code, detail=detail, retry=left))
         retry_at = None if pause is None else now + pause
         self._scold(Fault(code, detail, self._max_retries, left, retry_at), now)
@@ -263,15 +368,18 @@ class Asking:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def _settles(self, answer: Answer, now: float) -> bool:
+    def _settles(self, answer: Answer, convention: Convention | None, now: float) -> bool:
         """A valid answer counts, to whichever attempt; so does a no."""
+        if isinstance(answer, Valid | Declined) and not self._turn and convention is not None:
+            self._learn(convention, now)
         named = {**self._question.match.named, "player_id": self._question.player_id}
         if isinstance(answer, Declined):
             self._fault(DECLINED, "declined the invitation", now)
         elif isinstance(answer, Valid) and answer.choice is not None:
             self._end(MoveMade(at=now, **named, turn=self._turn, choice=answer.choice), now)
         elif isinstance(answer, Valid):
-            self._end(PlayerJoined(at=now, **named), now)
+            put = convention or self._to.convention
+            self._end(PlayerJoined(at=now, **named, convention=put.value), now)
         else:
             return False
         return True

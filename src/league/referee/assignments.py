@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import msgspec
 from league.events import MatchDropped, MatchTaken
 from league.games import registry
 from league.protocol import tokens
+from league.protocol.conventions import convention_of
 from league.protocol.errors import PeerError
 from league.protocol.messages import RoundAnnouncement
 from league.protocol.parts import AnnouncedMatch, Record
@@ -18,6 +20,8 @@ from league.referee.draw import SEED_BYTES
 from league.referee.office import Office
 
 TOKEN_BYTES = 32
+_LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})
+_PLACE = re.compile(r"[Hh][Tt][Tt][Pp]://(?P<host>\[[^\]]*\]|[^:/?]+)(?::(?P<port>[0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def passes_of(secrets: Mapping[str, str], name: str) -> Passes:
 def mine(announcement: RoundAnnouncement, office: Office) -> list[AnnouncedMatch]:
     """The matches in it that we are to play and do not know yet. PeerError, before anything is taken, for one that
     nobody could play."""
-    new = [one for one in announcement.matches if _is_mine(one, office) and _is_new(one, office)]
+    new = [one for one in announcement.matches if _is_mine(one, office) and is_new(one, office)]
     for one in new:
         _check(one, announcement.matches.index(one))
     return new
@@ -46,10 +50,24 @@ def _is_mine(one: AnnouncedMatch, office: Office) -> bool:
     enrolment = office.enrolment
     if one.referee_id is not None:
         return one.referee_id == enrolment.agent_id
-    return one.referee_endpoint == enrolment.meta.contact_endpoint
+    here = enrolment.meta.contact_endpoint
+    return one.referee_endpoint == here or (not enrolment.derived_tokens and _is_same(one.referee_endpoint, here))
 
 
-def _is_new(one: AnnouncedMatch, office: Office) -> bool:
+def _is_same(endpoint: str, here: str) -> bool:
+    """Managers of others name this machine in words of their own; the port tells referees apart."""
+    (host, port), (our_host, our_port) = _place(endpoint), _place(here)
+    return port == our_port and (host == our_host or {host, our_host} <= _LOCAL)
+
+
+def _place(endpoint: str) -> tuple[str, str]:
+    """Host and port."""
+    found = _PLACE.match(endpoint)
+    return (found["host"].lower(), found["port"] or "80") if found else ("", "")
+
+
+def is_new(one: AnnouncedMatch, office: Office) -> bool:
+    """Were we never given this attempt?"""
     return (one.attempt or 1) > office.docket.attempt_of(one.match_id)
 
 
@@ -89,6 +107,10 @@ def _taken(announcement: RoundAnnouncement, one: AnnouncedMatch, office: Office,
         players=(one.player_A_id, one.player_B_id),
         endpoints=(one.player_A_endpoint or "", one.player_B_endpoint or ""),
         records=(_record(one.player_A_standings), _record(one.player_B_standings)),
+        conventions=(
+            convention_of(one.player_A_convention).value,
+            convention_of(one.player_B_convention).value,
+        ),
         suspended=(bool(one.player_A_suspended), bool(one.player_B_suspended)),
         move_seconds=one.move_seconds or office.settings.move_seconds,
         seed=seed,

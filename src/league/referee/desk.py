@@ -9,9 +9,13 @@ from typing import Any
 import msgspec
 
 from league.enrolment import Enrolment
-from league.events import AgentState, Enrolled, Event, LeagueEnded, MatchBegun, MatchDropped
+from league.events import AgentState, DeviationRecorded, Enrolled, Event, LeagueEnded, MatchBegun, MatchDropped
 from league.machine import (
+    ASSIGNMENTS,
     Chance,
+    Content,
+    Information,
+    Inquiry,
     Letter,
     Machine,
     MatchRecord,
@@ -39,12 +43,13 @@ from league.protocol.messages import (
     StandingsUpdateAck,
 )
 from league.protocol.parts import RefereeMeta
-from league.referee import assignments, posts
+from league.referee import assignments, offers, posts
 from league.referee.calls import Calls
 from league.referee.docket import Docket
 from league.referee.match import Match
 from league.referee.office import Office, RefereeSettings, said
 from league.referee.playing import Playing
+from league.referee.polling import Polling
 from league.referee.records import Records
 
 ACKS: Mapping[str, type[Message]] = {
@@ -55,6 +60,8 @@ ACKS: Mapping[str, type[Message]] = {
 }
 """What a manager may tell us, and how it is acknowledged."""
 ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
+EARLY = 16
+"""So many assignments may come before the answer to our registration does; managers of others assign only once."""
 
 
 class RefereeDesk(Machine):
@@ -69,6 +76,7 @@ class RefereeDesk(Machine):
         settings: RefereeSettings | None = None,
     ) -> None:
         super().__init__(chance, secrets)
+        settings = settings or RefereeSettings()
         self._docket = Docket()
         self._calls = Calls(self._send)
         self._enrolment = Enrolment(
@@ -78,9 +86,10 @@ class RefereeDesk(Machine):
             happened=self._happened,
             send=self._send,
             keep_secret=self._keep_secret,
+            profile=settings.profile,
         )
         self._office = Office(
-            settings or RefereeSettings(),
+            settings,
             self._docket,
             self._enrolment,
             self._calls,
@@ -91,8 +100,10 @@ class RefereeDesk(Machine):
             keep_secret=self._keep_secret,
         )
         self._records = Records(self._office)
+        self._polling = Polling(self._office, self._announced)
         self._capacity = meta.max_concurrent_matches or 1
         self._playing: dict[str, Playing] = {}
+        self._early: list[Letter] = []
 
     # --- for the shell and for people ---------------------------------------------------------------------------------
 
@@ -115,6 +126,16 @@ class RefereeDesk(Machine):
         return self._enrolment.rejected
 
     @property
+    def pending(self) -> Refusal | None:
+        """What the manager says while its operator has not approved us."""
+        return self._enrolment.pending
+
+    @property
+    def trouble(self) -> str:
+        """Why we are no member yet, as far as something is wrong."""
+        return self._enrolment.trouble
+
+    @property
     def matches(self) -> Mapping[tuple[str, int], Match]:
         """Every attempt of every match we were given, with all that happened in it."""
         return self._docket.matches
@@ -122,9 +143,10 @@ class RefereeDesk(Machine):
     # --- the machine --------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        if isinstance(event, Enrolled):
+        if isinstance(event, Enrolled | DeviationRecorded):
             self._enrolment.apply(event)
-        self._docket.apply(event)
+        if not isinstance(event, DeviationRecorded):
+            self._docket.apply(event)
 
     def snapshot(self) -> Mapping[str, Any]:
         return {"enrolment": self._enrolment.snapshot(), **self._docket.snapshot()}
@@ -132,6 +154,7 @@ class RefereeDesk(Machine):
     def resume(self, now: float) -> Step:
         self._begin()
         self._enrolment.resume(now)
+        self._polling.begin(now)
         for match in [one for one in self._docket.open.values() if one.begun]:
             self._play(match, now)
         self._fill(now)
@@ -154,6 +177,7 @@ class RefereeDesk(Machine):
         caller = self._calls.caller(failed.key)
         if self._enrolment.owns(failed.key):
             self._enrolment.failed(failed, now)
+            self._catch_up(now)
         elif caller is not None:
             caller.failed(failed, now)
         return self._finish()
@@ -162,6 +186,8 @@ class RefereeDesk(Machine):
         self._begin()
         if letter.answers is not None:
             self._answered(letter, letter.answers, now)
+        elif self._is_early(letter.content):
+            self._early.append(letter)
         else:
             self._asked(letter, now)
         return self._finish()
@@ -169,7 +195,11 @@ class RefereeDesk(Machine):
     def _answered(self, letter: Letter, key: str, now: float) -> None:
         caller = self._calls.caller(key)
         if self._enrolment.owns(key):
+            serial = self._enrolment.serial
             self._enrolment.answered(letter, now)
+            if self._enrolment.serial > serial:
+                self._polling.begin(now)
+            self._catch_up(now)
         elif caller is not None:
             caller.answered(letter, now)
 
@@ -189,13 +219,54 @@ class RefereeDesk(Machine):
             return
         about = content.message_type if isinstance(content, Unsealed) else None
         try:
-            if not isinstance(content, Unsealed):
+            if isinstance(content, Inquiry):
+                self._reply(letter, self._inform(content, now))
+            elif isinstance(content, Unsealed):
+                self._reply(letter, self._answer(letter, content, now), about)
+            else:
                 raise PeerError("E036", "a referee takes no such request")
-            answer = self._answer(letter, content, now)
         except PeerError as error:
             self._reply(letter, error, about)
-        else:
-            self._reply(letter, answer, about)
+
+    def _is_early(self, content: Content) -> bool:
+        """Is it an assignment that overtook the answer to our registration? Before that nobody can say what it is
+        worth, so it waits."""
+        assigns = isinstance(content, Inquiry) and content.method in ASSIGNMENTS
+        announces = isinstance(content, Unsealed) and isinstance(content.message, RoundAnnouncement)
+        waits = self._enrolment.is_calling and not self._enrolment.is_enrolled
+        return waits and (assigns or announces) and len(self._early) < EARLY
+
+    def _catch_up(self, now: float) -> None:
+        if not self._enrolment.is_calling:
+            early, self._early = self._early, []
+            for letter in early:
+                self._asked(letter, now)
+
+    # --- what others ask and say in their own words -------------------------------------------------------------------
+
+    def _inform(self, asked: Inquiry, now: float) -> Information:
+        if asked.method in ASSIGNMENTS:
+            return self._offered(asked, now)
+        match_id = asked.params.get("match_id")
+        if match_id is None:
+            raise PeerError("E003", "match_id is missing", {"field": "match_id"})
+        match = self._docket.newest(match_id) if isinstance(match_id, str) else None
+        if match is None:
+            raise PeerError("E014", f"there is no match {str(match_id)[:80]!r} here")
+        return Information({"match_id": match.match_id, "attempt": match.attempt, "state": match.game_state})
+
+    def _offered(self, asked: Inquiry, now: float) -> Information:
+        """A manager of others gives us a match; ours never does it so, and whoever does must show its token."""
+        if self._office.settings.profile == "strict":
+            raise PeerError("E036", f"there is no method {asked.method!r} here", requirement="RPC.method")
+        read = offers.announcement_in(asked.params, self._enrolment, now)
+        self._check_manager(read, now)
+        message = read.open()
+        assert isinstance(message, RoundAnnouncement)
+        self._announced(message, now)
+        self._polling.end()
+        self._enrolment.deviated((offers.oddity(asked.method),), now)
+        return Information({"status": "ACKNOWLEDGED", "match_id": message.matches[0].match_id})
 
     def _record(self, asked: RecordRequest) -> MatchRecord | PeerError:
         """All about an attempt that is decided, for the manager alone: it holds what each player chose."""
@@ -218,8 +289,10 @@ class RefereeDesk(Machine):
             raise PeerError("E036", f"a referee takes no {read.message_type}")
         self._check_manager(read, now)
         message = read.open()
+        self._enrolment.deviated(read.deviations, now)
         if isinstance(message, RoundAnnouncement):
             self._announced(message, now)
+            self._polling.end()
         elif isinstance(message, LeagueCompleted):
             self._league_ended(message, now)
         return self._acknowledged(message, now)
@@ -237,7 +310,8 @@ class RefereeDesk(Machine):
             raise PeerError("E012", "this is not our manager's token", {"provided_token": tokens.masked(str(token))})
         _raise(read.until(Stage.AUTHORITY))
         league_id, ours = said(read, "league_id"), self._enrolment.league_id
-        if ours and isinstance(league_id, str) and league_id not in ("", ours):
+        # Only our manager is sure to call the league the same everywhere.
+        if self._enrolment.derived_tokens and isinstance(league_id, str) and league_id not in ("", ours):
             raise PeerError("E028", f"this referee plays in {ours!r}", {"league_id": league_id[:80]})
 
     def _acknowledged(self, message: Message, now: float) -> Message:
@@ -263,6 +337,7 @@ class RefereeDesk(Machine):
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
         if self.state == "SHUTDOWN":
             return
+        self._polling.end()
         for match in list(self._docket.open.values()):
             self._happened(MatchDropped(at=now, **match.named, why="the league is over"))
             self._stop(match.match_id)

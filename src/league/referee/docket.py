@@ -6,12 +6,15 @@ from typing import Any
 
 from league.events import (
     AgentState,
+    ConventionLearned,
     Enrolled,
     Event,
     LeagueEnded,
     MatchBegun,
     MatchDropped,
     MatchTaken,
+    PlayerDeviated,
+    PlayerFaulted,
     PlayersTold,
     ReportSettled,
 )
@@ -31,6 +34,10 @@ class Docket:
         self.running: dict[str, None] = {}
         self.players: set[str] = set()
         """Everybody who ever played here: whose id in an answer is somebody else's (R-43)."""
+        self.conventions: dict[str, str] = {}
+        """By endpoint: how a player there is spoken to, once it answered an invitation."""
+        self.deviations: set[tuple[str, str, str]] = set()
+        """Who deviated from which clause, with which error."""
         self._attempts: dict[str, int] = {}
 
     def attempt_of(self, match_id: str) -> int:
@@ -46,6 +53,8 @@ class Docket:
                 self.state = after(self.state, "register")
             case LeagueEnded():
                 self.state, self.champion = after(self.state, "league_end"), event.champion
+            case ConventionLearned():
+                self.conventions[event.endpoint] = event.convention
             case MatchTaken():
                 self._taken(event)
             case _:
@@ -74,6 +83,12 @@ class Docket:
                 del self.open[match_id]
                 self.queue.pop(match_id, None)
                 self.running.pop(match_id, None)
+            case PlayerDeviated():
+                self.deviations.add((event.player_id, event.code, event.requirement))
+            case PlayerFaulted(phase="join"):
+                # Somebody else may sit there now: the next invitation finds out anew.
+                taken = self.matches[match_id, event.attempt].taken
+                self.conventions.pop(taken.endpoints[taken.players.index(event.player_id)], None)
             case _:
                 pass
 
@@ -86,5 +101,7 @@ class Docket:
             "queue": list(self.queue),
             "running": list(self.running),
             "players": sorted(self.players),
+            "conventions": dict(sorted(self.conventions.items())),
+            "deviations": sorted(self.deviations),
             "matches": {match.name: match.snapshot() for match in self.matches.values()},
         }

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from league.events import NumberDrawn
 from league.games.contract import PLAYER_A, PLAYER_B, Seat
 from league.machine import Address
+from league.protocol.conventions import convention_of
 from league.referee import draw
 from league.referee.answers import Question
 from league.referee.asking import Asking
@@ -121,7 +122,9 @@ class Playing:
 
     def _address(self, seat: Seat) -> Address:
         taken = self.match.taken
-        return Address(taken.players[seat], taken.endpoints[seat], self._passes.shown[seat])
+        endpoint = taken.endpoints[seat]
+        known = self._office.docket.conventions.get(endpoint, taken.conventions[seat])
+        return Address(taken.players[seat], endpoint, self._passes.shown[seat], convention_of(known))
 
     def _record(self, seat: Seat) -> dict[str, int]:
         taken = self.match.taken

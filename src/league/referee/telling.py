@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from league.events import PlayersTold, ReportSettled
-from league.machine import Address, Letter, Outgoing, Refusal, Undelivered
+from league.machine import Address, Failure, Letter, Outgoing, Refusal, Undelivered
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
@@ -79,9 +79,13 @@ class Reporting:
             self._end(code or "ACCEPTED", now)
         else:
             self._office.enrolment.refused(code, now)
+            if isinstance(content, Refusal) and not content.understood:
+                self._office.enrolment.misunderstood()
             self._again(now)
 
     def failed(self, failed: Undelivered, now: float) -> None:
+        if failed.failure is Failure.NOT_UNDERSTOOD:
+            self._office.enrolment.misunderstood()
         self._again(now, failed.retry_after or 0.0)
 
     def due(self, now: float) -> None:

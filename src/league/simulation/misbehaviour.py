@@ -90,7 +90,7 @@ def _flapping(kind: str, raw: bytes, dice: Random) -> Twisted | None:
 def _changed(raw: bytes, changes: Mapping[str, object]) -> bytes:
     """The honest answer with some of its fields changed."""
     answer: dict[str, Any] = json.loads(raw)
-    result = answer.get("result")
+    result = answer.get("result", answer)  # without JSON-RPC the answer is the message itself
     if isinstance(result, dict):
         result.update({name: value for name, value in changes.items() if name in result})
     return json.dumps(answer).encode()

@@ -12,7 +12,7 @@ from league.machine import Failure, Ping
 from league.promises.evidence import Exchanged, Outcome
 from league.protocol.errors import PeerError
 from league.simulation.faults import Travel
-from league.transport import jsonrpc, letters
+from league.transport import dialects, jsonrpc, letters
 
 if TYPE_CHECKING:
     from league.simulation.node import Node
@@ -84,8 +84,8 @@ class Network:
         """Send one call on its way."""
         faults, agenda = self.world.faults, self.world.agenda
         receiver = self.world.listening(call.to.endpoint)
-        raw = letters.write_call(call.id, call.message, self._body(call.message), call.to.token)
-        message = {} if isinstance(call.message, Ping) else json.loads(raw)["params"]
+        raw = letters.write_call(call.id, call.message, self._body(call.message), call.to)
+        message = {} if isinstance(call.message, Ping) else _message_in(raw)
         name = receiver.name if receiver else call.to.agent_id
         record = Record(agenda.now, caller.name, name, message, faults.travel())
         self.records.append(record)
@@ -145,7 +145,7 @@ class Network:
         if not delivery.first or record.travel is Travel.ANSWER_LOST:
             record.outcome = "lost" if delivery.first else record.outcome
             return
-        twisted = world.twist(delivery.receiver, record.message, raw)
+        twisted = world.twist(delivery.receiver, record.message, raw) if raw else (0.0, raw, failure)
         if twisted is None:
             record.outcome = "lost"
             return
@@ -186,10 +186,16 @@ class Network:
                 self.world.agenda.after(self.world.faults.latency(), fail)
 
 
+def _message_in(raw: bytes) -> dict[str, Any]:
+    """The message in a request of ours, for the record, however it was put."""
+    message: dict[str, Any] = jsonrpc.decode_call(raw, jsonrpc.MANAGER_LIMIT).params  # type: ignore[assignment]
+    return message
+
+
 def _parsed(raw: bytes) -> tuple[dict[str, Any] | None, bool]:
     """The result, or the data of the error, for the record."""
     try:
-        answer = jsonrpc.decode_answer(raw, jsonrpc.MANAGER_LIMIT)
+        answer = dialects.answer_in(jsonrpc.parse_answer(raw, jsonrpc.MANAGER_LIMIT))
     except PeerError:
         return None, True
     return (answer.content if isinstance(answer.content, dict) else {}), answer.is_error

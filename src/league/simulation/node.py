@@ -10,8 +10,9 @@ from msgspec import structs
 
 from league.agent.pump import Call, Orders, Pump
 from league.events import Event
-from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate
+from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
 from league.promises.evidence import Survival
+from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
@@ -24,6 +25,7 @@ from league.transport.letters import Asked, Speaker
 if TYPE_CHECKING:
     from league.simulation.world import World
 
+UNKNOWN_METHOD = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'
 Answered = Callable[[bytes, Failure | None], None]
 """How an answer leaves: its bytes, or the failure the caller sees instead (busy)."""
 
@@ -41,6 +43,8 @@ class Node:
         build: Callable[[Node, Mapping[str, str]], Machine],
     ) -> None:
         self.world, self.name, self.role, self.endpoint, self.chance = world, name, role, endpoint, chance
+        self.speaks: Convention | None = None
+        """The only way it can be spoken to; None for an agent of ours, which takes them all."""
         self.journal = MemoryJournal()
         self.offset = 0.0
         self.alive = False
@@ -129,7 +133,12 @@ class Node:
         except BadRequestError as bad:
             answered(letters.write_bad_request(bad, self.speaker, self.now), None)
             return
-        self._ask(asked, origin, answered)
+        if self.speaks in (None, asked.convention) or isinstance(asked.content, Ping):
+            self._ask(asked, origin, answered)
+        elif self.speaks is Convention.BARE:
+            answered(b"", Failure.NOT_UNDERSTOOD)  # as with 400 and a page: whoever has no JSON-RPC has no such error
+        else:
+            answered(UNKNOWN_METHOD, None)
 
     def operate(self, order: Operate, answered: Answered) -> None:
         """The operator's hand."""
@@ -137,7 +146,7 @@ class Node:
             self._ask(Asked(0, order), "operator", answered)
 
     def _ask(self, asked: Asked, origin: str, answered: Answered) -> None:
-        letter_id, orders = self.pump.request(asked.content, origin, self.now)
+        letter_id, orders = self.pump.request(asked.content, origin, self.now, asked.convention)
         self._open[letter_id] = (asked, answered)
         self._carry_out(orders)
 

@@ -58,6 +58,9 @@ class Operator:
         if self.world.league.is_finished:
             return
         league = self.world.league
+        if league.ledger.settings.enrolment == "approve":
+            for one in league.ledger.applicants.waiting:
+                self.order("approve", one.applicant_id)
         if league.waiting == "WAITING_FOR_REGISTRATIONS":
             self.order("start")
         if league.waiting == "PAUSED":

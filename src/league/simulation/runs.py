@@ -26,6 +26,7 @@ class Plan:
     faults: float = 0.1
     game_type: str = "even_odd"
     double: bool = False
+    dialects: float = 0.0
 
     def settings(self, seed: int) -> LeagueSettings:
         return LeagueSettings(
@@ -53,10 +54,10 @@ class Run:
 
 def play(plan: Plan, seed: int, spared: frozenset[str] = frozenset()) -> Run:
     """One league, from its seed to the verdict on its promises."""
-    world = World(plan.settings(seed), seed, plan.faults, spared)
+    world = World(plan.settings(seed), seed, plan.faults, spared, plan.dialects)
     evidence = world.run()
     if seed % TWIN_EVERY == 0:
-        twin = World(plan.settings(seed), seed, plan.faults, spared)
+        twin = World(plan.settings(seed), seed, plan.faults, spared, plan.dialects)
         twin.run()
         evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
     report = check(evidence)

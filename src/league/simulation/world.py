@@ -14,6 +14,7 @@ from league.machine import Ask, Machine
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
 from league.promises.evidence import Evidence
+from league.protocol.conventions import Convention
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
@@ -32,9 +33,17 @@ AFTERMATH_S = 300.0
 
 
 class World:
-    """Everything that exists while one league is simulated."""
+    """Everything that exists while one league is simulated. `dialects` is the share of players that understand only
+    one way of calling."""
 
-    def __init__(self, settings: LeagueSettings, seed: int, rate: float, spared: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        settings: LeagueSettings,
+        seed: int,
+        rate: float,
+        spared: frozenset[str] = frozenset(),
+        dialects: float = 0.0,
+    ) -> None:
         self.settings, self.seed = settings, seed
         self.agenda = Agenda()
         self.faults = Faults(rate, Random(f"{seed}/fate"), spared)
@@ -52,6 +61,10 @@ class World:
             self._add(f"player-{n}", Role.PLAYER, 8100 + n, partial(self._player, n))
             for n in range(1, settings.players + 1)
         ]
+        tongues = Random(f"{seed}/dialects")
+        for player in self.players:
+            if tongues.random() < dialects:
+                player.speaks = tongues.choice(list(Convention))
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
         self.operator = Operator(self)
 

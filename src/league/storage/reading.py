@@ -15,7 +15,9 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from league.events import Event
+import msgspec
+
+from league.events import Event, MatchRecordKept
 from league.storage import transcript
 from league.storage.files import in_words, open_readable
 from league.storage.journal import decode
@@ -54,6 +56,13 @@ class JournalReader:
         """Up to so many durable events after that number."""
         query = "SELECT seq, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
         return self._decoded(after, self._rows(query, (after, limit)))
+
+    def records_of(self, match_id: str) -> list[MatchRecordKept]:
+        """What referees told of one match, in a manager's journal; events are looked at as bytes, so this is quick."""
+        query = "SELECT body FROM events WHERE kind = 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
+        rows = self._rows(query, (b'"match_id":' + msgspec.json.encode(match_id),))
+        found = [decode(body) for (body,) in rows]
+        return [one for one in found if isinstance(one, MatchRecordKept) and one.match_id == match_id]
 
     def secrets(self) -> Mapping[str, str]:
         """All durable secrets, the newest value of each name."""

@@ -27,6 +27,8 @@ class Reply:
     body: bytes
     retry_after: float | None = None
     content_type: str = ""
+    session: str = ""
+    """The MCP session the server opened with this answer."""
 
 
 class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is)
@@ -220,6 +222,7 @@ class Connection(asyncio.Protocol):
             bytes(self._body),
             _seconds(later.decode("latin-1")) if later is not None else None,
             headers.get(b"content-type", b"").decode("latin-1"),
+            headers.get(b"mcp-session-id", b"").decode("latin-1"),
         )
         self._begin()
         self.due = math.inf
@@ -232,7 +235,8 @@ class Connection(asyncio.Protocol):
 
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_READ = frozenset({b"content-type", b"content-length", b"content-encoding", b"transfer-encoding", b"retry-after"})
+_FRAME = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
+_READ = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
 
 
 def _reason(error: httptools.HttpParserError) -> str:

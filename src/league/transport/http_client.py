@@ -103,11 +103,12 @@ class HttpClient:
         waiting = sum(len(one.waiting) for one in self._endpoints.values())
         return {"connections": self._open, "waiting": waiting, "endpoints": len(self._endpoints)}
 
-    async def post(self, url: str, body: bytes, timeout_s: float, limit: int) -> Reply:
-        """Post JSON and return the answer, of at most `limit` bytes; CallFailed if there is none in time."""
+    async def post(self, url: str, body: bytes, timeout_s: float, limit: int, headers: bytes = b"") -> Reply:
+        """Post JSON and return the answer, of at most `limit` bytes; CallFailed if there is none in time. `headers`
+        are whole lines to add."""
         target = self._targets.get(url) or self._aim(url)
         due = self._loop.time() + timeout_s
-        request = b"%b%d\r\n\r\n%b" % (target.head, len(body), body)
+        request = b"%b%d\r\n%b\r\n%b" % (target.head, len(body), headers, body)
         endpoint = self._endpoints.get(target.key)
         connection = endpoint.free.pop() if endpoint is not None and endpoint.free and timeout_s > 0 else None
         for _ in range(2):
@@ -151,7 +152,7 @@ class HttpClient:
             f"POST {path} HTTP/1.1",
             f"Host: {parts.netloc}",
             "Content-Type: application/json",
-            "Accept: application/json",
+            "Accept: application/json, text/event-stream",  # MCP servers insist on both
             "Accept-Encoding: identity",
             f"User-Agent: {self._user_agent}",
             "Content-Length: ",

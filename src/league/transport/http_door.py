@@ -66,7 +66,7 @@ class Door:
         return None
 
     async def _post(self, scope: ASGIScope, receive: ASGIReceive) -> Response | None:
-        body = await _read(receive)
+        body = await read_body(receive)
         if body is None:
             return None
         client = scope["client"]
@@ -83,7 +83,7 @@ class Door:
         return page if isinstance(page, Response) else await page
 
 
-async def _read(receive: ASGIReceive) -> bytes | None:
+async def read_body(receive: ASGIReceive) -> bytes | None:
     """The whole body, whose size the connection counts; None if the client went away."""
     message = await receive()
     if message["type"] == "http.request" and not message["more_body"]:

@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, unseal
 from league.protocol.errors import ERRORS, Family, PeerError, Stage, Violation
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES, Role, message_type_of
@@ -20,17 +21,23 @@ MESSAGE_LIMIT = 10_240
 MANAGER_LIMIT = 1024 * 1024
 """R-24: what binds requests to manager and referee and replies of agents; what agents accept from the manager."""
 
+TOOLS_CALL = "tools/call"
+NESTED_METHODS = ("handle_message", "protocol/message", "mcp_message")
+"""Methods that take any message (NESTED)."""
+
 _ENCODER = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A read request. `id` is None when the caller sent none (R-27): it is answered with null, and recorded."""
+    """A read request. `id` is None when the caller sent none (R-27): it is answered with null, and recorded.
+    A message without JSON-RPC around it (BARE) has neither id nor method."""
 
     id: Id
     method: str
     params: object
     without_id: bool = False
+    convention: Convention = Convention.SPEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,8 @@ class Answer:
     content: object
     number: int | None = None
     is_error: bool = False
+    deviations: tuple[Violation, ...] = ()
+    """What is odd about its shape."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +67,8 @@ def decode_call(raw: bytes, limit: int = MESSAGE_LIMIT) -> Call:
         raise BadRequestError(None, error) from None
     if not isinstance(value, dict):
         raise _not_an_object(value)
+    if "jsonrpc" not in value and "method" not in value and isinstance(value.get("message_type"), str):
+        return Call(None, "", value, convention=Convention.BARE)
     given = value.get("id")
     known = given if isinstance(given, str | int) and not isinstance(given, bool) else None
     if "id" in value and known is None:
@@ -67,7 +78,7 @@ def decode_call(raw: bytes, limit: int = MESSAGE_LIMIT) -> Call:
     method = value.get("method")
     if not isinstance(method, str) or not method:
         raise _invalid(known, "method", "RPC.method", "method must be a string")
-    return _unwrap_tool(Call(known, method, value.get("params", {}), "id" not in value))
+    return _unwrapped(Call(known, method, value.get("params", {}), "id" not in value))
 
 
 def _parse(raw: bytes, limit: int, clause: str) -> object:
@@ -92,12 +103,26 @@ def _invalid(request_id: Id, member: str, clause: str, detail: str) -> BadReques
     return BadRequestError(request_id, PeerError("E035", detail, {"field": member}, clause))
 
 
-def _unwrap_tool(call: Call) -> Call:
-    """MCP `tools/call` names the method and carries the message as its arguments (R-01)."""
-    if call.method != "tools/call" or not isinstance(call.params, dict):
+def _unwrapped(call: Call) -> Call:
+    """The message out of its frame (R-01): arguments of an MCP `tools/call`, or the one thing a method takes that is
+    there for everything."""
+    params = call.params
+    if not isinstance(params, dict):
         return call
-    name = call.params.get("name")
-    return replace(call, method=name if isinstance(name, str) else "", params=call.params.get("arguments", {}))
+    if call.method == TOOLS_CALL:
+        name = params.get("name")
+        method = name if isinstance(name, str) else ""
+        return _unwrapped(replace(call, method=method, params=params.get("arguments", {}), convention=Convention.TOOLS))
+    if call.method in NESTED_METHODS:
+        inner = params.get("message", params)
+        wrap = Convention.NESTED if call.convention is Convention.SPEC else call.convention
+        return replace(call, params=inner, convention=wrap)
+    if call.convention is Convention.TOOLS and "message_type" not in params and len(params) == 1:
+        (inner,) = params.values()
+        return replace(call, params=inner) if isinstance(inner, dict) else call
+    if call.convention is not Convention.SPEC or call.method.upper() not in MESSAGES:
+        return call
+    return replace(call, convention=Convention.LOWER if call.method.islower() else Convention.TYPE)
 
 
 def read_call(call: Call, reading: Reading, role: Role | None = None) -> Unsealed:
@@ -105,6 +130,8 @@ def read_call(call: Call, reading: Reading, role: Role | None = None) -> Unseale
     message_type = message_type_of(call.method)
     content = call.params
     said = content.get("message_type") if isinstance(content, dict) else None
+    if call.convention is Convention.BARE and _takes(role, str(said)):
+        return _with(unseal(content, reading), _not_a_request(), reading)
     if message_type is not None and _takes(role, message_type):
         read = unseal(content, reading, (message_type,))
     elif message_type is None and isinstance(said, str) and said in MESSAGES and _takes(role, said):
@@ -116,6 +143,10 @@ def read_call(call: Call, reading: Reading, role: Role | None = None) -> Unseale
         missing = Violation("E035", "id", detail, "RPC.id", Stage.TYPE, lenient=True)
         read = _with(read, missing, reading)
     return read
+
+
+def _not_a_request() -> Violation:
+    return Violation("E035", "jsonrpc", "a message travels in a JSON-RPC 2.0 request", "RPC.object", Stage.TYPE, True)
 
 
 def _takes(role: Role | None, message_type: str) -> bool:
@@ -137,8 +168,17 @@ def _with(read: Unsealed, one: Violation, reading: Reading) -> Unsealed:
 
 
 def decode_answer(raw: bytes, limit: int = MESSAGE_LIMIT) -> Answer:
-    """Read an answer body: a JSON-RPC result or error. `"error": null` beside a result is a result."""
-    value = _parse(raw, limit, "SIZE.replies")
+    """Read an answer body as JSON-RPC 2.0 has it."""
+    return answer_in(parse_answer(raw, limit))
+
+
+def parse_answer(raw: bytes, limit: int) -> object:
+    """The JSON of an answer body."""
+    return _parse(raw, limit, "SIZE.replies")
+
+
+def answer_in(value: object) -> Answer:
+    """A JSON-RPC result or error. `"error": null` beside a result is a result."""
     if not isinstance(value, dict):
         raise PeerError("E035", f"an answer is a JSON-RPC 2.0 object, not {json_name(value)}", requirement="RPC.object")
     if value.get("jsonrpc") != "2.0":

@@ -6,23 +6,44 @@ R-02 decides what an answer is: an error, the expected message, or a mere acknow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from league.machine import Answering, Content, MatchRecord, Ping, Pong, RecordRequest, Refusal
+from league.machine import (
+    ASSIGNMENTS,
+    Address,
+    Answering,
+    Content,
+    Information,
+    Inquiry,
+    MatchRecord,
+    Ping,
+    Pong,
+    RecordRequest,
+    Refusal,
+)
+from league.protocol.assigning import is_answered_freely
+from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
 from league.protocol.exchanges import EXCHANGES, Role, family_of
-from league.protocol.messages import Message
-from league.transport import jsonrpc
+from league.protocol.messages import MESSAGES, Message
+from league.transport import dialects, jsonrpc
 from league.transport.jsonrpc import BadRequestError, Id, is_int
 
 PING = "ping"
 RECORD = "get_match_record"
 RECORD_LIMIT = 256 * 1024
 """The largest match record a manager takes."""
+INQUIRIES: Mapping[Role, tuple[str, ...]] = {
+    Role.MANAGER: ("get_standings", "get_assigned_matches"),
+    Role.REFEREE: ("get_match_state", *ASSIGNMENTS),
+    Role.PLAYER: ("get_player_state",),
+}
+"""What is asked of a role without a message of the protocol, by method or by message type."""
+_NAMING = ("message_type", "conversation_id", "sender", "match_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +56,7 @@ class Asked:
     conversation_id: str | None = None
     sender: str | None = None
     match_id: str | None = None
+    convention: Convention = Convention.SPEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +71,66 @@ class Speaker:
 # --- calls ------------------------------------------------------------------------------------------------------------
 
 
-def write_call(request_id: int, message: Message | Ping, body: bytes, token: str | None) -> bytes:
-    """A request; the body was encoded once for all receivers, the receiver's token is spliced in."""
+def write_call(
+    request_id: int, message: Message | Ping, body: bytes, to: Address, tool: dialects.Tool | None = None
+) -> bytes:
+    """A request; the body was encoded once for all receivers, the receiver's token is spliced in. `tool` is what the
+    method is called there, if it is not what the documents call it."""
     if isinstance(message, RecordRequest):
-        asked = {"match_id": message.match_id, "attempt": message.attempt, "auth_token": token}
+        asked = {"match_id": message.match_id, "attempt": message.attempt, "auth_token": to.token}
         return jsonrpc.encode_call(request_id, RECORD, msgspec.json.encode(asked))
     if isinstance(message, Ping):
         return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
-    if token is not None:
-        body = body[:-1] + b',"auth_token":"' + token.encode() + b'"}'
-    return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
+    if to.token is not None:
+        body = body[:-1] + b',"auth_token":"' + to.token.encode() + b'"}'
+    if to.convention is Convention.BARE:
+        body = dialects.with_flat_meta(message, body)
+    if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
+        return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
+    tool = tool or dialects.Tool(dialects.spellings(to.convention, message.type)[0])
+    return dialects.frame(to.convention, request_id, tool, body)
 
 
 def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
     """Whatever the bytes: a request to hand to the machine. BadRequestError for what cannot be dispatched."""
     call = jsonrpc.decode_call(raw, limit)
+    if call.convention is Convention.BARE and speaker.reading.profile == "strict":
+        raise BadRequestError(None, PeerError("E035", 'jsonrpc must be "2.0"', {"field": "jsonrpc"}, "RPC.object"))
     if call.method == PING:
-        return Asked(call.id, Ping())
+        return Asked(call.id, Ping(), convention=call.convention)
     if call.method == RECORD and speaker.role is Role.REFEREE:
         return Asked(call.id, _record_request(call.params))
-    read = jsonrpc.read_call(call, speaker.reading, speaker.role)
     content = call.params if isinstance(call.params, dict) else {}
-    named = (_text(content, name) for name in ("message_type", "conversation_id", "sender", "match_id"))
-    return Asked(call.id, read, *named)
+    inquired = _inquired(call.method, content.get("message_type"), speaker.role)
+    if inquired is not None:
+        return Asked(call.id, Inquiry(inquired, content), convention=call.convention)
+    odd: tuple[Violation, ...] = ()
+    if speaker.reading.profile == "compat":
+        content, odd = dialects.request_in_our_words(content, call.method)
+        call = replace(call, params=content) if odd else call
+    read = jsonrpc.read_call(call, speaker.reading, speaker.role)
+    if odd:
+        read = _with(read, odd, content)
+    kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
+    return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention)
+
+
+def _with(read: Unsealed, odd: tuple[Violation, ...], content: dict[str, Any]) -> Unsealed:
+    """What was odd about how it was said; what contradicts itself is wrong whatever it says otherwise."""
+    broken = tuple(one for one in odd if not one.lenient)
+    passed = (*(one for one in odd if one.lenient), *read.deviations)
+    if not broken:
+        return replace(read, deviations=passed)
+    return replace(read, message=None, violations=(*broken, *read.violations), deviations=passed, content=content)
+
+
+def _inquired(method: str, message_type: object, role: Role) -> str | None:
+    """Which inquiry this is, if its type is none of the protocol's."""
+    kind = message_type if isinstance(message_type, str) else ""
+    if kind in MESSAGES:
+        return None
+    said = (method.lower(), kind.lower())
+    return next((one for one in INQUIRIES.get(role, ()) if one in said), None)
 
 
 def _record_request(params: object) -> RecordRequest:
@@ -92,20 +151,29 @@ def _text(content: Mapping[str, object], name: str) -> str | None:
 
 
 def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: float) -> bytes:
-    """The one answer a request gets."""
+    """The one answer a request gets, in the way it was asked."""
     content = answering.content
-    if isinstance(content, Pong):
-        matches = content.matches
-        held = [{"match_id": match_id, "attempt": attempt} for match_id, attempt in matches or ()]
-        result: dict[str, Any] = {} if matches is None else {"matches": held}
-        return jsonrpc.encode_result(asked.id, result)
-    if isinstance(content, MatchRecord):
-        record = {"match_id": content.match_id, "attempt": content.attempt, "events": list(content.events)}
-        return jsonrpc.encode_result(asked.id, record)
     if isinstance(content, PeerError):
         about = answering.about or asked.message_type
-        return jsonrpc.encode_error(asked.id, content.code, family_of(about), error_data(content, asked, speaker, now))
-    return jsonrpc.encode_result(asked.id, content)
+        data = error_data(content, asked, speaker, now)
+        if asked.convention is Convention.BARE:
+            return msgspec.json.encode(data)
+        return jsonrpc.encode_error(asked.id, content.code, family_of(about), data)
+    result = _result(content)
+    if asked.convention is Convention.BARE:
+        return msgspec.json.encode(result)
+    if asked.convention is Convention.TOOLS:
+        result = dialects.tool_result(result)
+    return jsonrpc.encode_result(asked.id, result)
+
+
+def _result(content: Message | Pong | MatchRecord | Information) -> Message | dict[str, Any]:
+    if isinstance(content, Pong):
+        held = [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches or ()]
+        return {} if content.matches is None else {"matches": held}
+    if isinstance(content, MatchRecord):
+        return {"match_id": content.match_id, "attempt": content.attempt, "events": list(content.events)}
+    return dict(content.data) if isinstance(content, Information) else content
 
 
 def write_bad_request(bad: BadRequestError, speaker: Speaker, now: float) -> bytes:
@@ -138,27 +206,43 @@ def error_data(error: PeerError, asked: Asked, speaker: Speaker, now: float) -> 
 
 def read_answer(raw: bytes, sent: Message | Ping, reading: Reading, limit: int = jsonrpc.MESSAGE_LIMIT) -> Content:
     """What an answer to our call says."""
-    if isinstance(sent, RecordRequest):
-        return _read_record(raw, limit)
     if isinstance(sent, Ping):
-        return _read_pong(raw, limit)
+        return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
+    if is_answered_freely(sent):
+        return _read_information(raw, limit)
+    compat = reading.profile == "compat"
     try:
-        answer = jsonrpc.decode_answer(raw, limit)
+        value = jsonrpc.parse_answer(raw, limit)
+        answer = dialects.answer_in(value) if compat else jsonrpc.answer_in(value)
     except PeerError as error:
         return _unreadable(error)
-    expected = EXCHANGES[sent.type].replies
-    content = answer.content
+    expected = EXCHANGES[sent.type].replies if sent.type in EXCHANGES else ()
+    content, odd = answer.content, answer.deviations
     said = content.get("message_type") if isinstance(content, dict) else None
     if answer.is_error or (said not in expected and _is_refusal(content)):
-        return _refusal(content, answer.number)
-    if said in expected or (isinstance(said, str) and not sent_to_be_told(sent)) or reading.profile == "strict":
-        return unseal(content, reading, expected)
+        return _refusal(content, answer.number, not dialects.is_not_understood(answer))
+    if compat and isinstance(content, dict):
+        content, more = dialects.in_our_words(content, sent.type)
+        said, odd = content.get("message_type"), more + odd
+    if said in expected or (isinstance(said, str) and not sent_to_be_told(sent)) or not compat:
+        read = unseal(content, reading, expected)
+        return replace(read, deviations=(*odd, *read.deviations)) if odd else read
     return Pong()
+
+
+def says_something(raw: bytes) -> bool:
+    """Is this an answer at all, whatever the HTTP status says? A message, or JSON-RPC."""
+    try:
+        value = jsonrpc.parse_answer(raw, len(raw))
+    except PeerError:
+        return False
+    return isinstance(value, dict) and ("message_type" in value or "jsonrpc" in value)
 
 
 def sent_to_be_told(sent: Message) -> bool:
     """A notification: any answer that is no error acknowledges it (R-04)."""
-    return EXCHANGES[sent.type].replies[0].endswith("_ACK") and sent.type != "GAME_INVITATION"
+    row = EXCHANGES.get(sent.type)
+    return row is None or (row.replies[0].endswith("_ACK") and sent.type != "GAME_INVITATION")
 
 
 def _read_pong(raw: bytes, limit: int) -> Pong:
@@ -181,11 +265,25 @@ def _read_record(raw: bytes, limit: int) -> Content:
         return _unreadable(error)
     content = answer.content if isinstance(answer.content, dict) else {}
     if answer.is_error:
-        return _refusal(content, answer.number)
+        return _refusal(content, answer.number, not dialects.is_not_understood(answer))
     match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
     if match_id is None or not is_int(attempt) or not isinstance(events, list):
         return Pong()
     return MatchRecord(match_id, attempt, tuple(one for one in events if isinstance(one, dict)))
+
+
+def _read_information(raw: bytes, limit: int) -> Content:
+    """Whatever is said, if it is no error; a list alone is of matches, the only thing that is asked for so."""
+    try:
+        value = jsonrpc.parse_answer(raw, limit)
+        answer = jsonrpc.Answer(value) if isinstance(value, list) else dialects.answer_in(value)
+    except PeerError as error:
+        return _unreadable(error)
+    content = answer.content
+    if answer.is_error or _is_refusal(content):
+        return _refusal(content, answer.number, not dialects.is_not_understood(answer))
+    listed = {"matches": content} if isinstance(content, list) else content
+    return Information(listed) if isinstance(listed, dict) else Pong()
 
 
 def _unreadable(error: PeerError) -> Unsealed:
@@ -201,14 +299,15 @@ def _is_refusal(content: object) -> bool:
         or content.get("status") in ("ERROR", "REJECTED")
         or content.get("success") is False
         or content.get("error") is not None
+        or (content.get("message_type") is None and bool(content.get("error_code")))
     )
 
 
-def _refusal(content: object, number: int | None) -> Refusal:
+def _refusal(content: object, number: int | None, understood: bool) -> Refusal:
     fields = content if isinstance(content, dict) else {}
     inner = fields.get("error")
     fields = inner if isinstance(inner, dict) else fields
     code, name = _text(fields, "error_code"), _text(fields, "error_name") or _text(fields, "error_description")
     known = read_foreign(code, name, number)
     detail = _text(fields, "error_detail") or _text(fields, "reason") or name or ERRORS[known].when
-    return Refusal(known, detail[:500])
+    return Refusal(known, detail[:500], understood)

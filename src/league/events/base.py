@@ -1,0 +1,45 @@
+"""What all events share, and what any agent may journal."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+AgentRole = Literal["player", "referee"]
+AgentState = Literal["INIT", "REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"]
+LeagueState = Literal["WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "LEAGUE_COMPLETED"]
+Status = Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
+Phase = Literal["join", "move"]
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag=True):
+    """Something that happened, and when (seconds since the epoch)."""
+
+    at: float
+
+
+class Enrolled(Event, frozen=True, kw_only=True):
+    """The manager accepted us. The token is kept as the secret `token/{serial}`."""
+
+    agent_id: str
+    league_id: str
+    serial: int
+    derived_tokens: bool
+    """The manager derives its tokens as section 9 says, so that what it sends can be checked."""
+    convention: str = "SPEC"
+    """How the manager is spoken to."""
+
+
+class ConventionLearned(Event, frozen=True, kw_only=True):
+    """How an agent is spoken to, found out by calling it (spec section 13.1)."""
+
+    agent_id: str
+    endpoint: str
+    convention: str
+
+
+class LeagueEnded(Event, frozen=True, kw_only=True):
+    """LEAGUE_COMPLETED reached this agent."""
+
+    champion: str

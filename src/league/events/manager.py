@@ -1,0 +1,217 @@
+"""What becomes true at the League Manager: the life of a league."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from league.events.base import AgentRole, AgentState, Event, LeagueState, Status
+from league.settings import LeagueSettings
+
+
+class LeagueCreated(Event, frozen=True, kw_only=True):
+    settings: LeagueSettings
+
+
+class AgentRegistered(Event, frozen=True, kw_only=True):
+    """An agent became a member. `verify` is V of its token; K is the secret `derive/{agent_id}/{serial}`."""
+
+    role: AgentRole
+    agent_id: str
+    display_name: str
+    version: str
+    endpoint: str
+    origin: str
+    game_types: tuple[str, ...]
+    capacity: int = 1
+    serial: int
+    verify: str
+    convention: str = "SPEC"
+
+
+class AgentApplied(Event, frozen=True, kw_only=True):
+    """Somebody who may not register without the operator tried to (R-89, R-90): once for each name, endpoint and
+    origin. The operator's approval names `applicant_id`."""
+
+    applicant_id: str
+    role: AgentRole
+    display_name: str
+    endpoint: str
+    origin: str
+
+
+class AgentApproved(Event, frozen=True, kw_only=True):
+    """The operator lets an applicant in: its next registration is judged as any other."""
+
+    applicant_id: str
+    key: str
+    target: str
+    """How the order named it."""
+
+
+class TokenRenewed(Event, frozen=True, kw_only=True):
+    """The same agent came back (R-36): a new token beside the old one."""
+
+    agent_id: str
+    serial: int
+    verify: str
+
+
+class TokenTakenUp(Event, frozen=True, kw_only=True):
+    """The newest token was used for the first time: older ones are void."""
+
+    agent_id: str
+    serial: int
+
+
+class AgentStateChanged(Event, frozen=True, kw_only=True):
+    agent_id: str
+    state: AgentState
+    why: str
+
+
+class DeviationRecorded(Event, frozen=True, kw_only=True):
+    """`compat` let something pass: once per agent and kind, with the clause."""
+
+    agent_id: str
+    code: str
+    requirement: str
+    detail: str
+
+
+class HandoverLearned(Event, frozen=True, kw_only=True):
+    """What made a referee by others play a match: the message it was given it by, or that it asked for its matches.
+    Its next ones are given to it in the same way (spec section 13.4)."""
+
+    agent_id: str
+    way: str
+
+
+class Pairing(Struct, frozen=True):
+    """A match of the schedule."""
+
+    match_id: str
+    player_a: str
+    player_b: str
+
+
+class ScheduleMade(Event, frozen=True, kw_only=True):
+    rounds: tuple[tuple[Pairing, ...], ...]
+    byes: tuple[str | None, ...]
+
+
+class LeagueStateChanged(Event, frozen=True, kw_only=True):
+    state: LeagueState
+
+
+class RoundOpened(Event, frozen=True, kw_only=True):
+    """The round is being announced to players."""
+
+    round_id: int
+
+
+class MatchAssigned(Event, frozen=True, kw_only=True):
+    """A lease: this referee, this attempt. Every earlier attempt is superseded."""
+
+    match_id: str
+    referee_id: str
+    attempt: int
+
+
+class AssignmentsSent(Event, frozen=True, kw_only=True):
+    """The lead is over: referees get their matches of this round."""
+
+    round_id: int
+
+
+class MatchLost(Event, frozen=True, kw_only=True):
+    """The referee of this attempt is given up (R-52); the match waits for another."""
+
+    match_id: str
+    attempt: int
+    why: str
+
+
+class MatchParked(Event, frozen=True, kw_only=True):
+    """Three attempts failed: the operator must decide (R-52)."""
+
+    match_id: str
+
+
+class MatchUnparked(Event, frozen=True, kw_only=True):
+    """The operator gave a parked match three more attempts."""
+
+    match_id: str
+    key: str
+
+
+class ResultAccepted(Event, frozen=True, kw_only=True):
+    """The result in force of a match, as reported and judged."""
+
+    match_id: str
+    attempt: int
+    referee_id: str
+    status: Status
+    winner: str | None
+    points: dict[str, int]
+    details: dict[str, Any]
+    verified: bool
+    reported_at: str
+
+
+class MatchRecordKept(Event, frozen=True, kw_only=True):
+    """What only the referee knew of a match, fetched after its report: its events, as it gave them."""
+
+    match_id: str
+    attempt: int
+    referee_id: str
+    record: tuple[dict[str, Any], ...]
+
+
+class WalkoverDecided(Event, frozen=True, kw_only=True):
+    """A match that is not played because a player was withdrawn (R-48)."""
+
+    match_id: str
+    winner: str | None
+    withdrawn: tuple[str, ...]
+
+
+class ResultVoided(Event, frozen=True, kw_only=True):
+    """The operator ended a result's force; the match is played again."""
+
+    match_id: str
+    key: str
+
+
+class RoundFinished(Event, frozen=True, kw_only=True):
+    round_id: int
+
+
+class LeagueFinished(Event, frozen=True, kw_only=True):
+    champion: str
+
+
+class PlayerWithdrawn(Event, frozen=True, kw_only=True):
+    agent_id: str
+    key: str
+
+
+class LeaguePaused(Event, frozen=True, kw_only=True):
+    key: str
+
+
+class LeagueResumed(Event, frozen=True, kw_only=True):
+    key: str
+
+
+class LeagueStartOrdered(Event, frozen=True, kw_only=True):
+    key: str
+
+
+class Told(Event, frozen=True, kw_only=True):
+    """Deliveries of completions to an agent have ended up to this number (2r-1 final standings of round r,
+    2r ROUND_COMPLETED r, then LEAGUE_COMPLETED): after a restart only later ones go out again."""
+
+    agent_id: str
+    upto: int

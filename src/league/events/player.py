@@ -1,0 +1,75 @@
+"""What becomes true at a Player: what it was asked, what it answered, how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from league.events.base import Event, Status
+
+
+class RoundTold(Event, frozen=True, kw_only=True):
+    """The manager announced a round to us, or told us that it is completed."""
+
+    round_id: int
+    completed: bool
+
+
+class InvitationAnswered(Event, frozen=True, kw_only=True):
+    """`said`: the attempt as the invitation numbers it, 0 if it does not; `attempt` is told apart by referee and
+    conversation then. `trusted`: the referee proved who it is, or under this manager nobody can."""
+
+    match_id: str
+    attempt: int
+    game_type: str
+    opponent_id: str
+    role: str
+    accepted: bool
+    round_id: int
+    referee_id: str
+    conversation_id: str
+    player_id: str = ""
+    said: int = 0
+    trusted: bool = True
+
+
+class ChoiceGiven(Event, frozen=True, kw_only=True):
+    """What we answered: the same call again gets the same answer."""
+
+    match_id: str
+    attempt: int
+    turn: int
+    choice: str
+    referee_id: str = ""
+
+
+class ChoiceRefused(Event, frozen=True, kw_only=True):
+    """The referee called this choice wrong: the next call asks the strategy anew."""
+
+    match_id: str
+    attempt: int
+    code: str
+    referee_id: str = ""
+    turn: int = 1
+
+
+class ChoiceFailed(Event, frozen=True, kw_only=True):
+    """The strategy raised, or answered with something that is no text: the referee got an error instead."""
+
+    match_id: str
+    attempt: int
+    turn: int
+    detail: str
+
+
+class GameEnded(Event, frozen=True, kw_only=True):
+    """GAME_OVER: what the referee said, for history and strategies. `trusted` as in InvitationAnswered."""
+
+    match_id: str
+    attempt: int
+    game_type: str
+    opponent_id: str
+    status: Status
+    winner: str | None
+    game_result: dict[str, Any]
+    referee_id: str = ""
+    trusted: bool = True

@@ -1,0 +1,96 @@
+"""Calls over real HTTP to agents that want other words: found by asking, remembered, asked for anew when needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from league.machine import Address
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Reading, Unsealed, seal
+from league.protocol.messages import ChooseParityCall, GameInvitation, Message
+from league.transport import jsonrpc, letters
+from league.transport.http_client import HttpClient
+from league.transport.line import Line
+from tests.support import dialects as d
+from tests.support.peer import Peer, Received
+from tests.support.scripts import Reaction
+
+INVITATION = GameInvitation(
+    **seal("referee:REF01", 0.0, "conv-1"),
+    league_id="spring",
+    round_id=1,
+    match_id="R1M1",
+    game_type="even_odd",
+    role_in_match="PLAYER_A",
+    opponent_id="P02",
+)
+CALL = ChooseParityCall(
+    **seal("referee:REF01", 0.0, "conv-1"),
+    match_id="R1M1",
+    player_id="P01",
+    game_type="even_odd",
+    deadline="2025-01-01T00:00:00Z",
+)
+
+
+def answers(peer: Peer, convention: Convention, *messages: Message) -> list[str | None]:
+    """What kinds of answers a player gives to these calls, one after the other."""
+
+    async def ask() -> list[str | None]:
+        client = HttpClient()
+        line, to = Line(client), Address("P01", f"http://127.0.0.1:{peer.port}/mcp", None, convention)
+        found = []
+        for message in messages:
+            reply = await line.call(1, message, jsonrpc.encode_body(message), to, 30.0, 10_240)
+            read = letters.read_answer(reply.body, message, Reading())
+            found.append(read.message_type if isinstance(read, Unsealed) else None)
+        await client.close()
+        return found
+
+    return asyncio.run(ask())
+
+
+def methods(peer: Peer) -> list[str]:
+    return [one.method for one in peer.received]
+
+
+BOTH = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"]
+
+
+def test_a_verb_of_another_spelling_is_tried_after_no_such_method_and_remembered() -> None:
+    with Peer("Ann", convention=d.CHOOSE_PARITY) as peer:
+        assert answers(peer, Convention.SPEC, CALL, CALL, CALL) == ["CHOOSE_PARITY_RESPONSE"] * 3
+        assert methods(peer) == ["parity_choose", "choose_parity", "choose_parity", "choose_parity"]
+
+
+def test_names_of_tools_are_asked_for_once() -> None:
+    with Peer("Ann", convention=d.TOOLS_LISTED) as peer:
+        assert answers(peer, Convention.TOOLS, INVITATION, CALL) == BOTH
+        assert methods(peer) == ["tools/list", "tools/call", "tools/call"]
+
+
+def test_who_wants_to_be_greeted_is_greeted_once() -> None:
+    with Peer("Ann", convention=d.MCP_EVENTS) as peer:
+        assert answers(peer, Convention.TOOLS, INVITATION, CALL) == BOTH
+        greeting = ["tools/list", "initialize", "notifications/initialized", "tools/list"]
+        assert methods(peer) == [*greeting, "tools/call", "tools/call"]
+
+
+def test_a_session_that_is_over_is_opened_anew() -> None:
+    def forgetful(request: Received, before: Sequence[Received]) -> Reaction | None:
+        done = [one.method for one in before]
+        if request.method == "tools/call" and "tools/call" in done and done.count("initialize") == 1:
+            return Reaction(status=404, reason="Not Found", body=b"{}")
+        return d.MCP_SESSION.aside(request, before)
+
+    with Peer("Ann", convention=replace(d.MCP_SESSION, aside=forgetful)) as peer:
+        assert answers(peer, Convention.TOOLS, INVITATION, CALL) == BOTH
+        assert methods(peer).count("initialize") == 2
+
+
+def test_the_usual_call_is_one_call() -> None:
+    with Peer("Ann") as peer:
+        assert answers(peer, Convention.SPEC, INVITATION, CALL) == BOTH
+        assert methods(peer) == ["handle_game_invitation", "parity_choose"]

@@ -1,0 +1,239 @@
+"""Orders on their way from a command to the manager: answers that get lost, a disk that is full, pages that are none of
+a manager's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from league.agent import sources
+from league.agent.agent import Agent, Setup
+from league.cli import operating
+from league.cli.main import main
+from league.cli.views import other_pages
+from league.events import LeagueSettings
+from league.hosting.serving import Door
+from league.manager.league import LeagueManager
+from league.protocol import tokens
+from league.protocol.envelope import Reading
+from league.protocol.exchanges import Role
+from league.storage.journal import Entry
+from league.storage.notices import Durable, Failed, Notice, Notify
+from league.storage.unkept import UnkeptJournal
+from league.transport.http import App
+from league.transport.http_client import HttpClient
+from league.transport.http_server import serve
+from league.transport.letters import Speaker
+from tests.support.http_wire import (
+    ScriptedServer,
+    Visit,
+    answer,
+    exchange,
+    on_every_loop,
+    parsed_head,
+    saying,
+    statuses,
+)
+
+TOKEN = "tok_admin_of-this-test"
+DONE = answer(b'{"order":"pause","target":null,"key":"k"}')
+
+
+@pytest.fixture(autouse=True)
+def _operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAGUE_ADMIN_TOKEN", TOKEN)
+    monkeypatch.setattr(operating, "PAUSES_S", (0.0, 0.0))
+
+
+async def ordered(server: ScriptedServer, *order: str) -> int:
+    """A command's exit status."""
+    return await asyncio.to_thread(main, [*order, "--manager", server.url])
+
+
+class Keys:
+    """The keys of the orders that came in, and whether each showed the token."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def take(self, visit: Visit) -> None:
+        document: dict[str, Any] = json.loads(await visit.request())
+        assert parsed_head(visit.head)[b"authorization"] == f"Bearer {TOKEN}".encode()
+        self.seen.append(document["key"])
+
+
+@on_every_loop
+async def test_an_order_whose_answer_got_lost_is_given_again_under_the_same_key() -> None:
+    keys = Keys()
+
+    async def answered(visit: Visit) -> None:
+        await keys.take(visit)
+        await visit.say(DONE)
+
+    async with ScriptedServer(keys.take, answered) as server:
+        assert await ordered(server, "pause") == 0
+    assert len(keys.seen) == 2
+    assert len(set(keys.seen)) == 1
+
+
+@on_every_loop
+async def test_a_manager_that_cannot_now_is_asked_again_under_the_same_key() -> None:
+    keys, said = Keys(), [answer(b"{}", status="503 Service Unavailable")] * 2 + [DONE]
+
+    async def answered(visit: Visit) -> None:
+        while True:
+            await keys.take(visit)
+            await visit.say(said.pop(0))
+
+    async with ScriptedServer(answered) as server:
+        assert await ordered(server, "pause") == 0
+    assert len(keys.seen) == 3
+    assert len(set(keys.seen)) == 1
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        answer(b"<html>", status="404 Not Found"),
+        answer(b"[]"),
+        answer(b'{"order":"pause"}'),
+        answer(b'{"error":"two\\nlines"}', status="409 Conflict"),
+        answer(b"{}", status="409 Conflict"),
+        answer(b"", status="302 Found"),
+        answer(b'{"error":"there is nothing at this path"}', status="404 Not Found"),
+    ],
+)
+@on_every_loop
+async def test_a_page_that_is_no_answer_to_an_order_is_told_in_one_sentence(
+    page: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with ScriptedServer(saying(page)) as server:
+        assert await ordered(server, "withdraw", "P01") == 1
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert TOKEN not in err
+
+
+# --- a manager whose disk may be full ---------------------------------------------------------------------------------
+
+
+class Disk(UnkeptJournal):
+    """A journal that cannot be written while the disk is full; then a new epoch begins."""
+
+    def __init__(self, notify: Notify) -> None:
+        super().__init__(self._in_epoch)
+        self._tell = notify
+        self._epoch = self._before = 0
+        self.is_out = False
+
+    def _in_epoch(self, notice: Notice) -> None:
+        assert isinstance(notice, Durable)
+        self._tell(Durable(self._epoch, notice.entries - self._before))
+
+    def append(self, entry: Entry) -> None:
+        if self.is_out:
+            self._tell(Failed(self._epoch, "the disk is full"))
+        else:
+            super().append(entry)
+
+    def try_again(self, failed: Failed) -> bool:
+        if not self.is_out:
+            self._epoch, self._before = self._epoch + 1, self.entries
+        return not self.is_out
+
+
+@asynccontextmanager
+async def manager() -> AsyncIterator[tuple[int, Disk]]:
+    """A manager's port and its disk."""
+    client, door = HttpClient(), Door()
+    settings = LeagueSettings(league_id="cup", start="manual", enrolment="approve")
+    speaker = Speaker(Role.MANAGER, tokens.MANAGER, Reading())
+    agent = Agent(
+        Setup(
+            lambda secrets: LeagueManager(settings, sources.chance, secrets, operator=tokens.verifier(TOKEN)),
+            lambda _: speaker,
+            client,
+        )
+    )
+    disk = Disk(agent.notice_here)
+    agent.start(disk)
+    server = await serve("127.0.0.1", 0, App(door.post, rest=other_pages(door)))
+    door.agent = agent
+    try:
+        yield server.port, disk
+    finally:
+        await server.close(0)
+        await agent.stop()
+        await client.close()
+
+
+def request(order: str, body: bytes = b"{}", *headers: str, method: str = "POST") -> bytes:
+    head = [f"{method} /api/admin/{order} HTTP/1.1", "Host: 127.0.0.1", "Connection: close"]
+    lines = [*head, f"Authorization: Bearer {TOKEN}", f"Content-Length: {len(body)}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+async def application(port: int) -> None:
+    """Somebody applies, so that there is somebody to approve."""
+    message = {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": "player:new",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "conversation_id": "c",
+        "player_meta": {
+            "display_name": "Sam",
+            "version": "1.0.0",
+            "game_types": ["even_odd"],
+            "contact_endpoint": "http://127.0.0.1:9/mcp",
+        },
+    }
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message}).encode()
+    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    assert b"E043" in await exchange(port, head.encode() + body)
+
+
+@on_every_loop
+async def test_an_order_that_cannot_be_stored_is_refused_and_changes_nothing() -> None:
+    async with manager() as (port, disk):
+        await application(port)
+        disk.is_out, order = True, request("approve", b'{"target":"A01","key":"k"}')
+        for _ in range(2):
+            refused = await exchange(port, order)
+            assert statuses(refused) == [503]
+            assert b"E041" in refused
+            assert b"retry-after" in refused.lower()
+        disk.is_out = False
+        while statuses(done := await exchange(port, order)) != [200]:
+            assert b"E041" in done
+        assert statuses(await exchange(port, order)) == [200]
+        assert b"E023" in await exchange(port, request("approve", b'{"target":"A01"}'))
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (request("start", method="GET"), 405),
+        (request("start", method="PUT"), 405),
+        (request("start", b""), 409),
+        (request("start", b"{"), 400),
+        (request("start", b'{"key":"a","key":"b"}'), 400),
+        (request("start", b"{}", "Content-Type: text/plain"), 400),
+        (request("start", b"{}", "Origin: http://evil.example"), 403),
+        (request("start").replace(b"Host: 127.0.0.1", b"Host: evil.example"), 421),
+        (request("start", b" " * 20_000), 413),
+        (request("start").replace(b"Bearer ", b"Basic "), 401),
+        (request("start").replace(TOKEN.encode(), TOKEN.encode() + b"x"), 401),
+        (request("start").replace(TOKEN.encode(), b"\xff\xfe"), 401),
+        (request("start/now"), 404),
+    ],
+)
+@on_every_loop
+async def test_callers_are_judged_as_at_mcp_and_by_the_token(raw: bytes, status: int) -> None:
+    async with manager() as (port, _):
+        assert statuses(await exchange(port, raw)) == [status]

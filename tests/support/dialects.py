@@ -1,0 +1,337 @@
+"""How agents by others speak: conventions for the scripted peer.
+
+Each is as strict as the real ones are: it knows its own way of calling and no other, and what it does with the rest is
+part of it. Nothing here knows how ours finds that out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from tests.support.peer import SPEC, VERBS, Convention, Received
+from tests.support.peer_http import header
+from tests.support.scripts import Object, Reaction
+
+Lost = Callable[[Object], Reaction]
+"""What an agent does with a call it has no idea of."""
+Aside = Callable[[Received, Sequence[Received]], Reaction | None]
+
+ASSIGNMENTS: Final = ("START_MATCH", "MATCH_ASSIGNMENT", "ASSIGN_MATCH")
+TYPES: Final = frozenset((*VERBS, *ASSIGNMENTS, "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"))
+"""The message types an agent may have a handler for."""
+
+
+# --- what they do with what they don't know ---------------------------------------------------------------------------
+
+
+def _said(content: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Reaction:
+    return Reaction(body=json.dumps(content).encode(), status=status, reason="Whatever", headers=headers)
+
+
+def _result(call: Object, content: object) -> Object:
+    return {"jsonrpc": "2.0", "id": call.get("id"), "result": content}
+
+
+def refuses(code: int = -32601, message: str = "Method not found", status: int = 200) -> Lost:
+    """A JSON-RPC error."""
+
+    def lost(call: Object) -> Reaction:
+        return _said({"jsonrpc": "2.0", "id": call.get("id"), "error": {"code": code, "message": message}}, status)
+
+    return lost
+
+
+def says_ok(call: Object) -> Reaction:
+    """Fine with everything, and did nothing."""
+    return _said(_result(call, {"status": "ok"}))
+
+
+def says_ok_barely(_: Object) -> Reaction:
+    """The same without JSON-RPC."""
+    return _said({"status": "ok"})
+
+
+def http_status(status: int, **body: object) -> Lost:
+    """No JSON-RPC, only a status."""
+    return lambda _: _said(body or {"detail": "no"}, status)
+
+
+def hangs_up(_: Object) -> Reaction:
+    """Not a byte."""
+    return Reaction(body=b"", cut=0, ending="close")
+
+
+UNKNOWN: Final = refuses()
+
+
+# --- conventions ------------------------------------------------------------------------------------------------------
+
+
+def _params(call: Object) -> Object:
+    params = call.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def _inner(call: Object, name: str) -> Object:
+    inner = _params(call).get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _unless(is_message: Callable[[Object], bool], lost: Lost) -> Aside:
+    return lambda request, _before: None if is_message(request.call) else lost(request.call)
+
+
+def by_method(
+    names: Mapping[str, str], say: Callable[[str, str], str], lost: Lost = UNKNOWN, *, pings: bool = False
+) -> Convention:
+    """Looks at the method only: `names` are those it knows, with the type each stands for; `say` makes its own
+    method of a type and the documents' verb."""
+
+    def read(call: Object) -> tuple[str, Object]:
+        method = str(call.get("method", ""))
+        return method, {**_params(call), "message_type": names[method]} if method in names else {}
+
+    def request(number: int, method: str, message: Object) -> Object:
+        return SPEC.request(number, say(message.get("message_type") or method, method), message)
+
+    known = {*names, "ping"} if pings else {*names}
+    return replace(SPEC, request=request, read=read, aside=_unless(lambda call: call.get("method") in known, lost))
+
+
+def by_type(lost: Lost = UNKNOWN) -> Convention:
+    """Looks at the message type only, whatever the method."""
+    return replace(SPEC, aside=_unless(lambda call: _params(call).get("message_type") in TYPES, lost))
+
+
+def nested(method: str = "handle_message", lost: Lost = UNKNOWN) -> Convention:
+    """One method for everything, the message inside."""
+    return replace(
+        SPEC,
+        request=lambda number, _method, message: SPEC.request(number, method, {"message": message}),
+        read=lambda call: (str(call.get("method", "")), _inner(call, "message")),
+        aside=_unless(lambda call: call.get("method") == method and "message_type" in _inner(call, "message"), lost),
+    )
+
+
+FIELD_REQUIRED: Final = http_status(422, detail=[{"loc": ["body", "message_type"], "msg": "Field required"}])
+
+
+def bare(lost: Lost = FIELD_REQUIRED) -> Convention:
+    """No JSON-RPC at all."""
+    return Convention(
+        request=lambda _number, _method, message: message,
+        read=lambda call: ("", call),
+        answer=lambda _, message: message,
+        hear=lambda answer: answer,
+        aside=_unless(lambda call: call.get("message_type") in TYPES and "jsonrpc" not in call, lost),
+    )
+
+
+def text(message: Object) -> Object:
+    """MCP content: JSON in a text."""
+    return {"content": [{"type": "text", "text": json.dumps(message)}], "isError": False}
+
+
+def structured(message: Object) -> Object:
+    """MCP content: an object, and words for people."""
+    return {"content": [{"type": "text", "text": "Done."}], "structuredContent": message, "isError": False}
+
+
+def _hear_tool(answer: Object) -> Object:
+    result = answer.get("result")
+    if not isinstance(result, dict):
+        return {}
+    if isinstance(result.get("structuredContent"), dict):
+        return dict(result["structuredContent"])
+    content = result.get("content") or [{}]
+    said = json.loads(content[0].get("text", "{}"))
+    return said if isinstance(said, dict) else {}
+
+
+PROTOCOL_VERSION: Final = "2025-06-18"
+SESSION: Final = "session-of-a-stand-in"
+_HELLO: Final = {
+    "jsonrpc": "2.0",
+    "method": "initialize",
+    "params": {
+        "protocolVersion": PROTOCOL_VERSION,
+        "capabilities": {},
+        "clientInfo": {"name": "stand-in", "version": "1.0.0"},
+    },
+}
+_READY: Final = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def tools(
+    names: Mapping[str, str],
+    wrap: Callable[[Object], Object] = text,
+    *,
+    handshake: bool = False,
+    session: bool = False,
+    lost: Lost = UNKNOWN,
+) -> Convention:
+    """An MCP server: `names` are its tools, with the type each stands for. With a handshake nothing goes before
+    `initialize`; with a session nothing without its header, nor without MCP's Accept."""
+    tool_of = {kind: name for name, kind in names.items()}
+    own = {
+        "initialize": {
+            "protocolVersion": PROTOCOL_VERSION,
+            "capabilities": {"tools": {"listChanged": False}},
+            "serverInfo": {"name": "stand-in", "version": "1.0.0"},
+        },
+        "tools/list": {
+            "tools": [
+                {"name": name, "description": f"Handles {kind}.", "inputSchema": {"type": "object"}}
+                for name, kind in names.items()
+            ]
+        },
+        "ping": {},
+    }
+
+    def read(call: Object) -> tuple[str, Object]:
+        kind = names.get(str(_params(call).get("name")))
+        return str(call.get("method", "")), {**_inner(call, "arguments"), "message_type": kind} if kind else {}
+
+    def aside(request: Received, before: Sequence[Received]) -> Reaction | None:
+        call, method = request.call, request.method
+        refusal = _unopened(request, before, session) if handshake and method != "initialize" else None
+        if refusal is not None:
+            return refusal
+        if method == "notifications/initialized":
+            return Reaction(body=b"", status=202, reason="Accepted")
+        if method in own:
+            headers = (("Mcp-Session-Id", SESSION),) if session and method == "initialize" else ()
+            return _said(_result(call, own[method]), headers=headers)
+        if method != "tools/call":
+            return lost(call)
+        return None if _params(call).get("name") in names else _no_such_tool(call)
+
+    def request(number: int, method: str, message: Object) -> Object:
+        name = tool_of.get(message.get("message_type", ""), method)
+        return SPEC.request(number, "tools/call", {"name": name, "arguments": message})
+
+    return Convention(
+        request=request,
+        read=read,
+        answer=lambda call, message: _result(call, wrap(message)),
+        hear=_hear_tool,
+        aside=aside,
+        opening=(_HELLO, _READY) if handshake else (),
+    )
+
+
+def _no_such_tool(call: Object) -> Reaction:
+    said = f"Unknown tool: {_params(call).get('name')}"
+    return _said(_result(call, {"content": [{"type": "text", "text": said}], "isError": True}))
+
+
+def _unopened(request: Received, before: Sequence[Received], session: bool) -> Reaction | None:
+    if session and "text/event-stream" not in header(request.head, b"accept"):
+        return refuses(-32600, "Not Acceptable: Client must accept text/event-stream", 406)(request.call)
+    if session and header(request.head, b"mcp-session-id") != SESSION:
+        return refuses(-32600, "Bad Request: Missing session ID", 400)(request.call)
+    if not any(one.method == "initialize" for one in before):
+        return refuses(-32602, "Received request before initialization was complete")(request.call)
+    return None
+
+
+def only_whole_ids(convention: Convention) -> Convention:
+    """Takes nothing but integers as JSON-RPC ids."""
+
+    def aside(request: Received, before: Sequence[Received]) -> Reaction | None:
+        given = request.call.get("id")
+        if isinstance(given, int) and not isinstance(given, bool):
+            return convention.aside(request, before)
+        return refuses(-32600, "Invalid Request: id must be an integer")(request.call)
+
+    return replace(convention, aside=aside)
+
+
+def _meta(_number: int, _method: str, message: Object) -> Object:
+    return dict(next(part for name, part in message.items() if name.endswith("_meta")))
+
+
+def verb(_: str, method: str) -> str:
+    """Says what the documents say."""
+    return method
+
+
+def capitals(kind: str, _: str) -> str:
+    """Says the message type."""
+    return kind
+
+
+def small_letters(kind: str, _: str) -> str:
+    """Says the message type, in small letters."""
+    return kind.lower()
+
+
+def typed(lost: Lost = UNKNOWN) -> Convention:
+    """Message types as methods, in capitals."""
+    return by_method({kind: kind for kind in TYPES}, capitals, lost)
+
+
+BY_VERB: Final = {method: kind for kind, method in VERBS.items()}
+_BY_OTHER_VERB: Final = {name: kind for name, kind in BY_VERB.items() if name != "parity_choose"} | {
+    "choose_parity": "CHOOSE_PARITY_CALL"
+}
+_RECEIVES: Final = {f"receive_{kind.lower()}": kind for kind in VERBS} | {
+    "choose_parity": "CHOOSE_PARITY_CALL",
+    "notify_standings": "LEAGUE_STANDINGS_UPDATE",
+}
+_ITS_OWN: Final = {
+    "on_invited_to_game": "GAME_INVITATION",
+    "pick_a_parity": "CHOOSE_PARITY_CALL",
+    "on_game_has_ended": "GAME_OVER",
+    "on_game_trouble": "GAME_ERROR",
+    "on_new_round": "ROUND_ANNOUNCEMENT",
+    "on_new_table": "LEAGUE_STANDINGS_UPDATE",
+    "on_round_end": "ROUND_COMPLETED",
+    "on_league_end": "LEAGUE_COMPLETED",
+}
+
+VERBS_ONLY: Final = by_method(BY_VERB, verb, pings=True)
+CHOOSE_PARITY: Final = by_method(_BY_OTHER_VERB, verb, pings=True)
+TYPES_ONLY: Final = by_type(refuses(-32600, "message_type is missing"))
+TYPE: Final = typed()
+TYPE_LOWER: Final = by_method({kind.lower(): kind for kind in TYPES}, small_letters)
+TOOLS: Final = tools(BY_VERB)
+TOOLS_STRUCTURED: Final = tools(BY_VERB, structured)
+TOOLS_RECEIVE: Final = tools(_RECEIVES)
+TOOLS_LISTED: Final = tools(_ITS_OWN)
+MCP: Final = tools(_RECEIVES, handshake=True)
+MCP_SESSION: Final = tools(BY_VERB, structured, handshake=True, session=True)
+MCP_EVENTS: Final = replace(tools(BY_VERB, handshake=True, session=True), events=True)
+NESTED: Final = nested()
+NESTED_PROTOCOL: Final = nested("protocol/message")
+BARE: Final = bare()
+REST: Final = replace(VERBS_ONLY, registers=replace(SPEC, request=_meta, hear=lambda answer: answer, path="/register"))
+
+CONVENTIONS: Final[Mapping[str, Convention]] = {
+    "SPEC": VERBS_ONLY,
+    "SPEC, choose_parity": CHOOSE_PARITY,
+    "SPEC, by message type": TYPES_ONLY,
+    "TYPE": TYPE,
+    "TYPE in small letters": TYPE_LOWER,
+    "TYPE, fine with the rest": typed(says_ok),
+    "TYPE, ok to the rest": typed(says_ok_barely),
+    "TOOLS": TOOLS,
+    "TOOLS, structured": TOOLS_STRUCTURED,
+    "TOOLS, receive": TOOLS_RECEIVE,
+    "TOOLS, names of its own": TOOLS_LISTED,
+    "TOOLS after a handshake": MCP,
+    "TOOLS in a session": MCP_SESSION,
+    "TOOLS as events": MCP_EVENTS,
+    "TOOLS or 404": tools(BY_VERB, lost=http_status(404)),
+    "NESTED": NESTED,
+    "NESTED, protocol/message": NESTED_PROTOCOL,
+    "NESTED or 500": nested(lost=http_status(500, error="KeyError: 'message'")),
+    "NESTED, or hangs up": nested(lost=hangs_up),
+    "BARE": BARE,
+    "BARE or 400": bare(http_status(400, error="unknown message")),
+    "BARE, ok to the rest": bare(says_ok_barely),
+    "REST": REST,
+}

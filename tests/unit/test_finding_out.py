@@ -1,0 +1,187 @@
+"""How a referee finds out in which convention a player is spoken to (R-02, spec section 13.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from league import events as e
+from league.machine import Failure
+from league.protocol.conventions import Convention
+from tests.support.referee_rig import ENDPOINTS, Rig, announced
+
+UNKNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+ORDER = ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]
+
+
+def put(rig: Rig, player: str = "P02", kind: str = "GAME_INVITATION") -> list[str]:
+    """In which conventions this player was asked."""
+    return [one.to.convention.name for one in rig.sent if one.to.agent_id == player and one.message.type == kind]
+
+
+def learned(rig: Rig, player: str = "P02") -> list[str]:
+    return [one.convention for one in rig.of(e.ConventionLearned) if one.agent_id == player]
+
+
+def counted(rig: Rig) -> list[e.Event]:
+    return [*rig.of(e.AttemptFailed), *rig.of(e.WrongAnswer), *rig.of(e.PlayerFaulted)]
+
+
+@pytest.mark.requirement("DIALECT.finds_out")
+@pytest.mark.parametrize("tries", range(6))
+def test_each_convention_is_tried_until_one_is_understood_and_nothing_counts(tries: int) -> None:
+    rig = Rig().given().joins("P01")
+    for _ in range(tries):
+        rig.says("P02", UNKNOWN)
+    rig.joins("P02")
+    assert put(rig) == ORDER[: tries + 1]
+    assert learned(rig) == [ORDER[tries]]
+    assert put(rig, kind="CHOOSE_PARITY_CALL") == [ORDER[tries]]
+    assert counted(rig) == []
+    assert rig.t == 0
+
+
+def test_the_managers_hint_is_where_the_referee_begins() -> None:
+    rig = Rig().given(announced(player_B_convention="NESTED")).joins("P01").says("P02", UNKNOWN).joins("P02")
+    assert put(rig) == ["NESTED", "SPEC"]
+    assert put(rig, "P01") == ["SPEC"]
+
+
+@pytest.mark.parametrize("hint", ["", "KLINGON"])
+def test_a_hint_that_means_nothing_is_no_reason_to_refuse(hint: str) -> None:
+    rig = Rig().given(announced(player_B_convention=hint or None)).joins("P01", "P02")
+    assert put(rig) == ["SPEC"]
+
+
+@pytest.mark.requirement("DIALECT.remembers")
+def test_what_was_found_out_survives_a_restart_and_holds_for_the_next_match() -> None:
+    rig = Rig().given().joins("P01").says("P02", UNKNOWN).joins("P02")
+    rig.chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02").acknowledge()
+    rig.restart()
+    rig.announce(announced("R2M1"))
+    assert put(rig) == ["SPEC", "TYPE", "TYPE"]
+
+
+@pytest.mark.requirement("DIALECT.remembers")
+def test_a_player_that_was_replaced_is_found_out_anew() -> None:
+    rig = Rig().knows("P02", convention="TYPE").given().joins("P01").says("P02", UNKNOWN).joins("P02")
+    assert put(rig) == ["TYPE", "SPEC"]
+    assert learned(rig)[-1] == "SPEC"
+    assert counted(rig) == []
+
+
+def test_after_a_technical_loss_at_the_join_nothing_is_taken_for_known() -> None:
+    rig = Rig().knows("P02", convention="TYPE").given().joins("P01").until(26)
+    assert rig.of(e.PlayerFaulted)
+    assert ENDPOINTS["P02"] not in rig.desk.snapshot()["conventions"]
+
+
+def test_who_says_yes_to_everything_is_asked_otherwise_after_a_second() -> None:
+    rig = Rig().given().joins("P01").says("P02", {"status": "ok"}).until(0.999)
+    assert put(rig) == ["SPEC"]
+    rig.until(1)
+    assert put(rig) == ["SPEC", "TYPE"]
+    rig.joins("P02")
+    assert counted(rig) == []
+    assert learned(rig) == ["TYPE"]
+
+
+def test_an_answer_as_its_own_request_proves_the_convention_that_was_acknowledged() -> None:
+    rig = Rig().given().joins("P01").says("P02", {"status": "ok"}).until(1).says("P02", {"status": "ok"})
+    rig.request(rig.joining("P02"))
+    assert learned(rig) == ["SPEC"]
+    assert put(rig, kind="CHOOSE_PARITY_CALL") == ["SPEC"]
+
+
+def test_who_only_ever_acknowledges_loses_time_after_all_conventions_were_tried() -> None:
+    rig = Rig().given().joins("P01")
+    for t in range(6):
+        rig.until(t).says("P02", {"status": "ok"})
+    assert put(rig) == ORDER
+    rig.until(9.999)
+    assert counted(rig) == []
+    rig.until(10)
+    assert [(one.code, one.retry) for one in rig.of(e.AttemptFailed)] == [("E001", 1)]
+    rig.until(12)
+    assert put(rig) == [*ORDER, "SPEC"]
+
+
+def test_an_error_of_the_catalogue_was_understood_and_counts() -> None:
+    rig = Rig().given().joins("P01")
+    rig.says("P02", b'{"jsonrpc":"2.0","id":1,"error":{"code":4005,"message":"no","data":{"error_code":"E023"}}}')
+    assert put(rig) == ["SPEC"]
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E009"]
+
+
+@pytest.mark.parametrize("failure", [Failure.BROKEN, Failure.NOT_UNDERSTOOD])
+def test_who_hangs_up_on_what_it_does_not_know_is_asked_otherwise(failure: Failure) -> None:
+    rig = Rig().given().joins("P01").breaks("P02", failure).joins("P02")
+    assert put(rig) == ["SPEC", "BARE" if failure is Failure.NOT_UNDERSTOOD else "TYPE"]
+    assert counted(rig) == []
+
+
+def test_strict_speaks_one_way_only() -> None:
+    rig = Rig("strict").given().joins("P01").says("P02", UNKNOWN)
+    assert put(rig) == ["SPEC"]
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E009"]
+
+
+@pytest.mark.requirement("DIALECT.choice_goes_the_proven_way")
+def test_the_call_for_a_choice_is_never_put_otherwise() -> None:
+    rig = Rig().given().joins("P01", "P02").says("P02", UNKNOWN)
+    assert put(rig, kind="CHOOSE_PARITY_CALL") == ["SPEC"]
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E009"]
+
+
+def test_a_convention_of_no_document_is_recorded_once() -> None:
+    rig = Rig().given(announced(player_B_convention="BARE")).joins("P01", "P02")
+    found = [one for one in rig.of(e.PlayerDeviated) if one.requirement == "RPC.method"]
+    assert [(one.player_id, one.code) for one in found] == [("P02", "E036")]
+    assert Convention.BARE.value in found[0].detail
+
+
+@pytest.mark.requirement("DIALECT.other_words")
+@pytest.mark.parametrize(
+    ("said", "clause"),
+    [
+        ({"status": "ACK"}, "GAME_JOIN_ACK.accept"),
+        ({"status": "ACCEPTED"}, "GAME_JOIN_ACK.accept"),
+        ({"accepted": True}, "GAME_JOIN_ACK.accept"),
+        ({"accept": True}, "ENVELOPE.message_type"),
+    ],
+)
+def test_a_join_in_other_words_counts_and_is_recorded(said: dict[str, object], clause: str) -> None:
+    rig = Rig().given().joins("P01").says("P02", said)
+    assert [one.player_id for one in rig.of(e.PlayerJoined)] == ["P01", "P02"]
+    assert clause in {one.requirement for one in rig.of(e.PlayerDeviated)}
+
+
+def test_a_no_in_other_words_declines() -> None:
+    rig = Rig().given().joins("P01").says("P02", {"accepted": False})
+    assert [one.code for one in rig.of(e.PlayerFaulted)] == ["DECLINED"]
+
+
+@pytest.mark.requirement("DIALECT.other_words")
+@pytest.mark.parametrize(("choice", "counts"), [("even", True), ("Even", False)])
+def test_a_choice_under_another_name_is_understood_but_its_value_is_never_repaired(choice: str, counts: bool) -> None:
+    rig = Rig().given().joins("P01", "P02").says("P02", {"choice": choice})
+    assert [one.choice for one in rig.of(e.MoveMade)] == (["even"] if counts else [])
+    assert [one.code for one in rig.of(e.WrongAnswer)] == ([] if counts else ["E004"])
+
+
+@pytest.mark.requirement("DIALECT.other_words")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"GAME_JOIN_ACK","params":%s}',
+        b"%s",
+        b'{"jsonrpc":"2.0","id":"x","result":%s,"error":null}',
+        b'{"result":%s}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":%s,"content":[]}}',
+    ],
+)
+def test_an_answer_is_found_in_every_shape(said: bytes) -> None:
+    rig = Rig().given().joins("P01")
+    join = b'{"message_type":"GAME_JOIN_ACK","match_id":"R1M1","player_id":"P02","accept":true}'
+    rig.says("P02", said % join)
+    assert [one.player_id for one in rig.of(e.PlayerJoined)] == ["P01", "P02"]
+    assert counted(rig) == []

@@ -1,0 +1,550 @@
+"""Referees by others under our manager: how each comes by its matches, and that none is made to play twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league import events as e
+from league.machine import Content, Failure, Information, Inquiry, Pong, Refusal
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Reading, unseal
+from tests.support.managed import LEAGUE, Managed, Object, Sent, code_of, matches_in, plain
+
+UNKNOWN = Refusal("E036", "no such method", understood=False)
+BUSY = Refusal("E023", "one match at a time")
+START = ("START_MATCH", "MATCH_ASSIGNMENT")
+AFTER_S = 15.0
+
+
+def league_of(players: int = 4, capacity: int | None = 2, **changed: Any) -> Managed:
+    """A league whose only referee is by somebody else, up to its copy of the first announcement."""
+    league = Managed(players=players, referees=1, **changed)
+    league.register("referee", 1, max_concurrent_matches=capacity)
+    for number in range(1, players + 1):
+        league.register("player", number)
+    live(league)
+    return league
+
+
+def live(league: Managed, seconds: float = 0.0) -> None:
+    """Time passes; players answer everything, the referee its pings and nothing else."""
+    until = league.now + seconds
+    while True:
+        for one in league.calls():
+            if one.to.agent_id.startswith("P") or one.kind == "ping":
+                league.answer(one)
+        if league.now >= until:
+            return
+        league.wait(min(0.5, until - league.now))
+
+
+def given(league: Managed, kind: str = "ROUND_ANNOUNCEMENT") -> Sent:
+    """The one call of this kind that waits for the referee."""
+    (one,) = league.calls(kind, "REF01")
+    return one
+
+
+def say(league: Managed, one: Sent, content: Content | None = None) -> None:
+    league.answer(one, content)
+    live(league)
+
+
+def refuse_announcement(league: Managed) -> None:
+    """In whatever convention it is put."""
+    while calls := league.calls("ROUND_ANNOUNCEMENT", "REF01"):
+        say(league, calls[0], UNKNOWN)
+
+
+def kinds(league: Managed) -> list[str]:
+    """What the referee was sent, in order, without repetitions in other conventions."""
+    found = [one.kind for one in league.told("REF01") if one.kind != "ROUND_COMPLETED"]
+    return [kind for place, kind in enumerate(found) if place == 0 or found[place - 1] != kind]
+
+
+def learned(league: Managed) -> list[str]:
+    return [one.way for one in league.of(e.HandoverLearned)]
+
+
+def report(league: Managed, match_id: str, **changed: Any) -> str:
+    code = code_of(league.report(match_id, **changed))
+    live(league)
+    return code
+
+
+def poll(league: Managed, **changed: Any) -> Object | str:
+    params = {"referee_id": "REF01", "auth_token": league.tokens["REF01"], **changed}
+    answer: object = league.request(Inquiry("get_assigned_matches", params))
+    return dict(answer.data) if isinstance(answer, Information) else code_of(answer)
+
+
+# --- how it comes by a match ------------------------------------------------------------------------------------------
+
+
+def test_its_copy_of_the_announcement_serves_whoever_looks_for_its_id_endpoint_or_port() -> None:
+    league = league_of()
+    matches = plain(given(league).message)["matches"]  # type: ignore[arg-type]
+    assert {(one["referee_id"], one["referee_endpoint"]) for one in matches} == {("REF01", "http://127.0.0.1:8001/mcp")}
+    assert [one["player_A_endpoint"] for one in matches] == [
+        league.manager.ledger.roster.members[one["player_A_id"]].endpoint for one in matches
+    ]
+
+
+def test_who_reports_after_the_announcement_is_told_of_matches_so_and_never_otherwise() -> None:
+    league = league_of(players=2, double=True)
+    say(league, given(league))
+    assert report(league, "R1M1") == ""
+    assert learned(league) == ["ROUND_ANNOUNCEMENT"]
+    say(league, given(league))
+    live(league, 200)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+
+
+def test_who_understands_the_announcement_in_no_convention_is_given_its_matches_at_once() -> None:
+    league = league_of()
+    refuse_announcement(league)
+    announced = [one.to.convention.name for one in league.told("REF01")[:5]]
+    assert announced == ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE"]
+    assert [one.to.convention.name for one in league.calls("START_MATCH")] == ["SPEC", "SPEC"]
+    assert league.told("REF01")[-1].at == league.told("REF01")[0].at
+
+
+def test_who_refuses_the_announcement_in_words_of_the_catalogue_is_given_its_matches_too() -> None:
+    league = league_of(players=2)
+    say(league, given(league), BUSY)
+    assert league.calls("START_MATCH", "REF01")
+
+
+def test_who_acknowledges_and_does_nothing_is_given_its_matches_one_by_one_after_a_while() -> None:
+    league = league_of(players=2)
+    say(league, given(league))
+    live(league, AFTER_S - 1)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+    live(league, 1)
+    say(league, given(league, "START_MATCH"))
+    live(league, AFTER_S)
+    say(league, given(league, "MATCH_ASSIGNMENT"))
+    live(league, 100)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT", *START]
+    assert report(league, "R1M1") == ""
+    assert learned(league) == ["MATCH_ASSIGNMENT"]
+
+
+def test_a_slow_referee_that_acknowledges_everything_is_found_out_with_its_second_match() -> None:
+    league = league_of(players=4, capacity=1)
+    for kind in ("ROUND_ANNOUNCEMENT", *START):
+        say(league, given(league, kind))
+        live(league, AFTER_S)
+    report(league, "R1M1")
+    say(league, given(league, "MATCH_ASSIGNMENT"))
+    live(league, 89)
+    assert kinds(league)[-1] == "MATCH_ASSIGNMENT"
+    live(league, 1)
+    say(league, given(league))
+    live(league, 45)
+    report(league, "R1M2")
+    assert learned(league) == ["MATCH_ASSIGNMENT", "ROUND_ANNOUNCEMENT"]
+    say(league, given(league))
+    live(league, 45)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT", *START, "ROUND_ANNOUNCEMENT"]
+
+
+def test_a_match_is_spelled_in_every_way() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    told = plain(given(league, "START_MATCH").message)  # type: ignore[arg-type]
+    match = league.manager.ledger.matches["R1M1"]
+    for first, second in (("player_A_id", "player_B_id"), ("player_a_id", "player_b_id"), ("player_a", "player_b")):
+        assert (told[first], told[second]) == match.players
+    assert (told["player1_id"], told["player2_id"]) == match.players
+    homes = tuple(league.manager.ledger.roster.members[one].endpoint for one in match.players)
+    for first, second in (("player_A", "player_B"), ("player_a", "player_b"), ("player1", "player2")):
+        assert (told[f"{first}_endpoint"], told[f"{second}_endpoint"]) == homes
+    assert (told["match_id"], told["round_id"], told["league_id"]) == ("R1M1", 1, LEAGUE)
+    assert {"conversation_id", "sender", "timestamp", "protocol", "player_A_token", "attempt"} <= told.keys()
+
+
+def test_what_made_it_play_is_where_the_next_match_begins_even_after_a_restart() -> None:
+    league = league_of(players=2, double=True)
+    refuse_announcement(league)
+    say(league, given(league, "START_MATCH"))
+    assert report(league, "R1M1") == ""
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT", "START_MATCH"]
+    assert matches_sent(league) == ["R1M1", "R2M1"]
+    league.restart()
+    live(league, AFTER_S - 1)
+    assert matches_sent(league) == ["R1M1", "R2M1"]
+    live(league, 1)
+    assert matches_sent(league) == ["R1M1", "R2M1", "R2M1"]
+    assert "ROUND_ANNOUNCEMENT" not in kinds(league)[2:]
+
+
+def matches_sent(league: Managed, kind: str = "START_MATCH") -> list[str]:
+    return [plain(one.message)["match_id"] for one in league.told("REF01", kind)]  # type: ignore[arg-type]
+
+
+def test_the_way_that_worked_is_in_the_convention_that_was_understood() -> None:
+    league = league_of(players=2, double=True)
+    refuse_announcement(league)
+    for _ in range(2):
+        say(league, given(league, "START_MATCH"), UNKNOWN)
+    say(league, given(league, "START_MATCH"))
+    assert report(league, "R1M1") == ""
+    assert [one.to.convention.name for one in league.told("REF01", "START_MATCH")] == ["SPEC", "TYPE", "TOOLS", "TOOLS"]
+
+
+def test_a_report_while_the_referee_has_not_answered_yet_counts_and_nothing_waits_for_the_answer() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    call = given(league, "START_MATCH")
+    live(league, 100)
+    assert matches_sent(league) == ["R1M1"]
+    assert report(league, "R1M1") == ""
+    assert learned(league) == ["START_MATCH"]
+    say(league, given(league, "ROUND_COMPLETED"))
+    assert league.calls("LEAGUE_COMPLETED", "REF01")
+    say(league, call)
+
+
+def test_a_call_that_may_have_been_heard_is_not_repeated() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    league.fail(given(league, "START_MATCH"), Failure.BROKEN)
+    live(league, AFTER_S - 1)
+    assert matches_sent(league) == ["R1M1"]
+    live(league, 1)
+    assert matches_sent(league) == ["R1M1"]
+    assert league.calls("MATCH_ASSIGNMENT", "REF01")
+
+
+def test_a_call_that_cannot_have_arrived_is_repeated() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    league.fail(given(league, "START_MATCH"), Failure.REFUSED)
+    live(league, 2)
+    assert matches_sent(league) == ["R1M1", "R1M1"]
+
+
+def test_ours_are_never_given_a_match_otherwise() -> None:
+    league = Managed(players=2, referees=1).fill()
+    live(league)
+    say(league, given(league))
+    league.answer_pings()
+    for _ in range(10):
+        league.wait(5)
+        league.answer_pings()
+    assert not league.told("REF01", "START_MATCH")
+
+
+def test_strict_gives_matches_by_the_announcement_alone() -> None:
+    league = league_of(players=2, profile="strict")
+    say(league, given(league), UNKNOWN)
+    live(league, 100)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+
+
+def test_a_match_that_was_lost_means_that_nothing_is_known_any_more() -> None:
+    league = league_of(players=2, double=True)
+    refuse_announcement(league)
+    say(league, given(league, "START_MATCH"))
+    report(league, "R1M1")
+    live(league, 230)
+    assert league.of(e.MatchLost)
+    assert league.manager.ledger.roster.members["REF01"].handover == ""
+    assert league.told("REF01")[-1].kind == "ROUND_ANNOUNCEMENT"
+
+
+# --- how many at a time -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("capacity", "at_once"), [(None, 1), (1, 1), (3, 3)])
+def test_others_get_as_many_matches_as_they_can_play_and_the_next_when_one_is_reported(
+    capacity: int | None, at_once: int
+) -> None:
+    league = league_of(players=8, capacity=capacity)
+    assert matches_in(given(league).message) == ["R1M1", "R1M2", "R1M3", "R1M4"][:at_once]
+    say(league, given(league))
+    assert not league.calls("ROUND_ANNOUNCEMENT", "REF01")
+    assert report(league, "R1M1") == ""
+    assert matches_in(given(league).message) == [f"R1M{at_once + 1}"]
+
+
+def test_ours_get_all_their_matches_at_once_also_if_that_is_found_out_late() -> None:
+    league = league_of(players=8, capacity=1)
+    assert matches_in(given(league).message) == ["R1M1"]
+    league.wait(5)
+    for one in league.calls("ping"):
+        league.answer(one, league.pong("REF01"))
+    sent = [match for one in league.told("REF01", "ROUND_ANNOUNCEMENT") for match in matches_in(one.message)]
+    assert sent == ["R1M1", "R1M2", "R1M3", "R1M4"]
+
+
+def test_nothing_is_handed_over_while_the_league_is_paused() -> None:
+    league = league_of(players=4, capacity=1)
+    say(league, given(league))
+    league.operate("pause")
+    report(league, "R1M1")
+    assert not league.calls("ROUND_ANNOUNCEMENT", "REF01")
+    league.operate("resume")
+    assert matches_in(given(league).message) == ["R1M2"]
+
+
+# --- asking for matches -----------------------------------------------------------------------------------------------
+
+
+def test_a_referee_that_asks_gets_what_it_holds_and_nothing_else() -> None:
+    league = league_of(players=8, capacity=2)
+    told = poll(league)
+    assert isinstance(told, dict)
+    assert [one["match_id"] for one in told["matches"]] == ["R1M1", "R1M2"]
+    assert {"player_A_id", "player_a_endpoint", "player1_id", "round_id", "league_id"} <= told["matches"][0].keys()
+    assert "tok_" not in str(told)
+    say(league, given(league))
+    report(league, "R1M1")
+    again = poll(league)
+    assert isinstance(again, dict)
+    assert [one["match_id"] for one in again["matches"]] == ["R1M2", "R1M3"]
+
+
+def test_who_asks_is_not_given_its_matches_otherwise() -> None:
+    league = league_of(players=2, double=True)
+    poll(league)
+    refuse_announcement(league)
+    live(league, 100)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+    assert report(league, "R1M1") == ""
+    assert learned(league) == ["get_assigned_matches"]
+    league.restart()
+    live(league)
+    refuse_announcement(league)
+    live(league, 100)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+
+
+def test_who_asks_gets_announcements_in_one_convention() -> None:
+    league = league_of(players=2, double=True)
+    poll(league)
+    refuse_announcement(league)
+    report(league, "R1M1")
+    refuse_announcement(league)
+    assert len(league.told("REF01", "ROUND_ANNOUNCEMENT")) == len(list(Convention)) + 1
+
+
+def test_a_match_that_a_dead_line_kept_from_its_referee_is_given_when_it_answers() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    for _ in range(4):
+        league.fail(given(league, "START_MATCH"), Failure.REFUSED)
+        live(league, 2)
+    live(league, 5)
+    assert league.calls("START_MATCH", "REF01")
+
+
+def test_one_of_ours_that_is_known_as_such_only_now_gets_its_announcement_again() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    for _ in range(4):
+        league.fail(given(league, "START_MATCH"), Failure.REFUSED)
+        live(league, 2)
+    league.wait(2)
+    (ping,) = league.calls("ping", "REF01")
+    league.answer(ping, Pong(matches=()))
+    assert matches_in(given(league).message) == ["R1M1"]
+
+
+def test_asking_is_a_sign_of_life() -> None:
+    league = league_of(players=2)
+    for _ in range(30):
+        league.wait(10)
+        for one in league.calls(to="REF01"):
+            league.fail(one, Failure.TIMEOUT)
+        assert isinstance(poll(league), dict)
+    assert league.state("REF01") == "ACTIVE"
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"auth_token": None}, "E011"),
+        ({"auth_token": ""}, "E011"),
+        ({"auth_token": 7}, "E011"),
+        ({"auth_token": "tok_REF01_stale"}, "E012"),
+        ({"referee_id": "REF02"}, "E032"),
+        ({"sender": "referee:REF02"}, "E032"),
+        ({"sender": "player:REF01"}, "E032"),
+    ],
+)
+def test_only_the_referee_itself_is_told_its_matches(changed: Object, code: str) -> None:
+    assert poll(league_of(), **changed) == code
+
+
+def test_a_player_is_told_no_assignments() -> None:
+    league = league_of()
+    assert poll(league, referee_id=None, auth_token=league.tokens["P01"]) == "E032"
+
+
+def test_the_table_is_told_to_everybody() -> None:
+    answer: object = league_of().request(Inquiry("get_standings", {}))
+    assert isinstance(answer, Information)
+    assert [one["player_id"] for one in answer.data["standings"]] == ["P01", "P02", "P03", "P04"]
+    assert answer.data["current_round"] == 1
+
+
+def test_strict_knows_no_such_questions() -> None:
+    league = league_of(profile="strict")
+    assert code_of(league.request(Inquiry("get_standings", {}))) == "E036"
+    assert poll(league) == "E036"
+    assert code_of(league.query("REF01", "GET_REGISTRATIONS")) == "E029"
+
+
+def test_addresses_are_told_to_referees_and_the_question_is_recorded() -> None:
+    league = league_of()
+    asked = {name: one for name, one in league.query_of("REF01", "GET_REGISTRATIONS").items() if name != "league_id"}
+    answer: Any = league.request(asked)
+    assert answer.success
+    homes = {one["player_id"]: one["contact_endpoint"] for one in answer.data["players"]}
+    assert homes == {f"P0{n}": f"http://127.0.0.1:810{n}/mcp" for n in range(1, 5)}
+    assert [one["referee_id"] for one in answer.data["referees"]] == ["REF01"]
+    assert "tok_" not in str(answer.data)
+    assert {("E029", "LEAGUE_QUERY.query_type"), ("E003", "LEAGUE_QUERY.league_id")} <= recorded(league)
+
+
+def test_players_are_told_no_addresses() -> None:
+    assert code_of(league_of().query("P01", "GET_REGISTRATIONS")) == "E029"
+
+
+def recorded(league: Managed, agent_id: str = "REF01") -> set[tuple[str, str]]:
+    return {(one.code, one.requirement) for one in league.of(e.DeviationRecorded) if one.agent_id == agent_id}
+
+
+# --- what it reports --------------------------------------------------------------------------------------------------
+
+
+def stripped(league: Managed, *names: str) -> Object:
+    return {name: one for name, one in league.report_of("R1M1").items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    "lacks", [("league_id",), ("game_type",), ("round_id",), ("league_id", "game_type", "attempt")]
+)
+def test_a_report_that_lacks_what_its_match_says_anyway_is_read_with_it(lacks: tuple[str, ...]) -> None:
+    league = league_of()
+    assert code_of(league.request(stripped(league, *lacks))) == ""
+    missing = {("E003", f"MATCH_RESULT_REPORT.{name}") for name in lacks if name != "attempt"}
+    assert missing <= recorded(league)
+
+
+@pytest.mark.parametrize("lacks", ["match_id", "result"])
+def test_a_report_that_lacks_more_is_refused(lacks: str) -> None:
+    league = league_of()
+    assert code_of(league.request(stripped(league, lacks, "league_id"))) == "E003"
+    assert not league.of(e.ResultAccepted)
+
+
+def test_strict_takes_no_report_with_holes() -> None:
+    league = league_of(profile="strict")
+    assert code_of(league.request(stripped(league, "league_id"))) == "E003"
+
+
+@pytest.mark.parametrize(("token", "code"), [(None, "E011"), ("tok_constant", "E012")])
+def test_a_report_needs_the_right_token_whoever_sends_it(token: str | None, code: str) -> None:
+    league = league_of()
+    assert code_of(league.report("R1M1", auth_token=token)) == code
+
+
+def test_a_second_report_of_a_match_changes_nothing() -> None:
+    league = league_of(players=2)
+    report(league, "R1M1")
+    assert code_of(league.report("R1M1")) == "E017"
+    assert code_of(league.report("R1M1", winner="B")) == "E040"
+
+
+def test_an_answer_that_cannot_be_read_may_be_a_yes() -> None:
+    league = league_of(players=2)
+    say(league, given(league), unseal({"message_type": "ROUND_ANNOUNCEMENT_ACK", "status": 7}, Reading()))
+    live(league, AFTER_S - 1)
+    assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+    live(league, 1)
+    assert league.calls("START_MATCH", "REF01")
+
+
+# --- what its records say ---------------------------------------------------------------------------------------------
+
+
+def deviation(player: str = "P01", **changed: Any) -> Object:
+    known = {"at": 1.0, "match_id": "R1M1", "attempt": 1, "player_id": player, "code": "E003", "detail": "missing"}
+    return {"event": "PlayerDeviated", **known, "requirement": "GAME_JOIN_ACK.accept", **changed}
+
+
+def kept(*record: Object) -> set[tuple[str, str, str]]:
+    league = league_of(players=2)
+    event = e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", record=record)
+    before = set(league.manager.ledger.deviations)
+    league.manager.apply(event)
+    return league.manager.ledger.deviations - before
+
+
+def test_what_a_referee_let_pass_of_a_player_is_on_record_against_it_once() -> None:
+    assert kept(deviation(), deviation()) == {("P01", "E003", "GAME_JOIN_ACK.accept")}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"player_id": "P09"}, {"player_id": None}, {"code": "E777"}, {"requirement": "x" * 200}, {"event": "MoveMade"}],
+)
+def test_a_record_puts_nothing_else_on_record(changed: Object) -> None:
+    assert kept(deviation(**changed)) == set()
+
+
+def test_a_record_cannot_fill_the_memory() -> None:
+    assert len(kept(*(deviation(requirement=f"CLAUSE.{n}") for n in range(1000)))) <= 100
+
+
+# --- how they register ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sender", "given_id", "clause"),
+    [
+        ("player:Alice", "P01", None),
+        ("player:UNREGISTERED", "P01", None),
+        ("player:P03", "P03", None),
+        ("player:P3", "P01", None),
+        ("players:P04", "P04", "ENVELOPE.sender"),
+        ("P05", "P05", "ENVELOPE.sender"),
+        ("Alice", "P01", "ENVELOPE.sender"),
+    ],
+)
+def test_whatever_an_agent_calls_itself_it_becomes_a_member(sender: str, given_id: str, clause: str | None) -> None:
+    league = Managed(players=4)
+    answer: Any = league.register("player", 1, sender=sender)
+    assert answer.player_id == given_id
+    assert {one.requirement for one in league.of(e.DeviationRecorded)} == ({clause} if clause else set())
+
+
+def test_a_registration_may_lack_its_whole_envelope_and_each_hole_is_recorded() -> None:
+    league = Managed(players=4)
+    holes = ("protocol", "sender", "timestamp", "conversation_id")
+    content = {name: one for name, one in league.registration("player", 1).items() if name not in holes}
+    answer: Any = league.request(content)
+    assert (answer.status, answer.player_id) == ("ACCEPTED", "P01")
+    assert {one.requirement for one in league.of(e.DeviationRecorded)} == {f"ENVELOPE.{name}" for name in holes}
+
+
+def test_who_registers_again_at_will_stays_the_same_and_its_new_habits_are_recorded() -> None:
+    league = Managed(players=4)
+    first: Any = league.register("player", 1)
+    for _ in range(20):
+        again: Any = league.register("player", 1, sender="players:P01")
+        assert again.player_id == first.player_id
+    assert [one.requirement for one in league.of(e.DeviationRecorded)] == ["ENVELOPE.sender"]
+    assert len(league.manager.ledger.roster.members) == 1
+
+
+def test_a_referee_that_registers_again_in_mid_match_keeps_its_match() -> None:
+    league = league_of(players=2)
+    say(league, given(league))
+    league.register("referee", 1)
+    live(league)
+    assert report(league, "R1M1") == ""

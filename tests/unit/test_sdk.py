@@ -1,0 +1,333 @@
+"""The SDK without a league: what a Player is asked, how its code is run, and the words its author gets."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import league
+from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
+from league.cli.main import main
+from league.hosting import CommandError, authors, players
+from league.hosting.players import Raised, ask_author, enter
+from league.protocol.parts import MoveRequest
+from tests.unit.test_example_players import CALL, past
+
+ENVELOPE: dict[str, Any] = {
+    "protocol": "league.v2",
+    "sender": "referee:REF01",
+    "timestamp": "2025-01-15T10:30:00Z",
+    "conversation_id": "conv-1",
+    "deadline": "2025-01-15T10:30:30Z",
+}
+MOVE = GameMoveCall(
+    **ENVELOPE,
+    match_id="R1M1",
+    player_id="P01",
+    game_type="tic_tac_toe",
+    move_request=MoveRequest(move_type="mark_cell", valid_options=["0", "4"], context={}),
+)
+
+
+def turn(call: ChooseParityCall | GameMoveCall = CALL, options: tuple[str, ...] = ("even", "odd")) -> Turn:
+    return Turn("any", "R1M1", "P02", options, bytes(32), history=[past("odd")], call=call)
+
+
+class Chooser(Player):
+    def choose_parity(self, call: ChooseParityCall) -> Parity:
+        return "even" if call.match_id == "R9M1" and self.history else "odd"
+
+
+class Mover(Player):
+    def move(self, turn: Turn) -> str:
+        return turn.options[-1]
+
+
+class Both(Chooser, Mover):
+    games = ("tic_tac_toe", "even_odd")
+
+
+# --- what a player is asked -------------------------------------------------------------------------------------------
+
+
+def test_the_parity_is_asked_of_the_method_for_it_with_the_message_and_the_history() -> None:
+    assert Chooser().choose(turn()) == "even"
+    assert Both().choose(turn()) == "even"
+
+
+def test_a_player_without_it_moves_in_even_odd_too() -> None:
+    assert Mover().choose(turn()) == "odd"
+
+
+def test_other_games_are_asked_of_move() -> None:
+    assert Both().choose(turn(MOVE, ("0", "4"))) == "4"
+    with pytest.raises(NotImplementedError, match=r"Chooser has no method move\(self, turn\)"):
+        Chooser().choose(turn(MOVE, ("0", "4")))
+
+
+def test_results_are_told_with_the_history_they_are_part_of() -> None:
+    told: list[tuple[PastMatch, int]] = []
+
+    class Listener(Mover):
+        def on_match_over(self, match: PastMatch) -> None:
+            told.append((match, len(self.history)))
+
+    Listener().match_over(past("odd"), [past("even"), past("odd")])
+    assert told == [(past("odd"), 2)]
+    assert Mover().match_over(past("odd"), [past("odd")]) is None
+
+
+@pytest.mark.parametrize(
+    ("player", "games"),
+    [
+        (Player(), set()),
+        (Chooser(), {"even_odd"}),
+        (Mover(), {"even_odd", "tic_tac_toe"}),
+        (Both(), {"even_odd", "tic_tac_toe"}),
+    ],
+)
+def test_a_player_plays_what_it_has_a_method_for(player: Player, games: set[str]) -> None:
+    assert {game for game in ("even_odd", "tic_tac_toe") if player.plays(game)} == games
+
+
+def test_a_method_may_be_set_on_the_object_or_stand_for_all() -> None:
+    player: Any = Player()
+    player.choose_parity = lambda _: "odd"
+    assert (player.plays("even_odd"), player.choose(turn())) == (True, "odd")
+
+    class ByHand(Player):
+        def choose(self, turn: Turn) -> str:
+            return turn.options[0]
+
+    assert ByHand().plays("tic_tac_toe")
+
+
+def test_what_a_player_says_of_itself_is_said_of_it() -> None:
+    class Forgetful(Mover):
+        name = "Owl"
+        games = "tic_tac_toe"
+
+        def __init__(self) -> None:  # without a word to Player
+            pass
+
+    said = [(one.name, one.version, one.games) for one in (enter(Mover(), "Mover"), enter(Forgetful(), "Forgetful"))]
+    assert said == [("", "1.0.0", ("even_odd",)), ("Owl", "1.0.0", ("tic_tac_toe",))]
+    given = enter(Mover("Elk", version="2.0.0", games="rock_paper_scissors"), "Mover")
+    assert (given.name, given.version, given.games) == ("Elk", "2.0.0", ("rock_paper_scissors",))
+    assert enter(Mover(games=["a", "b"]), "Mover").games == ("a", "b")
+
+
+def test_games_that_are_no_names_are_told() -> None:
+    class Confused(Mover):
+        games: Any = (7,)
+
+    with pytest.raises(CommandError, match=r"Confused.games is \(7,\), not a list of names such as 'even_odd'"):
+        enter(Confused(), "Confused")
+
+
+# --- running the author's code ----------------------------------------------------------------------------------------
+
+
+def ask(code: Callable[[], object]) -> object:
+    async def asked() -> object:
+        return await ask_author(code)
+
+    return asyncio.run(asked())
+
+
+async def soon(value: object) -> object:
+    await asyncio.sleep(0)
+    if isinstance(value, BaseException):
+        raise value
+    return value
+
+
+def test_code_may_answer_at_once_or_later() -> None:
+    assert ask(lambda: "even") == "even"
+    assert ask(partial(soon, "odd")) == "odd"
+
+
+def fail(error: BaseException) -> object:
+    raise error
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), KeyboardInterrupt(), StopIteration()])
+@pytest.mark.parametrize("code", [fail, soon])
+def test_whatever_is_raised_is_caught(code: Callable[[BaseException], object], error: BaseException) -> None:
+    raised = ask(partial(code, error))
+    assert isinstance(raised, Raised)
+    # A coroutine cannot raise StopIteration: Python makes another error of it.
+    assert raised.error is error or raised.error.__cause__ is error
+
+
+def test_code_that_cancels_itself_has_failed() -> None:
+    assert isinstance(ask(partial(soon, asyncio.CancelledError())), Raised)
+
+
+def test_who_is_cancelled_from_outside_ends() -> None:
+    async def cancelled() -> bool:
+        started = asyncio.Event()
+
+        async def forever() -> None:
+            started.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(ask_author(forever))
+        await started.wait()
+        task.cancel()
+        await asyncio.wait((task,))
+        return task.cancelled()
+
+    assert asyncio.run(cancelled())
+
+
+# --- what an author is shown ------------------------------------------------------------------------------------------
+
+
+def test_a_slip_is_named_and_nothing_else_is_guessed() -> None:
+    shown = partial(authors.illegal_choice, "Mine", call=CALL, options=("even", "odd"))
+    assert "returned ' ODD', which is not legal; did you mean 'odd'?\n" in shown(value=" ODD")
+    assert "returned 'heads', which is not legal\n" in shown(value="heads")
+    assert "wrong (E004)" in shown(value="heads")
+    moved = authors.illegal_choice("Mine", "5", MOVE, ("0", "4"))
+    assert "wrong (E024)" in moved
+    assert "Legal: '0', '4'." in moved
+    number = authors.no_choice("Mine", 4, MOVE, ("0", "4"))
+    assert number.startswith("Mine returned 4, which is no text that can be sent; did you mean '4'?\n")
+
+
+def test_a_report_stays_short_and_shows_no_token() -> None:
+    told = authors.no_choice("Mine", ["x" * 100_000], CALL, ("even", "odd"))
+    assert len(told) < 2_000
+    secret = "tok_P01_abcdefghijklmnopqrstuvwxyz0123456789"
+    assert secret not in authors.raised("Mine", ValueError(secret), CALL, ("even", "odd"))
+
+
+def test_an_object_that_cannot_be_shown_is_told_all_the_same() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("do not look")
+
+    assert "returned <Shy instance at" in authors.no_choice("Mine", Shy(), CALL, ("even", "odd"))
+
+
+def test_a_traceback_begins_where_the_authors_code_does() -> None:
+    class Broken(Player):
+        def choose_parity(self, call: ChooseParityCall) -> Parity:
+            raise ValueError("mine")
+
+    raised = ask(partial(Broken().choose, turn()))
+    assert isinstance(raised, Raised)
+    told = authors.trace_of(raised.error)
+    assert told.count("File ") == 1
+    assert "in choose_parity" in told
+
+
+# --- finding a player -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr("sys.modules", dict(sys.modules))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (None, "cannot load authored:Mine: there is no module 'authored' here"),
+        ("class Yours: ...", "cannot load authored:Mine: authored has no class 'Mine'; its classes: Yours"),
+        ("import numbers\nMine = 3", "cannot load authored:Mine: authored has no class 'Mine'; its classes: none"),
+        ("class Mine: ...", "Mine is no strategy: it has no method choose(self, turn), and it is no league.Player"),
+    ],
+)
+def test_what_is_no_player_is_told_in_one_sentence(
+    here: Path, capsys: pytest.CaptureFixture[str], source: str | None, told: str
+) -> None:
+    if source is not None:
+        (here / "authored.py").write_text(source)
+    with pytest.raises(CommandError) as caught:
+        players.load("authored:Mine")
+    assert str(caught.value) == told
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "last"),
+    [
+        ("import no_such_module\n", "line 1", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("class Mine:\n    def __init__(self): self.book = open('no book')\n", "line 2", "FileNotFoundError"),
+        ("class Mine:\n  def choose(self turn): ...\n", "line 2", "SyntaxError"),
+        ("import sys\nsys.exit(0)\n", "line 2", "SystemExit"),
+    ],
+)
+def test_code_that_fails_to_load_is_shown_from_its_own_first_line(
+    here: Path, capsys: pytest.CaptureFixture[str], source: str, line: str, last: str
+) -> None:
+    (here / "authored.py").write_text(source)
+    assert main(["player", "--strategy", "authored:Mine"]) == 1
+    told = capsys.readouterr().err
+    assert f'authored.py", {line}' in told
+    assert f"league player: cannot load authored:Mine: {last}" in told
+    assert "importlib" not in told
+    assert "hosting" not in told
+
+
+# --- the package ------------------------------------------------------------------------------------------------------
+
+
+def test_serve_takes_a_player_not_its_class() -> None:
+    anything: Any = Mover
+    with pytest.raises(TypeError, match="serve\\(MyPlayer\\(\\)\\)"):
+        serve(anything, [])
+
+
+def test_everything_an_author_needs_is_in_the_package_and_nothing_that_is_not() -> None:
+    assert set(league.__all__) <= set(dir(league))
+    assert all(getattr(league, name) is not None for name in league.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Referee'"):
+        _ = league.Referee  # type: ignore[attr-defined]
+
+
+def test_importing_the_package_loads_nothing_yet() -> None:
+    code = "import sys; import league; print(sorted(m for m in sys.modules if m.startswith(('league', 'msgspec'))))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert loaded.stdout == "['league']\n"
+
+
+# --- what is told after a match ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("match", "told"),
+    [
+        (past("even"), "R1M1: you drew against P02: you said even, it said even, the number was 4"),
+        (
+            past("odd", status="WIN", winner="P02", drawn_number=7),
+            "R1M1: you lost against P02: you said even, it said odd, the number was 7",
+        ),
+        (
+            past("rock", status="WIN", winner="P01", my_choice="paper", drawn_number=None),
+            "R1M1: you won against P02: you said paper, it said rock",
+        ),
+        (
+            past(None, status="TECHNICAL_LOSS", winner="P02"),
+            "R1M1: you lost against P02 by a technical loss (yours); league explain R1M1 tells why",
+        ),
+        (
+            past(None, status="TECHNICAL_LOSS", winner="P01"),
+            "R1M1: you won against P02 by a technical loss (its own)",
+        ),
+    ],
+)
+def test_every_result_is_one_line(match: PastMatch, told: str) -> None:
+    assert authors.result(match) == told
