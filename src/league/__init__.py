@@ -1,1 +1,23 @@
-"""Leagues of game-playing agents: the reference implementation of the league.v2 protocol."""
+"""Leagues of game-playing agents: the reference implementation of the league.v2 protocol.
+
+`from league import Player, serve` is all that writing a player takes; it is loaded when it is asked for.
+"""
+
+from typing import TYPE_CHECKING
+
+__all__ = ["ChooseParityCall", "GameMoveCall", "Parity", "PastMatch", "Player", "Turn", "serve"]
+
+if TYPE_CHECKING:
+    from league.sdk import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
+else:
+    # Type checkers must not see this: to them a module with `__getattr__` has every name there is.
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from league import sdk
+
+        return getattr(sdk, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -78,7 +78,7 @@ def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Proc
         assert metric in out
     for metric in ("illegal choices", "registered at the first try", "mean round trip", "mean query time"):
         assert metric in out
-    assert "league player --manager" in out
+    assert "league new player" in out
     assert "\x1b" not in out
 
 

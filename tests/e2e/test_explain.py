@@ -64,6 +64,12 @@ def test_the_journals_of_a_demo_are_explained_exported_and_copied(processes: Pro
     assert copied.stdout == processes.run("standings", "--journal", folder, "--json").stdout
 
 
+def _course(told: dict[str, Any]) -> list[str]:
+    """What a referee did and saw, in words."""
+    lines = [line for attempt in told["attempts"] for line in attempt["lines"]]
+    return [line["text"] for line in lines if line["kind"] == "event" and "REF01" not in line["text"]]
+
+
 def test_who_lost_by_a_fault_is_told_why(processes: Processes) -> None:
     manager = processes.manager(players=3, move_seconds=5)
     banana = Reaction(fields={"parity_choice": "banana"})
@@ -81,6 +87,9 @@ def test_who_lost_by_a_fault_is_told_why(processes: Processes) -> None:
         seen = explained(processes, match_id, "--manager", manager.endpoint)
         for key in ("outcome", "winner", "points", "at_fault"):
             assert told["verdict"][key] == seen["verdict"][key]
+        # Who has no journals but asks the manager is told what happened as well, but for the letters.
+        assert _course(seen)
+        assert set(_course(seen)) <= set(_course(told))
         assert told["verdict"]["outcome"] == "TECHNICAL_LOSS"
         for fault in told["verdict"]["faults"]:
             faults.setdefault(fault["player_id"], set()).add(fault["code"])

@@ -19,10 +19,12 @@ EXAMPLE = """\
 examples:
   league check player http://127.0.0.1:8101/mcp
   league check player http://127.0.0.1:8101/mcp --listen 8000 --html report.html
+  league check player http://127.0.0.1:8101/mcp --listen 8000 --only REGISTER.retries
   league check player --list
 
 Without --listen the player is called as it is. With --listen PORT the kit is also a manager at that port: start the
-player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too.
+player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. REGISTER.retries and
+REGISTER.stops_when_rejected need a run of their own: the first leaves a registration unanswered, the second rejects it.
 
 exit status: 0 no MUST is broken, 1 one is, 2 wrong usage"""
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from league.cli import tables
 
-    for line in _told(explanation):
+    for line in told(explanation):
         print(tables.plain(masked(line)))
     return 0
 
@@ -85,7 +85,8 @@ def _on_pages(args: argparse.Namespace) -> Case | None:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def _told(one: Explanation) -> Iterator[str]:
+def told(one: Explanation) -> Iterator[str]:
+    """An explanation, line by line."""
     names = [f"{player} ({one.names[player]})" if one.names[player] != player else player for player in one.players]
     yield f"{one.match_id}: {' against '.join(names)}, {one.game_type}, round {one.round_id} of {one.league_id}"
     yield ""

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         journals = read_journals(args.journal, letters=args.format == "shared")
         if journals.path is None:
             raise CommandError(f"{args.journal} holds no manager's journal; a league is exported from that")
-        manager = replay(str(journals.path), len(journals.manager)).manager
+        manager = replay(str(journals.path), journals.seq).manager
         written = write_files(Path(args.to), made(manager, journals))
     except (JournalError, ExportError) as error:
         raise CommandError(str(error)) from error

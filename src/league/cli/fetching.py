@@ -1,8 +1,9 @@
-"""Reading pages of a running agent: plain GET, straight to the address that was given, whatever proxies are set."""
+"""Pages of a running agent: plain HTTP, straight to the address that was given, whatever proxies are set."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,14 +32,14 @@ class Pages:
 
     def text(self, path: str) -> str:
         """The page at this path."""
-        status, body = self._get(path)
+        status, body = self._ask("GET", path)
         if status != 200:
             raise CommandError(f"{self.base}{path} answered with status {status}")
         return body.decode(errors="replace")
 
     def json(self, path: str) -> Any:
         """The document at this path; None if there is no such thing (404)."""
-        status, body = self._get(path)
+        status, body = self._ask("GET", path)
         if status == 404:
             return None
         try:
@@ -48,21 +49,28 @@ class Pages:
             pass
         raise CommandError(f"{self.base}{path} is no page of a League Manager (status {status})")
 
-    def _get(self, path: str) -> tuple[int, bytes]:
+    def post(self, path: str, document: object, token: str) -> tuple[int, bytes]:
+        """Status and body of the answer to a document. It may arrive twice: a lost answer is asked for again."""
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        return self._ask("POST", path, json.dumps(document).encode(), headers)
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes]:
         try:
-            return self._try(path)
+            return self._try(method, path, body, headers or {})
         except (HTTPException, OSError):
             # The connection was kept too long, or it never was: one more try tells.
             self._connection.close()
         try:
-            return self._try(path)
+            return self._try(method, path, body, headers or {})
         except (HTTPException, OSError) as error:
             self._connection.close()
             why = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise CommandError(f"nobody answers at {self.base}: {why}") from error
 
-    def _try(self, path: str) -> tuple[int, bytes]:
-        self._connection.request("GET", path, headers={"Accept": "application/json"})
+    def _try(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        self._connection.request(method, path, body, headers={"Accept": "application/json", **headers})
         answer = self._connection.getresponse()
         return answer.status, answer.read(LARGEST)
 

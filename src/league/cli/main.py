@@ -20,6 +20,12 @@ COMMANDS = (
     "manager",
     "referee",
     "player",
+    "start",
+    "pause",
+    "resume",
+    "approve",
+    "withdraw",
+    "replay-match",
     "standings",
     "schedule",
     "match",
@@ -27,6 +33,8 @@ COMMANDS = (
     "explain",
     "validate",
     "check",
+    "new",
+    "spar",
     "verify",
     "replay",
     "simulate",
@@ -34,7 +42,7 @@ COMMANDS = (
     "backup",
     "doctor",
 )
-"""The modules of league.cli that are commands, in the order of `league --help`."""
+"""The commands in the order of `league --help`; each is a module of league.cli (with _ for -)."""
 
 
 class Command(Protocol):
@@ -100,7 +108,7 @@ def _parser(names: Iterable[str]) -> Parser:
     parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for name in names:
-        command = cast(Command, import_module(f"league.cli.{name}"))
+        command = cast(Command, import_module(f"league.cli.{name.replace('-', '_')}"))
         one = commands.add_parser(
             command.NAME,
             help=command.HELP,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from league.cli import USAGE, CommandError
 from league.hosting import options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from league.agent.agent import Setup
     from league.events import LeagueSettings
@@ -21,7 +21,10 @@ NAME = "manager"
 HELP = "run the League Manager"
 EXAMPLE = """\
 example: league manager --players 4 --referees 2
-  starts the league when four players and two referees have registered; the same --journal given again resumes it"""
+  starts the league when four players and two referees have registered; the same --journal given again resumes it
+example: league manager --start 18:30 --enrolment approve
+  starts it at half past six with whoever the operator let in (league approve); the admin token is told at the first
+  start and kept in the journal's folder, or in --state DIR, or is what LEAGUE_ADMIN_TOKEN says"""
 USUAL_PORT = 8000
 
 
@@ -38,32 +41,47 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(values: dict[str, Any], stop: asyncio.Event) -> int:
-    from league.cli.views import league_pages, match_pages
+    from league.cli import starting
+    from league.cli.views import league_pages, other_pages
     from league.hosting import serving
     from league.hosting.addresses import endpoint_at
     from league.transport import jsonrpc
     from league.transport.http import App
 
     settings = _settings(values)
+    shared = serving.open_shared(values["shared"])
     location = values["journal"] or serving.default_journal(settings.league_id)
     door = serving.Door()
     port = USUAL_PORT if values["port"] is None else values["port"]
-    app = App(door.post, {**serving.basic_pages(door, dict), **league_pages(door)}, rest=match_pages(door))
+    app = App(door.post, {**serving.basic_pages(door, dict), **league_pages(door)}, rest=other_pages(door))
     server = await serving.open_port(values["host"], port, app, jsonrpc.MESSAGE_LIMIT, values["port"] is None)
     identity = {"role": "manager"} if values["journal"] else {"role": "manager", "league_id": settings.league_id}
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=values["transcript"])
-    setup = _setup(values, settings)
-    served = await serving.bring_up(setup, door, server, endpoint_at(values["host"], server.port), journal)
+    setup = _setup(values, settings, _operator(values["state"], location))
+    served = await serving.bring_up(setup, door, server, endpoint_at(values["host"], server.port), journal, shared)
     serving.complain(f"journal: {location}")
+    hour = asyncio.create_task(starting.watch(served.agent))
     try:
         await stop.wait()
     finally:
+        hour.cancel()
         await served.stop()
         await setup.client.close()
     return 0
 
 
-def _setup(values: dict[str, Any], settings: LeagueSettings) -> Setup:
+def _operator(state: str, location: str) -> Callable[[], str]:
+    """V of the admin token, which is looked up (or made) once the journal is ours."""
+    from pathlib import Path
+
+    from league.cli import admin_token
+    from league.protocol import tokens
+    from league.storage import urls
+
+    return cache(lambda: tokens.verifier(admin_token.of_manager(Path(state or urls.parse(location).path.parent))))
+
+
+def _setup(values: dict[str, Any], settings: LeagueSettings, operator: Callable[[], str]) -> Setup:
     from league.agent import sources
     from league.agent.agent import Setup
     from league.hosting import serving
@@ -76,7 +94,8 @@ def _setup(values: dict[str, Any], settings: LeagueSettings) -> Setup:
 
     def build(secrets: Mapping[str, str]) -> Machine:
         kept = {"enrolment_key": values["enrolment_key"], **secrets} if values["enrolment_key"] else secrets
-        return LeagueManager(settings, sources.chance, kept, allows=partial(_allows, values["endpoints"]))
+        allows = partial(_allows, values["endpoints"])
+        return LeagueManager(settings, sources.chance, kept, allows=allows, operator=operator())
 
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit)
     speaker = Speaker(Role.MANAGER, MANAGER, reading)
@@ -84,6 +103,9 @@ def _setup(values: dict[str, Any], settings: LeagueSettings) -> Setup:
 
 
 def _settings(values: Mapping[str, Any]) -> LeagueSettings:
+    from datetime import datetime
+
+    from league.cli import starting
     from league.events import LeagueSettings
     from league.games import registry
 
@@ -97,6 +119,7 @@ def _settings(values: Mapping[str, Any]) -> LeagueSettings:
         raise CommandError("--enrolment key needs --enrolment-key", USAGE)
     official = values["preset"] == "official"
     lead = values["announcement_lead_s"]
+    start, start_at = starting.read(values["start"], datetime.now().astimezone())
     return LeagueSettings(
         league_id=values["league_id"] or _new_league_id(values["game"]),
         game_type=values["game"],
@@ -105,13 +128,15 @@ def _settings(values: Mapping[str, Any]) -> LeagueSettings:
         max_referees=max(values["max_referees"], values["referees"]),
         double=values["double"],
         rounds=values["rounds"],
-        start=values["start"],
+        start=start,
+        start_at=start_at,
         profile=values["profile"],
         move_seconds=values["move_seconds"],
         retry_delays_s=tuple(values["retry_delays_s"]),
         announcement_wait_s=10.0 if official else 1.0,
         announcement_lead_s=lead if lead is not None else (60.0 if official else 0.0),
         standings_interval_s=values["standings_interval_s"],
+        start_match_after_s=values["start_match_after_s"],
         unique_names=values["unique_names"],
         late_referees=values["late_referees"] and not official,
         max_concurrent_matches_limit=values["max_concurrent_matches_limit"],

@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     found = source.get(f"/api/matches/{quote(args.match_id, safe='')}")
     if found is None:
         raise CommandError(f"there is no match {args.match_id!r} in this league")
+    found.pop("records", None)  # what its referees told is a long story: `league explain` tells it
     if args.json:
         print_json(found)
         return 0

@@ -32,8 +32,8 @@ STRATEGIES = ("random", "frequency", "mirror", "alternate", "always_even", "alwa
 MOST_AT_ONCE = 10
 """Matches of one referee; the manager takes no larger offer (R-28)."""
 OWN_PLAYER = """\
-Your own player is a class with a method choose(self, turn) that returns one of turn.options:
-  league player --manager URL --strategy your_module:YourClass"""
+Your own player: `league new player DIR --sdk` writes one to begin with, `league check player URL` and
+`league spar URL` tell whether it is right. Then start it with --manager URL."""
 
 
 class Performance:

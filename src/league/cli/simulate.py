@@ -31,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="the first league's seed; each next one has the next")
     parser.add_argument("--game", default="even_odd", help="what is played (default: even_odd)")
     parser.add_argument("--double", action="store_true", help="every pair meets twice")
+    parser.add_argument(
+        "--dialects", type=float, default=0.0, help="share of players that understand one way of calling only, 0 to 1"
+    )
     parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)")
     add_json_option(parser)
 
@@ -39,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from league.simulation.runs import Plan, play_many
 
     _check(args)
-    plan = Plan(args.players, args.referees, args.faults, args.game, args.double)
+    plan = Plan(args.players, args.referees, args.faults, args.game, args.double, args.dialects)
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
@@ -60,8 +63,10 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     from league.games import registry
 
-    if args.leagues < 1 or args.players < 2 or args.referees < 1 or not 0 <= args.faults <= 1:
-        raise CommandError("at least 1 league, 2 players and 1 referee, and faults from 0 to 1", 2)
+    if args.leagues < 1 or args.players < 2 or args.referees < 1:
+        raise CommandError("at least 1 league, 2 players and 1 referee", 2)
+    if not (0 <= args.faults <= 1 and 0 <= args.dialects <= 1):
+        raise CommandError("faults and dialects go from 0 to 1", 2)
     if registry.find(args.game) is None:
         raise CommandError(f"there is no game {args.game!r}; there are {', '.join(registry.known())}", 2)
 
@@ -107,4 +112,5 @@ def _explain(plan: Plan, run: Run) -> None:
     needed = sorted(run.faults)
     print(f"  faults it takes: {', '.join(needed) or 'none'}")
     again = f"--players {plan.players} --referees {plan.referees} --faults {plan.faults} --game {plan.game_type}"
+    again += f" --dialects {plan.dialects}" if plan.dialects else ""
     print(f"  again: league simulate --leagues 1 --seed {run.seed} {again}")

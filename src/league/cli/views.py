@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import msgspec
 
+from league.cli.ordering import ADMIN, order_pages, send_whole
+from league.cli.registering import REGISTER, register_page
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.reports import views
+from league.storage.reading import JournalReader
 from league.transport.http import ASGIApp, ASGIReceive, ASGIScope, ASGISend, Response
 
 if TYPE_CHECKING:
@@ -42,6 +46,18 @@ def league_pages(door: Door) -> dict[str, Callable[[], Awaitable[Response]]]:
     return {path: page(view) for path, view in shown.items()}
 
 
+def other_pages(door: Door) -> ASGIApp:
+    """Everything that has no fixed path."""
+    matches, orders, register = match_pages(door), order_pages(door), register_page(door)
+
+    async def serve(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+        path: str = scope["path"]
+        page = register if path == REGISTER else orders if path.startswith(ADMIN) else matches
+        await page(scope, receive, send)
+
+    return serve
+
+
 def match_pages(door: Door) -> ASGIApp:
     """`/api/matches/{id}`, and nothing anywhere else."""
 
@@ -56,9 +72,21 @@ def match_pages(door: Door) -> ASGIApp:
             answer = await _shown(door, lambda manager, _: views.match(manager, match_id))
             if answer.body == _NOTHING:
                 answer = Response(404, b'{"error":"there is no such match"}')
-        await _send(answer, send)
+            elif answer.status == 200:
+                records = _JSON.encode(await _records(door, match_id))
+                answer = Response(200, answer.body[:-1] + b',"records":' + records + b"}")
+        await send_whole(answer, send)
 
     return serve
+
+
+async def _records(door: Door, match_id: str) -> list[dict[str, object]]:
+    """What its referees told of a match that is decided; read from the journal, for nobody keeps it in memory."""
+    journal: object = door.agent.journal if door.agent is not None else None
+    if not isinstance(journal, JournalReader):
+        return []
+    found = await asyncio.to_thread(journal.records_of, match_id)
+    return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.record} for one in found]
 
 
 async def _shown(door: Door, view: View) -> Response:
@@ -70,10 +98,3 @@ async def _shown(door: Door, view: View) -> Response:
         return _JSON.encode(view(machine, journal_seq))
 
     return Response(200, await door.agent.shown(show))
-
-
-async def _send(answer: Response, send: ASGISend) -> None:
-    headers = [("content-type", answer.content_type), ("content-length", str(len(answer.body))), *answer.headers]
-    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
-    await send({"type": "http.response.body", "body": answer.body})

@@ -6,17 +6,49 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from league.conformance import nonsense
-from league.conformance.conventions import Convention, Object, Way
+from league.conformance.conventions import DOCUMENTED, Convention, Object, Way
 from league.conformance.kit import Kit
 from league.conformance.messages import EVEN_ODD
 from league.conformance.record import Exchange
+from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
 from league.transport.jsonrpc import MANAGER_LIMIT
 
 Act = Callable[[Kit], Awaitable[None]]
+WAYS: Final = (
+    Way(Convention.SPEC),
+    Way(Convention.TYPE),
+    Way(Convention.TYPE, in_small_letters=True),
+    Way(Convention.TOOLS),
+    Way(Convention.NESTED),
+    Way(Convention.NESTED, method="protocol/message"),
+    Way(Convention.BARE),
+)
+"""In the order in which they are tried."""
+MCP_VERSION: Final = "2025-06-18"
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """A way of calling, all that was said in it, and the invitation."""
+
+    way: Way
+    exchanges: list[Exchange]
+    invitation: Exchange
+
+    @property
+    def is_understood(self) -> bool:
+        """Surely an answer to this very invitation; a bare word of thanks may be said to anything."""
+        said = self.invitation.answer
+        named = said.get("message_type") == "GAME_JOIN_ACK"
+        says = named or isinstance(said.get("accept", said.get("accepted")), bool)
+        return self.invitation.is_answered and says
+
+
 REPEATS: Final = 5
 """A player that chooses anew each time is found out in all but one of 32 runs."""
 OTHER_GAMES: Final[Mapping[str, list[str]]] = {"rock_paper_scissors": ["rock", "paper", "scissors"]}
@@ -41,6 +73,9 @@ async def registration(kit: Kit) -> None:
     first = await kit.house.wait_for(lambda one: one.kind == "LEAGUE_REGISTER_REQUEST", options.wait_s)
     if first is None and not record.requests("LEAGUE_REGISTER_REQUEST"):
         record.listening = f"nobody registered at {kit.manager_url} within {options.wait_s:g} seconds"
+        other = next((one for one in record.arrivals if one.method == "POST"), None)
+        if other is not None:
+            record.listening += f"; POST {other.place} came, but without a LEAGUE_REGISTER_REQUEST"
         return
     if record.rejected_at is not None:
         await asyncio.sleep(WATCH_REJECTED_S / options.time_scale)
@@ -60,28 +95,44 @@ async def ping(kit: Kit) -> None:
 
 
 async def dialect(kit: Kit) -> None:
-    """Invite in each way of calling until one is understood."""
-    await announce(kit, ORDINARY)
-    for convention in Convention:
-        if convention is Convention.TOOLS:
-            kit.way.tools = await _tools(kit)
-        kit.way.convention = convention
-        label = "invitation" if convention is Convention.SPEC else f"invitation in {convention.value}"
-        answer = await kit.tell(label, kit.speaker.invitation(ORDINARY, time.time()))
-        if answer.is_answered:
-            kit.record.convention = convention
-            _learn_id(kit, answer)
-            return
-        if answer.trouble is not None:
-            break  # silence and broken connections are no matter of dialect
-    kit.way.convention = Convention.SPEC
+    """Invite in each way of calling until one is understood. Only what was said in that way is judged."""
+    before = kit.record.exchanges
+    tries: list[_Try] = []
+    for way in WAYS:
+        kit.way, kit.record.exchanges = replace(way), []
+        if way.convention is Convention.TOOLS:
+            await _open_session(kit)
+        await announce(kit, ORDINARY)
+        invitation = await invite(kit, ORDINARY, "invitation")
+        tries.append(_Try(kit.way, kit.record.exchanges, invitation))
+        if tries[-1].is_understood or invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED):
+            break  # silence is no matter of dialect
+    best = max(tries, key=lambda one: (one.is_understood, one.invitation.is_answered))
+    kit.way, kit.record.exchanges = best.way, [*before, *best.exchanges]
+    kit.record.tried = [exchange for one in tries if one is not best for exchange in one.exchanges]
+    if best.invitation.is_answered:
+        kit.record.convention = kit.way.convention
+        _learn_id(kit, best.invitation)
 
 
-async def _tools(kit: Kit) -> tuple[str, ...]:
-    answer = await kit.send("tools/list", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "tools/list"})
+async def _open_session(kit: Kit) -> None:
+    """What MCP wants before the first call of a tool; most agents do without."""
+    client = {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": {"name": "league", "version": "1"}}
+    opened = await kit.send("MCP: initialize", _rpc(kit, "initialize", client))
+    session = opened.response.headers.get("mcp-session-id")
+    if session is not None:
+        kit.way.headers = (("Mcp-Session-Id", session),)
+    if opened.heard.refusal is None and opened.is_readable:
+        await kit.send("MCP: initialized", {"jsonrpc": "2.0", "method": "notifications/initialized"}, proper=False)
+    answer = await kit.send("MCP: tools/list", _rpc(kit, "tools/list", {}))
     listed = answer.heard.fields.get("tools")
-    names = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return tuple(name for name in names if isinstance(name, str))
+    rows = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    named = [one for one in rows if isinstance(one.get("name"), str)]
+    kit.way.tools = {one["name"]: str(one.get("description", "")) for one in named}
+
+
+def _rpc(kit: Kit, method: str, params: Object) -> Object:
+    return {"jsonrpc": "2.0", "id": kit.next_id(), "method": method, "params": params}
 
 
 def _learn_id(kit: Kit, answer: Exchange) -> None:
@@ -96,17 +147,18 @@ def _learn_id(kit: Kit, answer: Exchange) -> None:
 
 
 async def announce(kit: Kit, number: int, game: str = EVEN_ODD) -> Exchange:
-    return await kit.tell("announcement", kit.speaker.announcement(number, time.time(), game))
+    plain = game == EVEN_ODD
+    label = "announcement" if plain else "announcement of another game"
+    return await kit.tell(label, kit.speaker.announcement(number, time.time(), game), plain)
 
 
 async def invite(kit: Kit, number: int, label: str, game: str = EVEN_ODD) -> Exchange:
-    return await kit.tell(label, kit.speaker.invitation(number, time.time(), game))
+    return await kit.tell(label, kit.speaker.invitation(number, time.time(), game), game == EVEN_ODD)
 
 
-async def call(kit: Kit, number: int, label: str, method: str | None = None) -> Exchange:
+async def call(kit: Kit, number: int, label: str) -> Exchange:
     now = time.time()
-    message = kit.speaker.parity_call(number, now, now + kit.limit_s("CHOOSE_PARITY_CALL"))
-    return await kit.tell(label, message, method)
+    return await kit.tell(label, kit.speaker.parity_call(number, now, now + kit.limit_s("CHOOSE_PARITY_CALL")))
 
 
 def _joined(answer: Exchange) -> bool:
@@ -122,11 +174,10 @@ def _chooses(kit: Kit) -> bool:
 
 async def match(kit: Kit) -> None:
     """An ordinary match, in which every message comes more than once."""
-    first = kit.record.of("invitation", *(f"invitation in {one.value}" for one in Convention))
-    if kit.record.convention is None or not _joined(first[-1]):
+    if kit.record.convention is None or not _joined(kit.record.of("invitation")[-1]):
         return
     await invite(kit, ORDINARY, "invitation again")
-    choice = await call(kit, ORDINARY, "call")
+    choice = await _first_call(kit)
     if not choice.is_answered:
         return
     for _ in range(REPEATS):
@@ -134,7 +185,23 @@ async def match(kit: Kit) -> None:
     chosen = choice.answer.get("parity_choice")
     result = kit.speaker.game_over(ORDINARY, time.time(), "odd" if chosen == "odd" else "even")
     await kit.tell("game over", result)
-    await kit.tell("game over again", result)
+    await kit.tell("game over again", result, plain=False)
+
+
+async def _first_call(kit: Kit) -> Exchange:
+    """Two verbs are in use for this one, and the message type; a player need not know them all."""
+    choice = await call(kit, ORDINARY, "call")
+    if choice.heard.refusal is None or kit.way.convention is not Convention.SPEC:
+        return choice
+    row = EXCHANGES["CHOOSE_PARITY_CALL"]
+    for name in (*row.other_methods, row.message_type):
+        kit.way.verbs = {row.message_type: name}
+        again = await call(kit, ORDINARY, "call")
+        kit.record.set_aside(choice if again.is_answered else again)
+        if again.is_answered:
+            return again
+    kit.way.verbs = {}
+    return choice
 
 
 async def notifications(kit: Kit) -> None:
@@ -142,9 +209,9 @@ async def notifications(kit: Kit) -> None:
     speaker, now = kit.speaker, time.time()
     table = speaker.standings(ORDINARY, now)
     if (await kit.tell("standings", table)).is_answered:
-        await kit.tell("standings again", table)
-        await kit.tell("large standings", _large(kit, now))
-    await kit.tell("announcement again", speaker.announcement(ORDINARY, now))
+        await kit.tell("standings again", table, plain=False)
+        await kit.tell("large standings", _large(kit, now), plain=False)
+    await kit.tell("announcement again", speaker.announcement(ORDINARY, now), plain=False)
     await kit.tell("round completed", speaker.round_completed(ORDINARY, now))
 
 
@@ -179,16 +246,20 @@ async def two_matches(kit: Kit) -> None:
 async def other_game(kit: Kit) -> None:
     """A game with moves, for players that know one."""
     game, options = next(iter(OTHER_GAMES.items()))
+    known = kit.record.member.meta.get("game_types", ()) if kit.record.member else (game,)
+    if not isinstance(known, list | tuple) or game not in known:
+        return
     await announce(kit, OTHER_GAME, game)
     if _joined(await invite(kit, OTHER_GAME, "invitation to another game", game)):
         now = time.time()
         deadline = now + kit.limit_s("GAME_MOVE_CALL")
-        await kit.tell("move call", kit.speaker.move_call(OTHER_GAME, now, deadline, game, options))
+        await kit.tell("move call", kit.speaker.move_call(OTHER_GAME, now, deadline, game, options), plain=False)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-TIMESTAMPS: Final = ("{date}T{clock}+00:00", "{date}T{clock}.5Z", "{date}T{clock}.123456789Z", "{compact}T{clock}Z")
+TIMESTAMPS: Final = ("{date}T{clock}.5Z", "{date}T{clock}.123456789Z", "{compact}T{clock}Z")
+"""Forms beside Z and +00:00, which are the two that documents list as valid."""
 
 
 async def readings(kit: Kit) -> None:
@@ -196,34 +267,41 @@ async def readings(kit: Kit) -> None:
     await announce(kit, READINGS)
     plain = kit.speaker.invitation(READINGS, time.time())
     strange = {"mood": "sunny", "league": {"colour": ["green", None]}, "draw_commitment": "ab" * 32}
-    await kit.tell("unknown fields", {**plain, **strange})
-    await kit.tell("optional null", {**plain, "draw_commitment": None, "attempt": None})
-    for text in _timestamps(plain["timestamp"]):
-        await kit.tell(f"timestamp: {text}", {**plain, "timestamp": text})
+
+    async def put(label: str, **changes: object) -> None:
+        await kit.tell(label, {**plain, **changes}, plain=False)
+
+    await put("unknown fields", **strange)
+    await put("optional null", draw_commitment=None, attempt=None)
+    for form in ("{date}T{clock}+00:00", *TIMESTAMPS):
+        text = _timestamp(form, plain["timestamp"])
+        await put(f"{'other ' if form in TIMESTAMPS else ''}timestamp: {text}", timestamp=text)
     for text in ("2001-01-01T00:00:00Z", "2099-12-31T23:59:59Z"):
-        await kit.tell(f"clock: {text}", {**plain, "timestamp": text})
-    await kit.tell("mandatory null: null as league_id", {**plain, "league_id": None})
+        await put(f"clock: {text}", timestamp=text)
+    await put("mandatory null: null as league_id", league_id=None)
     for value in ("2", 2.0, True):
-        await kit.tell(f"coercion: {json.dumps(value)} as round_id", {**plain, "round_id": value})
+        await put(f"coercion: {json.dumps(value)} as round_id", round_id=value)
 
 
-def _timestamps(now: str) -> list[str]:
+def _timestamp(form: str, now: str) -> str:
     date, _, clock = now.rstrip("Z").partition("T")
-    return [form.format(date=date, compact=date.replace("-", ""), clock=clock) for form in TIMESTAMPS]
+    return form.format(date=date, compact=date.replace("-", ""), clock=clock)
 
 
 async def methods(kit: Kit) -> None:
-    """Every name a request may go by."""
+    """Every name a request may go by, for those that go by names at all."""
+    if kit.way.convention not in DOCUMENTED:
+        return
     plain = kit.speaker.invitation(READINGS, time.time())
     spec = Way(Convention.SPEC)
     for name in ("handle_game_invitation", "GAME_INVITATION", "game_invitation", "Game_Invitation"):
-        await kit.tell(f"method: {name}", plain, name, spec)
+        await kit.call(f"method: {name}", plain, spec, name)
     await _call_by_all_names(kit, spec)
     if any(one.is_answered for one in kit.record.of("standings")):
         table = kit.speaker.standings(ORDINARY, time.time())
         for name in ("update_standings", "LEAGUE_STANDINGS_UPDATE"):
-            await kit.tell(f"method: {name}", table, name, spec)
-    await kit.tell("tools/call", plain, None, Way(Convention.TOOLS))
+            await kit.call(f"method: {name}", table, spec, name)
+    await kit.call("tools/call", plain, Way(Convention.TOOLS))
 
 
 async def _call_by_all_names(kit: Kit, spec: Way) -> None:
@@ -234,7 +312,7 @@ async def _call_by_all_names(kit: Kit, spec: Way) -> None:
     for name in (row.method, *row.other_methods, row.message_type, row.message_type.lower()):
         now = time.time()
         message = kit.speaker.parity_call(READINGS, now, now + kit.limit_s(row.message_type))
-        await kit.tell(f"method: {name}", message, name, spec)
+        await kit.call(f"method: {name}", message, spec, name)
 
 
 # --- nonsense, and the end --------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -22,6 +22,8 @@ class Clause:
     kind: str
     observable: tuple[str, ...]
     sentence: str
+    player_level: str = ""
+    """The level for players, where it is another."""
 
 
 @cache
@@ -32,5 +34,8 @@ def clauses() -> Mapping[str, Clause]:
 
 
 def clauses_for(role: str) -> Mapping[str, Clause]:
-    """The clauses that can be observed in an agent of this role."""
-    return {name: one for name, one in clauses().items() if role in one.observable}
+    """The clauses that can be observed in an agent of this role, each with the level it has for that role."""
+    found = {name: one for name, one in clauses().items() if role in one.observable}
+    if role != "player":
+        return found
+    return {name: replace(one, level=one.player_level or one.level) for name, one in found.items()}

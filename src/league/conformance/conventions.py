@@ -24,65 +24,91 @@ class Convention(Enum):
     BARE = "BARE"
 
 
-ABOUT: Final[Mapping[str, str]] = {
-    "GAME_INVITATION": "invit",
-    "CHOOSE_PARITY_CALL": "parity",
-    "GAME_MOVE_CALL": "move",
-    "GAME_OVER": "over",
-    "GAME_ERROR": "error",
-    "ROUND_ANNOUNCEMENT": "round",
-    "LEAGUE_STANDINGS_UPDATE": "standings",
+DOCUMENTED: Final = (Convention.SPEC, Convention.TYPE)
+"""The ways the documents have: D1 calls by the verb, D2 by the message type (R-01)."""
+ABOUT: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "GAME_INVITATION": (("invit",),),
+    "CHOOSE_PARITY_CALL": (("parity",), ("choose",)),
+    "GAME_MOVE_CALL": (("move",),),
+    "GAME_OVER": (("game", "over"), ("game", "end"), ("match", "result"), ("result",)),
+    "GAME_ERROR": (("game", "error"), ("error",)),
+    "ROUND_ANNOUNCEMENT": (("round", "announ"), ("round", "start"), ("new", "round"), ("round",)),
+    "ROUND_COMPLETED": (("round", "complet"), ("round", "end")),
+    "LEAGUE_STANDINGS_UPDATE": (("standing",),),
+    "LEAGUE_COMPLETED": (("league", "complet"), ("league", "end")),
 }
-"""What the name of somebody's tool for a message has in it."""
+"""What the name of somebody's tool for a message has in it, the surest words first."""
 
 
 @dataclass(slots=True)
 class Way:
-    """A convention, with the names its tools turned out to have."""
+    """A convention, and what an agent's own form of it turned out to be."""
 
     convention: Convention = Convention.SPEC
-    tools: tuple[str, ...] = field(default=())
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """The names of its tools, each with what it says of itself."""
+    verbs: Mapping[str, str] = field(default_factory=dict)
+    """Methods in SPEC that are not the first of their row."""
+    in_small_letters: bool = False
+    """The methods in TYPE."""
+    method: str = "handle_message"
+    """The method of everything in NESTED."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Of an MCP session, if the agent opened one."""
 
     def wrap(self, request_id: object, message: Object, method: str | None = None) -> Object:
         """The JSON document of a request."""
         kind = str(message["message_type"])
-        verb = method or EXCHANGES[kind].method
+        verb = method or self.verbs.get(kind, EXCHANGES[kind].method)
         call: Object = {"jsonrpc": "2.0", "id": request_id, "method": verb, "params": message}
         match self.convention:
             case Convention.TYPE:
-                return {**call, "method": method or kind}
+                return {**call, "method": method or (kind.lower() if self.in_small_letters else kind)}
             case Convention.TOOLS:
                 return {**call, "method": "tools/call", "params": {"name": self._tool(kind), "arguments": message}}
             case Convention.NESTED:
-                return {**call, "method": "handle_message", "params": {"message": message}}
+                return {**call, "method": self.method, "params": {"message": message}}
             case Convention.BARE:
                 return message
             case Convention.SPEC:
                 return call
 
     def _tool(self, kind: str) -> str:
-        verb = EXCHANGES[kind].method
-        names = [name for name in self.tools if name == verb or name.lower() == kind.lower()]
-        names += [name for name in self.tools if kind in ABOUT and ABOUT[kind] in name.lower()]
-        return names[0] if names else verb
+        row = EXCHANGES[kind]
+        known = (row.method, *row.other_methods)
+        names = [name for name in self.tools if name in known or name.lower() == kind.lower()]
+        names += [name for name, about in self.tools.items() if kind in about]
+        for words in ABOUT.get(kind, ()):
+            names += [name for name in self.tools if all(word in name.lower() for word in words)]
+        return names[0] if names else row.method
 
 
 def unpacked(content: object) -> object:
-    """What MCP content holds; anything else as it is."""
+    """The message MCP content holds; anything else as it is."""
     if not isinstance(content, dict):
         return content
     structured = content.get("structuredContent")
     if isinstance(structured, dict):
         return structured
+    try:
+        value = json.loads(words_in(content))
+    except ValueError:
+        return content
+    return value if isinstance(value, dict) else content
+
+
+def words_in(content: Object) -> str:
+    """The text MCP content begins with; empty if it is none."""
     parts = content.get("content")
     first = parts[0] if isinstance(parts, list) and parts else None
     text = first.get("text") if isinstance(first, dict) else None
-    if not isinstance(text, str):
-        return content
-    try:
-        return json.loads(text)
-    except ValueError:
-        return content
+    return text if isinstance(text, str) else ""
+
+
+def of_event_stream(body: bytes) -> bytes:
+    """The data of the first event: how MCP servers stream an answer."""
+    lines = body.replace(b"\r\n", b"\n").partition(b"\n\n")[0].split(b"\n")
+    return b"\n".join(line.removeprefix(b"data:").strip() for line in lines if line.startswith(b"data:"))
 
 
 def message_in(document: object) -> Object:

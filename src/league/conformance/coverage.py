@@ -22,8 +22,28 @@ The kit plays manager and referee against a player and judges what comes back. I
 | warn | a SHOULD is not kept, or a habit that may cost matches elsewhere |
 | untestable | the kit could not see it, and says why: the player did not register, or something it builds on failed |
 
-The acts it plays, in this order: {acts}. Clauses about registration need a player that is started with the kit as its
-manager: `league check player URL --listen 8000`, then the player with `--manager http://127.0.0.1:8000/mcp`.
+**MUST and SHOULD.** A player must do what any of the older documents of this protocol asks of players, and no other
+of them contradicts. What only `spec/league-v2.md` asks, strict JSON for example, a player should do: not doing it is a
+warning (section 4.4, ruling R-95). The levels below are those for players. Requests that no document has, such as
+`ping` or an unknown method, never make a MUST fail. In replies the envelope may be absent but for `message_type`; what
+is there must be right. The token must be there and right.
+
+**Dialects.** The kit invites the player by the verb first, then by the message type, by `tools/call`, with the message
+nested, with the message alone, and does everything else in the first way that is understood; `--json` has it as
+`dialect`. The documents have the first two, SPEC and TYPE. TOOLS, NESTED and BARE fail `PLAYER.understands_calls`, and
+what the player then says is judged like anybody's. So is an answer at another place than `result`, a join by
+`"accepted": true` or `"status": "ACK"`, a choice called `choice`, and an answer that comes as a request of its own: the
+clause that is broken says so, the others have their own verdicts.
+
+**Registration.** Clauses about it need a player that is started with the kit as its manager:
+`league check player URL --listen 8000`, then the player with `--manager http://127.0.0.1:8000/mcp`. Without that, what
+only a member can know (its id, its token) is not asked. Two clauses need a run of their own with a freshly started
+player: `--only REGISTER.retries` leaves the first registration without an answer, `--only REGISTER.stops_when_rejected`
+rejects it.
+
+The acts, in the order in which they are played:
+
+{acts}
 
 This page is written by `make generate`.
 
@@ -34,7 +54,7 @@ This page is written by `make generate`.
 
 def page() -> str:
     """The whole page."""
-    acts = ", ".join(name.replace("_", " ") for name in PROGRAMME)
+    acts = "\n".join(f"{number}. {name.replace('_', ' ')}" for number, name in enumerate(PROGRAMME, 1))
     checks, clauses = player_checks(), clauses_for("player")
     lines = [_line(clauses[name], check) for name, check in checks.items()]
     return HEAD.format(acts=acts) + "".join(lines) + _never(checks.items())

@@ -21,6 +21,8 @@ from league.transport.jsonrpc import MANAGER_LIMIT
 UNUSUAL_ID: Final = "kit-player-7f"
 """A shape of id that other managers give (REGISTER.takes_any_id)."""
 USUAL_ID: Final = "P01"
+DEAF_S: Final = 1.0
+"""So long nobody is there for a registration, whatever way it comes (REGISTER.retries)."""
 MANAGER, REFEREE = "/mcp", "/referee/mcp"
 
 
@@ -126,12 +128,14 @@ class House:
         if self._reject:
             record.rejected_at = record.rejected_at or now
             return _result(document, {**_reply(message, "LEAGUE_REGISTER_RESPONSE", now), **_REJECTED})
-        if self._drops and record.dropped_at is None:
-            record.dropped_at = now
+        if self._drops and now < (record.dropped_at or now) + DEAF_S / record.time_scale:
+            record.dropped_at = record.dropped_at or now
             return None
-        # Who registers again was not content with the unusual id, or came back after E012.
         given = record.member
-        agent_id = UNUSUAL_ID if given is None or self._told_e012 else USUAL_ID
+        agent_id = UNUSUAL_ID
+        if given is not None:
+            # Before anything was asked: it was not content with the unusual id. Later it comes back as who it was.
+            agent_id = given.id if record.exchanges or self._told_e012 else USUAL_ID
         token = f"tok_{agent_id}_{secrets.token_urlsafe(24)}"
         meta = message.get("player_meta")
         kept = given.tokens if given is not None else ()
@@ -186,8 +190,11 @@ def _id_of(document: object) -> Any:
 
 
 def _result(document: object, result: Object) -> bytes:
-    """In JSON-RPC, unless the request came without it."""
+    """In JSON-RPC, unless the request came without it; as MCP content too, if it came as the call of a tool."""
     bare = isinstance(document, dict) and "jsonrpc" not in document and "message_type" in document
+    if isinstance(document, dict) and document.get("method") == "tools/call":
+        text = {"type": "text", "text": json.dumps(result)}
+        result = {**result, "content": [text], "structuredContent": result, "isError": False}
     return json.dumps(result if bare else {"jsonrpc": "2.0", "id": _id_of(document), "result": result}).encode()
 
 

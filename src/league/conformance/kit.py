@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from league.conformance.conventions import Convention, Object, Way
@@ -17,8 +17,12 @@ from league.protocol.exchanges import EXCHANGES
 
 PROBE_S: Final = 10.0
 """The limit of what has none of its own (`ping`, wrong requests)."""
+KNOCK_S: Final = 2.0
+"""The limit of what is wrong already as HTTP; some answer a GET with a stream that never ends."""
 FIND_OUT_S: Final = 1.0
 """So long an answer as a request of its own is awaited while the convention is not proven (section 13.1)."""
+HARDLY_S: Final = 0.2
+"""The same with an agent that has always answered at once."""
 LONGEST_WAIT_S: Final = 10.0
 TRIES_LATER: Final = 3
 
@@ -34,8 +38,8 @@ class Options:
     """For a registration; the longest pause between two is 30 seconds."""
     time_scale: float = 1.0
     only: tuple[str, ...] = ()
-    drops_first: bool = True
-    """The first registration gets no answer, to see the player repeat it."""
+    drops_first: bool = False
+    """The first registration gets no answer, to see the player repeat it. Many try once and give up."""
 
 
 @dataclass(slots=True)
@@ -69,13 +73,19 @@ class Kit:
 
     # --- calling ------------------------------------------------------------------------------------------------------
 
-    async def tell(self, label: str, message: Object, method: str | None = None, way: Way | None = None) -> Exchange:
+    async def tell(self, label: str, message: Object, plain: bool = True) -> Exchange:
         """Send a message the way the agent understands; an invitation or a call waits for its answer."""
-        chosen = way or self.way
+        return await self.call(label, message, self.way, None, plain)
+
+    async def call(
+        self, label: str, message: Object, way: Way, method: str | None = None, plain: bool = False
+    ) -> Exchange:
+        """The same in a way, and by a method, that it may not understand."""
         number = self.next_id()
-        document = chosen.wrap(number, message, method)
+        document = way.wrap(number, message, method)
         kind = str(message["message_type"])
-        first = await self._call(label, document, kind, message, number, chosen.convention)
+        made = await self._call(label, document, kind, message, number, way)
+        first = replace(made, plain=plain and made.proper)
         if is_mere(kind, first.heard.content) and first.is_readable and first.heard.refusal is None:
             return await self._followed(first, self._patience_s(first))
         self.record.exchanges.append(first)
@@ -87,7 +97,9 @@ class Kit:
         alike = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") if first.kind == "GAME_MOVE_CALL" else (first.kind,)
         before = [one for one in self.record.of_kind(*alike) if one.is_answered]
         habit = bool(before) and before[-1].posted is None
-        return min(left, FIND_OUT_S) if habit or self.record.convention is None else left
+        if habit:
+            return min(left, HARDLY_S)
+        return min(left, FIND_OUT_S) if self.record.convention is None else left
 
     async def send(self, label: str, document: object, proper: bool = True) -> Exchange:
         """Send a JSON document that is no message of ours."""
@@ -106,19 +118,17 @@ class Kit:
     async def knock(self, label: str, request: Request) -> Exchange:
         """Make a request that is wrong already as HTTP."""
         at = time.time()
-        response = await exchange(request, self.limit_s(""))
-        made = Exchange(
-            label, "", {}, None, request.method, False, request.raw(), response, at, self.limit_s(""), Heard()
-        )
+        response = await exchange(request, KNOCK_S)
+        made = Exchange(label, "", {}, None, request.method, False, request.raw(), response, at, KNOCK_S, Heard())
         self.record.exchanges.append(made)
         return made
 
-    async def _call(
-        self, label: str, document: Object, kind: str, message: Object, number: int, convention: Convention
-    ) -> Exchange:
+    async def _call(self, label: str, document: Object, kind: str, message: Object, number: int, way: Way) -> Exchange:
         method = str(document.get("method", ""))
-        is_rpc = convention is not Convention.BARE
-        return await self._post(label, json.dumps(document).encode(), kind, message, number, method, is_rpc, convention)
+        is_rpc = way.convention is not Convention.BARE
+        return await self._post(
+            label, json.dumps(document).encode(), kind, message, number, method, is_rpc, way.convention
+        )
 
     async def _post(
         self,
@@ -131,13 +141,13 @@ class Kit:
         proper: bool,
         convention: Convention = Convention.SPEC,
     ) -> Exchange:
-        request = Request(self.options.target, body)
+        request = Request(self.options.target, body, headers=self.way.headers)
         limit_s = self.limit_s(kind)
         at = time.time()
         response = await exchange(request, limit_s)
         if response.status in (429, 503):
             response, at = await self._later(request, response, limit_s)
-        heard = hear(response, convention, via_tool=method == "tools/call")
+        heard = hear(response, convention)
         return Exchange(label, kind, message, request_id, method, proper, request.raw(), response, at, limit_s, heard)
 
     async def _later(self, request: Request, response: Response, limit_s: float) -> tuple[Response, float]:
@@ -164,9 +174,6 @@ class Kit:
         taken = {id(one.posted) for one in self.record.exchanges if one.posted is not None}
         there = [one for one in self.record.arrivals if fits(one) and id(one) not in taken]
         posted = there[0] if there else await self.house.wait_for(fits, left_s)
-        made = Exchange(
-            first.label, first.kind, first.message, first.request_id, first.method, first.proper, first.sent,
-            first.response, first.at, first.limit_s, first.heard, posted,
-        )  # fmt: skip
+        made = replace(first, posted=posted)
         self.record.exchanges.append(made)
         return made

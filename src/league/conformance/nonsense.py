@@ -7,18 +7,20 @@ import time
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from league.conformance.kit import Kit
+from league.conformance.conventions import DOCUMENTED, Convention, Object
+from league.conformance.kit import KNOCK_S, Kit
 from league.conformance.wire import Request, exchange
 
 PAGES: Final = ("/", "/healthz", "/metrics")
+INVITED: Final = 2
+"""The number of the match that wrong requests are about."""
 
-# A `ping` with something in its params: nothing else is wrong with it.
-_PING: Final = b'{"jsonrpc": "2.0", "id": %d, "method": "ping", "params": %b}'
+# Each stands in a field of a request that nothing else is wrong with.
 STRICT_JSON: Final = (
     ("JSON.utf8: a byte that is not UTF-8", b'{"name": "\xff"}'),
     ("JSON.syntax: a trailing comma", b'{"n": 1,}'),
     ("JSON.syntax: NaN", b'{"n": NaN}'),
-    ("JSON.syntax: cut off", b'{"n": [1, 2'),
+    ("JSON.syntax: no end", b'{"n": [1, 2'),
     ("JSON.duplicate_keys: a key twice", b'{"n": 1, "n": 2}'),
     ("JSON.duplicate_keys: deeper down", b'{"n": {"m": 1, "m": 1}}'),
     ("JSON.nul: as an escape", rb'{"name": "a\u0000b"}'),
@@ -27,48 +29,57 @@ STRICT_JSON: Final = (
     ("JSON.large_numbers: beyond 64 bits", b'{"n": 9223372036854775808}'),
     ("JSON.large_numbers: beyond a double", b'{"n": 1e400}'),
 )
+_SPOILED: Final = "what is spoiled"
+
+
+def _request(kit: Kit, **fields: object) -> Object:
+    """A good one that the player understands, as far as that is known: an invitation, else `ping`."""
+    number = kit.next_id()
+    if kit.record.convention is None:
+        return {"jsonrpc": "2.0", "id": number, "method": "ping", "params": fields}
+    return kit.way.wrap(number, {**kit.speaker.invitation(INVITED, time.time()), **fields})
 
 
 async def strict_json(kit: Kit) -> None:
-    for label, params in STRICT_JSON:
-        await kit.send_raw(label, _PING % (kit.next_id(), params))
-    mark = b"\xef\xbb\xbf"
-    await kit.send_raw("JSON.utf8: a byte order mark", mark + _PING % (kit.next_id(), b"{}"))
+    for label, spoiled in STRICT_JSON:
+        body = json.dumps(_request(kit, note=_SPOILED)).encode()
+        await kit.send_raw(label, body.replace(f'"{_SPOILED}"'.encode(), spoiled))
+    await kit.send_raw("JSON.utf8: a byte order mark", b"\xef\xbb\xbf" + json.dumps(_request(kit)).encode())
 
 
 async def requests(kit: Kit) -> None:
     """JSON, but no request; or a request for something else."""
-    speaker, now = kit.speaker, time.time()
-    number = kit.next_id()
-    await kit.send("RPC.object: no jsonrpc", {"id": number, "method": "ping"}, proper=False)
-    await kit.send("RPC.object: jsonrpc 1.0", {"jsonrpc": "1.0", "id": number, "method": "ping"}, proper=False)
-    await kit.send("RPC.object: a string", "ping", proper=False)
-    batch = [{"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"} for _ in range(2)]
-    await kit.send("RPC.batch: two pings", batch, proper=False)
-    for value in (None, True, 1.5):
-        document = {"jsonrpc": "2.0", "id": value, "method": "ping"}
-        await kit.send(f"RPC.bad_id: {json.dumps(value)} as id", document, proper=False)
-    await kit.send("RPC.unknown_method: make_coffee", _call(kit, "make_coffee", {"sugar": 2}))
-    over = speaker.game_over(1, now)
-    await kit.send(
-        "RPC.method_contradicts_type: GAME_OVER by the verb of an invitation",
-        _call(kit, "handle_game_invitation", over),
-    )
+    if kit.way.convention is not Convention.BARE:
+        await _no_requests(kit)
+    over = kit.speaker.game_over(1, time.time())
+    if kit.way.convention in DOCUMENTED:
+        inviting = kit.way.wrap(0, kit.speaker.invitation(INVITED, time.time()))["method"]
+        label = f"RPC.method_contradicts_type: GAME_OVER by the method {inviting}"
+        await kit.send(label, kit.way.wrap(kit.next_id(), over, inviting))
     # Errors about messages with tokens: none of them may come back.
-    await kit.send("wrong protocol", _call(kit, "notify_match_result", {**over, "protocol": "league.v9"}))
-    await kit.send(
-        "a message to managers", _call(kit, "report_match_result", {**over, "message_type": "MATCH_RESULT_REPORT"})
-    )
+    for label, wrong in (
+        ("wrong protocol", {**over, "protocol": "league.v9"}),
+        ("a message to managers", {**over, "message_type": "MATCH_RESULT_REPORT"}),
+    ):
+        await kit.send(label, kit.way.wrap(kit.next_id(), wrong), proper=kit.way.convention is not Convention.BARE)
 
 
-def _call(kit: Kit, method: str, params: object) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "id": kit.next_id(), "method": method, "params": params}
+async def _no_requests(kit: Kit) -> None:
+    without = {name: value for name, value in _request(kit).items() if name != "jsonrpc"}
+    await kit.send("RPC.object: no jsonrpc", without, proper=False)
+    await kit.send("RPC.object: jsonrpc 1.0", {**_request(kit), "jsonrpc": "1.0"}, proper=False)
+    await kit.send("RPC.object: a string", "ping", proper=False)
+    await kit.send("RPC.batch: two requests", [_request(kit), _request(kit)], proper=False)
+    for value in (None, True, 1.5):
+        await kit.send(f"RPC.bad_id: {json.dumps(value)} as id", {**_request(kit), "id": value}, proper=False)
+    coffee = {"jsonrpc": "2.0", "id": kit.next_id(), "method": "make_coffee", "params": {"sugar": 2}}
+    await kit.send("RPC.unknown_method: make_coffee", coffee)
 
 
 async def http(kit: Kit) -> None:
     """Requests that are wrong before anybody reads their body, and pages that may show too much."""
     target = kit.options.target
-    body = _PING % (kit.next_id(), b"{}")
+    body = json.dumps(_request(kit)).encode()
     await kit.knock("HTTP: GET", Request(target, b"", "GET", content_type=None))
     await kit.knock("HTTP: text/plain", Request(target, body, content_type="text/plain"))
     await kit.knock("HTTP: Origin", Request(target, body, headers=(("Origin", "http://evil.example"),)))
@@ -76,4 +87,4 @@ async def http(kit: Kit) -> None:
     parts = urlsplit(target)
     for path in PAGES:
         url = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-        kit.record.pages[path] = await exchange(Request(url, method="GET", content_type=None), kit.limit_s(""))
+        kit.record.pages[path] = await exchange(Request(url, method="GET", content_type=None), KNOCK_S)

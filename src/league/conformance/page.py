@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Final
@@ -10,8 +11,9 @@ from league.conformance.outcome import Evidence, Verdict
 from league.conformance.record import Exchange, Record
 from league.conformance.runner import Report, Result
 from league.conformance.showing import sent_and_received
-from league.conformance.text import COUNTED, counts, summary
+from league.conformance.text import COUNTED, ROBUSTNESS, about, effort, summary
 
+CODE: Final = re.compile("`([^`]+)`")
 STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --fail: #b3261e; --warn: #8a5a00; --pass: #1b6e3c; --quiet: #6b6b6b; }
 @media (prefers-color-scheme: dark) { :root { --fail: #ff8a80; --warn: #ffc266; --pass: #7fd6a0; --quiet: #a0a0a0; } }
@@ -19,10 +21,13 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 .numbers { display: flex; flex-wrap: wrap; gap: .75rem; padding: 0; list-style: none; }
 .numbers li { border: 1px solid var(--line); border-radius: .5rem; padding: .5rem 1rem; }
-.numbers b { font-size: 1.5rem; display: block; }
+.numbers .none { color: var(--quiet); } .numbers b { font-size: 1.5rem; display: block; }
 article { border: 1px solid var(--line); border-left: .3rem solid currentcolor; border-radius: .5rem;
   padding: 0 1rem; margin: 1rem 0; }
 article > * { color: CanvasText; } article h3 { font-size: 1rem; }
+article > :last-child { margin-bottom: 1rem; } article p { overflow-wrap: anywhere; }
+code { font-size: .9em; background: #8882; padding: .1em .3em; border-radius: .25rem; }
+summary { cursor: pointer; }
 .fail { color: var(--fail); } .warn { color: var(--warn); } .pass { color: var(--pass); }
 .untestable { color: var(--quiet); }
 blockquote { margin: 0; padding-left: 1rem; border-left: 2px solid var(--line); }
@@ -30,7 +35,12 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8881; padding
   border-radius: .5rem; font-size: .8rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; } .wide { overflow-x: auto; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .5rem; border-bottom: 1px solid var(--line); }
-td:first-child { overflow-wrap: anywhere; } dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
+dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
+@media (max-width: 42rem) {
+  thead { display: none; }
+  tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  td { border: 0; padding: 0 .75rem 0 0; } td:first-child, td:last-child { flex-basis: 100%; }
+  td:first-child { font-weight: 600; } }
 """
 
 
@@ -46,31 +56,35 @@ def html_document(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     yield f"<h1>{escape(summary(report))}</h1>"
-    speaks = f"It speaks {report.dialect}. " if report.dialect else ""
-    yield f"<p>{speaks}{escape(counts(report))}.</p>"
+    yield f"<p>{' '.join(map(_marked, about(report)))}</p>"
     yield '<ul class="numbers">'
     for verdict in COUNTED:
-        yield f'<li class="{verdict.value}"><b>{report.counts[verdict]}</b>{verdict.value}</li>'
+        number = report.counts[verdict]
+        yield f'<li class="{verdict.value if number else "none"}"><b>{number}</b>{verdict.value}</li>'
     yield "</ul>"
-    for verdict, title in ((Verdict.FAIL, "Failures"), (Verdict.WARN, "Warnings")):
-        found = report.of(verdict)
+    warnings = report.of(Verdict.WARN)
+    for title, found in (
+        ("Failures", report.of(Verdict.FAIL)),
+        ("Warnings", [one for one in warnings if not one.is_robustness]),
+        (ROBUSTNESS, [one for one in warnings if one.is_robustness]),
+    ):
         if found:
             yield f"<h2>{title}</h2>"
             yield from (_article(one, report.record) for one in found)
     yield '<h2>All checks</h2><div class="wide"><table><thead>'
     yield "<tr><th>clause</th><th>verdict</th><th>level</th><th>section</th><th>found</th></tr></thead><tbody>"
     yield from map(_row, report.results)
-    yield "</tbody></table></div>"
+    yield f"</tbody></table></div><p>{effort(report)}</p>"
 
 
 def _article(one: Result, record: Record) -> str:
     clause, outcome = one.clause, one.outcome
     parts = [
-        f'<article class="{one.verdict.value}"><h3>{escape(clause.id)}</h3><p>{escape(outcome.detail)}</p>',
-        f"<blockquote>Section {clause.section}, {clause.level}: {escape(clause.sentence)}</blockquote>",
+        f'<article class="{one.verdict.value}"><h3>{_breakable(clause.id)}</h3><p>{_sentence(outcome.detail)}</p>',
+        f"<blockquote>Section {clause.section}, {clause.level}: {_marked(clause.sentence)}</blockquote>",
     ]
     if outcome.advice:
-        parts.append(f"<p><strong>What to change:</strong> {escape(outcome.advice)}</p>")
+        parts.append(f"<p><strong>What to change:</strong> {_marked(outcome.advice)}</p>")
     parts += [_evidence(piece, record) for piece in outcome.evidence]
     return "".join(parts) + "</article>"
 
@@ -90,7 +104,21 @@ def _evidence(piece: Evidence, record: Record) -> str:
 def _row(one: Result) -> str:
     clause = one.clause
     cells = (
-        f'<td title="{escape(clause.sentence)}">{escape(clause.id)}</td>'
+        f'<td title="{escape(clause.sentence)}">{_breakable(clause.id)}</td>'
         f'<td class="{one.verdict.value}">{one.verdict.value}</td><td>{clause.level}</td><td>{clause.section}</td>'
     )
-    return f"<tr>{cells}<td>{escape(one.outcome.detail)}</td></tr>"
+    return f"<tr>{cells}<td>{_marked(one.outcome.detail)}</td></tr>"
+
+
+def _breakable(name: str) -> str:
+    """An id with places where a line may end."""
+    return re.sub(r"([._])", r"\1<wbr>", escape(name))
+
+
+def _sentence(text: str) -> str:
+    return _marked(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _marked(text: str) -> str:
+    """Escaped, and what stands between backticks as code."""
+    return CODE.sub(r"<code>\1</code>", escape(text))

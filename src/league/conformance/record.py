@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any, Final
 
-from league.conformance.conventions import Convention, Object, unpacked
+from league.conformance.conventions import Convention, Object, of_event_stream, unpacked, words_in
 from league.conformance.wire import Response, Trouble
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
 from league.protocol.exchanges import EXCHANGES
 from league.transport.strict_json import parse
 
-NO_ENDPOINT: Final = (301, 302, 303, 307, 308, 404, 405, 415)
+NO_ENDPOINT: Final = (301, 302, 303, 307, 308, 404, 405, 415, 501)
 """What somebody answers who does not take messages at this address."""
 LATER: Final = (429, 503)
 """Statuses that mean "ask again later": nobody's fault (section 6.3)."""
@@ -41,6 +42,15 @@ class Refusal:
         return " ".join(one for one in told if one) or "an error without code, name and number"
 
 
+class Place(Enum):
+    """Where an answer lies (section 13.2); only the first is where the specification has it."""
+
+    RESULT = "result"
+    PARAMS = "params"
+    BODY = "the body itself, without JSON-RPC"
+    CONTENT = "MCP content within the result"
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
     """How an answer reads. `trouble` says why it cannot be read as one."""
@@ -49,6 +59,7 @@ class Heard:
     rpc: Mapping[str, Any] | None = None
     content: object = None
     refusal: Refusal | None = None
+    place: Place = Place.RESULT
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -72,6 +83,10 @@ class Arrival:
         return str(self.message.get("message_type", ""))
 
     @property
+    def method(self) -> str:
+        return self.head.split(b" ", 1)[0].decode("latin-1")
+
+    @property
     def is_to_opponent(self) -> bool:
         return self.place == OPPONENT
 
@@ -93,6 +108,8 @@ class Exchange:
     limit_s: float
     heard: Heard
     posted: Arrival | None = None
+    plain: bool = False
+    """A right message of the documents, called in the way the agent understands: it has no excuse not to answer."""
 
     @property
     def trouble(self) -> Trouble | None:
@@ -105,6 +122,11 @@ class Exchange:
     @property
     def is_readable(self) -> bool:
         return self.trouble is None and not self.heard.trouble
+
+    @property
+    def is_empty(self) -> bool:
+        """Answered by HTTP, but with nothing: all that a message with no expected response needs to some."""
+        return self.trouble is None and 200 <= self.response.status < 300 and not self.response.body.strip()
 
     @property
     def seconds(self) -> float:
@@ -165,6 +187,8 @@ class Record:
     target: str
     time_scale: float = 1.0
     exchanges: list[Exchange] = field(default_factory=list)
+    tried: list[Exchange] = field(default_factory=list)
+    """What was called in ways the agent turned out not to understand; nothing it did then is held against it."""
     arrivals: list[Arrival] = field(default_factory=list)
     member: Member | None = None
     convention: Convention | None = None
@@ -180,6 +204,11 @@ class Record:
     """What the agent was sent last before nobody listened any more."""
     dropped_at: float | None = None
     rejected_at: float | None = None
+
+    def set_aside(self, exchange: Exchange) -> None:
+        """It turned out to be called in a way the agent does not understand."""
+        self.exchanges = [one for one in self.exchanges if one is not exchange]
+        self.tried.append(exchange)
 
     def of(self, *labels: str) -> list[Exchange]:
         """The exchanges with one of these labels, or whose label begins with one before a colon."""
@@ -230,36 +259,56 @@ class Record:
 # --- reading an answer ------------------------------------------------------------------------------------------------
 
 
-def hear(response: Response, convention: Convention, via_tool: bool = False) -> Heard:
+def hear(response: Response, convention: Convention) -> Heard:
     """Read the body of an HTTP answer."""
-    if response.trouble is not None:
-        return Heard(response.detail)
+    if response.trouble is not None or not response.body.strip():
+        return Heard(response.detail or f"the answer has no body (status {response.status})")
+    streamed = "text/event-stream" in response.headers.get("content-type", "")
     try:
-        value = parse(response.body)
+        value = parse(of_event_stream(response.body) if streamed else response.body)
     except PeerError as error:
         return Heard(f"the body of the answer cannot be read: {error.detail}")
     if not isinstance(value, dict):
         return Heard("the answer is no JSON object")
     if convention is Convention.BARE and "result" not in value and "jsonrpc" not in value:
-        return Heard(rpc=None, content=value, refusal=_refusal_in(value))
-    return _hear_rpc(value, via_tool or convention is Convention.TOOLS)
+        return Heard(rpc=None, content=value, refusal=_refusal_in(value), place=Place.BODY)
+    return _with_status(_hear_error(value) if value.get("error") is not None else _hear_result(value), response.status)
 
 
-def _hear_rpc(value: Mapping[str, Any], via_tool: bool) -> Heard:
-    error = value.get("error")
-    if error is not None:
-        if "result" in value and value["result"] is not None:
-            return Heard("the answer holds both a result and an error", value)
-        return Heard(rpc=value, refusal=_refusal(error))
-    if "result" not in value:
-        return Heard("the answer holds neither a result nor an error", value)
-    content = value["result"]
-    if via_tool:
-        failed = isinstance(content, dict) and content.get("isError") is True
-        content = unpacked(content)
-        if failed:
-            return Heard(rpc=value, content=content, refusal=Refusal(None, None, None, str(content)))
-    return Heard(rpc=value, content=content, refusal=_refusal_in(content))
+def _with_status(heard: Heard, status: int) -> Heard:
+    """A status that says no is believed where the body says nothing of the protocol."""
+    if status < 400 or heard.place is not Place.BODY or "message_type" in heard.fields:
+        return heard
+    return replace(heard, refusal=heard.refusal or Refusal(None, None, None, f"status {status}, {heard.content}"))
+
+
+def _hear_error(value: Mapping[str, Any]) -> Heard:
+    if value.get("result") is not None:
+        return Heard("the answer holds both a result and an error", value)
+    if "jsonrpc" not in value and not isinstance(value["error"], dict):
+        return Heard(content=value, refusal=_refusal(value["error"]), place=Place.BODY)
+    return Heard(rpc=value, refusal=_refusal(value["error"]))
+
+
+def _hear_result(value: Mapping[str, Any]) -> Heard:
+    """What is no error, wherever it lies: an answer at the wrong place is still one to be judged."""
+    if "result" in value:
+        return _unwrapped(value, value["result"])
+    if isinstance(value.get("params"), dict):
+        content = value["params"]
+        return Heard(rpc=value, content=content, refusal=_refusal_in(content), place=Place.PARAMS)
+    if "jsonrpc" not in value:
+        return Heard(content=value, refusal=_refusal_in(value), place=Place.BODY)
+    return Heard("the answer holds neither a result nor an error", value)
+
+
+def _unwrapped(value: Mapping[str, Any], result: object) -> Heard:
+    content = unpacked(result)
+    if isinstance(result, dict) and result.get("isError") is True:
+        refusal = Refusal(None, None, None, words_in(result) or str(content))
+        return Heard(rpc=value, content=content, refusal=refusal, place=Place.CONTENT)
+    place = Place.RESULT if content is result else Place.CONTENT
+    return Heard(rpc=value, content=content, refusal=_refusal_in(content), place=place)
 
 
 def _refusal_in(content: object) -> Refusal | None:

@@ -16,9 +16,15 @@ from league.conformance.kit import Kit, Options
 from league.conformance.outcome import Outcome, Verdict, judged
 from league.conformance.record import Record
 
-REJECTED = "REGISTER.stops_when_rejected"
-ROBUST = ("RPC.object", "RPC.batch", "RPC.bad_id", "RPC.unknown_method", "RPC.method_contradicts_type")
-BEFORE: Mapping[str, tuple[str, ...]] = {"readings": ("dialect",), "methods": ("readings", "dialect")}
+REJECTED, RETRIES = "REGISTER.stops_when_rejected", "REGISTER.retries"
+ROBUST = (
+    *("RPC.object", "RPC.batch", "RPC.bad_id", "RPC.unknown_method", "RPC.method_contradicts_type"),
+    *("HTTP.other_statuses", "HTTP.origin_and_host", "READING.null_is_absent"),
+)
+BEFORE: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("readings", "strict_json", "requests", "http", "end"), ("dialect",)),
+    "methods": ("readings", "dialect"),
+}
 """Acts that others build upon."""
 
 
@@ -32,6 +38,11 @@ class Result:
     @property
     def verdict(self) -> Verdict:
         return self.outcome.verdict
+
+    @property
+    def is_robustness(self) -> bool:
+        """Is it about requests that no right caller makes?"""
+        return self.clause.section == "2.6" or self.clause.id in ROBUST
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ class Report:
     def of(self, verdict: Verdict) -> list[Result]:
         """The results with this verdict; what may lose matches comes before what only makes a player robust."""
         found = [one for one in self.results if one.verdict is verdict]
-        return sorted(found, key=lambda one: one.clause.section.startswith("2.6") or one.clause.id in ROBUST)
+        return sorted(found, key=lambda one: one.is_robustness)
 
 
 def chosen(only: tuple[str, ...]) -> list[str]:
@@ -87,7 +98,7 @@ async def run(options: Options, said: Callable[[str], None] = lambda _: None) ->
     ids = chosen(options.only)
     alone = ids == [REJECTED]
     record = Record(options.target, options.time_scale)
-    house = House(record, reject=alone, drops_first=options.drops_first)
+    house = House(record, reject=alone, drops_first=options.drops_first or RETRIES in options.only)
     began = time.monotonic()
     await house.open(options.host, options.listen or 0)
     try:

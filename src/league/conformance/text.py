@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from league.conformance.conventions import DOCUMENTED
 from league.conformance.outcome import Evidence, Verdict
 from league.conformance.record import Exchange, Record
 from league.conformance.runner import Report, Result
 from league.conformance.showing import sent_and_received
 
 COUNTED = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.UNTESTABLE)
+ROBUSTNESS = "Warnings about requests that no right caller makes"
 BODY_LINES = 12
 WIDTH = 160
 
@@ -17,16 +19,11 @@ WIDTH = 160
 def lines(report: Report) -> Iterator[str]:
     """The whole report."""
     yield summary(report)
-    yield from _about(report)
+    yield from about(report)
     for number, one in enumerate(report.of(Verdict.FAIL), 1):
         yield ""
         yield from _failure(number, one, report.record)
-    warnings = report.of(Verdict.WARN)
-    if warnings:
-        yield ""
-        yield "Warnings"
-        for one in warnings:
-            yield from _warning(one)
+    yield from _warnings(report.of(Verdict.WARN))
     yield ""
     yield from _untestable(report.of(Verdict.UNTESTABLE))
     yield counts(report)
@@ -42,12 +39,19 @@ def summary(report: Report) -> str:
 
 def counts(report: Report) -> str:
     numbers = ", ".join(f"{report.counts[one]} {one.value}" for one in COUNTED)
-    return f"{numbers}; {len(report.record.exchanges)} requests in {report.seconds:.1f} s"
+    return f"{numbers}; {effort(report)}"
 
 
-def _about(report: Report) -> Iterator[str]:
-    if report.dialect is not None:
-        yield f"It speaks {report.dialect}{'' if report.dialect == 'SPEC' else ': other agents may not understand it'}."
+def effort(report: Report) -> str:
+    return f"{len(report.record.exchanges) + len(report.record.tried)} requests in {report.seconds:.1f} s"
+
+
+def about(report: Report) -> Iterator[str]:
+    """Who it is, in sentences."""
+    convention = report.record.convention
+    if convention is not None:
+        unreached = "" if convention in DOCUMENTED else ": agents that go by the documents do not reach it"
+        yield f"It speaks {convention.value}{unreached}."
     member = report.record.member
     if member is not None:
         yield f"It registered as {member.meta.get('display_name')!r} and was given the id {member.id}."
@@ -96,10 +100,17 @@ def _block(text: str) -> Iterator[str]:
         yield f"     | … {len(shown) - BODY_LINES} more lines"
 
 
-def _warning(one: Result) -> Iterator[str]:
-    yield f"  {one.clause.id} ({one.clause.section}, {one.clause.level}): {one.outcome.detail}"
-    if one.outcome.advice:
-        yield f"      {one.outcome.advice}"
+def _warnings(results: list[Result]) -> Iterator[str]:
+    """What may matter, with its advice; what no right caller would ever see, in a line each."""
+    for robust, title in ((False, "Warnings"), (True, ROBUSTNESS)):
+        found = [one for one in results if one.is_robustness is robust]
+        if found:
+            yield ""
+            yield title
+        for one in found:
+            yield f"  {one.clause.id} ({one.clause.section}): {one.outcome.detail}"
+            if one.outcome.advice and not robust:
+                yield f"      {one.outcome.advice}"
 
 
 def _untestable(results: list[Result]) -> Iterator[str]:

@@ -46,7 +46,13 @@ class Request:
         if self.content_type is not None:
             lines.append(f"Content-Type: {self.content_type}")
         lines += [f"{name}: {value}" for name, value in self.headers]
-        lines += ["Accept: application/json", f"Content-Length: {len(self.body)}", "Connection: close", "", ""]
+        lines += [
+            "Accept: application/json, text/event-stream",
+            f"Content-Length: {len(self.body)}",
+            "Connection: close",
+            "",
+            "",
+        ]
         return "\r\n".join(lines).encode("latin-1") + self.body
 
 

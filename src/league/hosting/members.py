@@ -9,7 +9,6 @@ from typing import Any
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Think
-from league.agent.watch import ANSWERED
 from league.hosting import serving
 from league.hosting.addresses import endpoint_at
 from league.hosting.serving import Served
@@ -30,6 +29,7 @@ async def serve_members(
     values: dict[str, Any], usual_port: int, bring_up: BringUp, is_over: Callable[[Agent], bool], stop: asyncio.Event
 ) -> int:
     """Bring up `--count` members, wait until their league is over or they are stopped."""
+    values = {**values, "shared_files": serving.open_shared(values["shared"])}
     client = HttpClient()
     served: list[Served] = []
     registering: list[asyncio.Task[bool]] = []
@@ -52,22 +52,27 @@ async def serve_members(
 async def _is_wanted(served: Served) -> bool:
     """What the manager says of us; a refusal is told to whoever started us, at once."""
     machine: Any = served.agent.machine
-    was_told = False
+    told: set[str] = set()
     while not machine.agent_id and machine.rejected is None:
         served.agent.changed.clear()
         await served.agent.changed.wait()
         machine = served.agent.machine
-        if not was_told and _has_failed(served.agent):
-            was_told = True
-            serving.complain(f"{served.endpoint} cannot register yet: the manager does not answer; trying again")
+        trouble = _trouble(served)
+        if trouble and trouble not in told:
+            told.add(trouble)
+            serving.complain(trouble)
     if machine.rejected is not None:
         refusal = machine.rejected
         serving.complain(f"the manager refused {served.endpoint}: {refusal.code} {refusal.detail}")
     return machine.rejected is None
 
 
-def _has_failed(agent: Agent) -> bool:
-    return any(kind.endswith("REGISTER_REQUEST") and outcome != ANSWERED for kind, outcome in agent.meter.sent)
+def _trouble(served: Served) -> str:
+    """Why this member is none yet, in a sentence, if it does not just take its time."""
+    machine: Any = served.agent.machine
+    if machine.pending is not None:
+        return f"{served.endpoint} is no member yet and keeps trying: {machine.pending.detail}"
+    return f"{served.endpoint} cannot register yet: {machine.trouble}; trying again" if machine.trouble else ""
 
 
 def _is_refused(agent: Agent) -> bool:
@@ -111,7 +116,7 @@ async def bring_up_member(
     journal = partial(
         serving.open_journal, location=location, identity={"role": role.value}, transcript=values["transcript"]
     )
-    return await serving.bring_up(setup, door, server, endpoint, journal)
+    return await serving.bring_up(setup, door, server, endpoint, journal, values.get("shared_files"))
 
 
 def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ class Option:
 
 _M, _R, _P = ("manager",), ("referee",), ("player",)
 _SERVANTS = ("referee", "player")
-STARTS = ("when-full", "manual")
 PRESETS = ("local", "official")
 PROFILES = ("compat", "strict")
 
@@ -76,16 +75,25 @@ OPTIONS: tuple[Option, ...] = (
     Option("id", str, "", "the id to ask the manager for, such as P03; several count on from it", _P),
     Option("players", int, 4, "how many players the league has", _M, least=2),
     Option("referees", int, 1, "how many referees it takes to start", _M, least=1),
-    Option("game", str, "even_odd", "the game that is played"),
+    Option("game", str, "even_odd", "the game that is played", ("manager", "referee")),
+    Option("game", str, "", "the game that is played (default: the player's own, else even_odd)", _P),
     Option("league_id", str, "", "the league's id (one is made from the date unless given)", _M),
     Option("rounds", int, None, "play only so many rounds of the schedule", _M, least=1),
     Option("double", _flag, False, "every pair meets twice", _M),
-    Option("start", str, "when-full", "when the league starts: by itself, or by the operator", _M, STARTS),
+    Option("start", str, "when-full", "when the league starts: when-full, manual, or a time such as 18:30", _M),
     Option("preset", str, "local", "local: quick; official: a minute between announcement and play", _M, PRESETS),
     Option("move_seconds", float, 30.0, "how long a player may think about a move", _M, least=0.1),
     Option("endpoints", str, "local", "which addresses agents may register", _M, ("local", "lan", "public")),
-    Option("enrolment", str, "open", "may any referee register, or only one with the key?", _M, ("open", "key")),
+    Option(
+        "enrolment",
+        str,
+        "open",
+        "who may register: anybody, referees with the key, or whom the operator approves",
+        _M,
+        ("open", "key", "approve"),
+    ),
     Option("enrolment_key", str, "", "the key a referee registers with", ("manager", "referee")),
+    Option("state", str, "", "the folder the admin token is kept in (default: the journal's)", _M),
     Option("max_referees", int, 10, "how many referees are taken", _M, least=1),
     Option("max_concurrent_matches", int, 2, "how many matches to run at once", _R, least=1),
     Option("strategy", str, "random", "a built-in strategy, or module:Class; several with commas take turns", _P),
@@ -96,10 +104,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("profile", str, "compat", "compat: habits of other agents are recorded; strict: refused", ALL, PROFILES),
     Option("transcript", str, "full", "which letters are kept beside the journal", ALL, ("full", "matches", "off")),
     Option("log", str, "", "a file for one JSON line per letter and event"),
+    Option("shared", str, "", "a folder to keep the shared files in, for other tools"),
     Option("until_stdin_closes", _flag, False, "serve until stdin is closed, also when the league is over"),
     _in_file("announcement_lead_s", float, None, "seconds between announcement and play", least=0),
     _in_file("retry_delays_s", _numbers, (2.0, 2.0, 2.0), "pauses before the retries of a call", least=0),
     _in_file("standings_interval_s", float, 1.0, "least time between two standings updates", least=0),
+    _in_file(
+        "start_match_after_s", float, 15.0, "wait before a referee by others is given a match otherwise", least=0.1
+    ),
     _in_file("unique_names", _flag, True, "is a name taken once somebody has it?"),
     _in_file("late_referees", _flag, True, "may a referee join a running league?"),
     _in_file("max_concurrent_matches_limit", int, 10, "the most a referee may offer", least=1),
@@ -112,10 +124,10 @@ def options_of(command: str) -> Iterable[Option]:
     return (one for one in OPTIONS if command in one.commands)
 
 
-def configure(parser: argparse.ArgumentParser, command: str) -> None:
+def configure(parser: argparse.ArgumentParser, command: str, without: Container[str] = ()) -> None:
     """Add a command's settings to its parser; None stands for "not said here"."""
     for one in options_of(command):
-        if one.only_in_file:
+        if one.only_in_file or one.name in without:
             continue
         if one.kind is _flag:
             parser.add_argument(one.flag, action="store_true", default=None, help=one.help)

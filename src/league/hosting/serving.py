@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.watch import Log
@@ -23,6 +23,9 @@ from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.unkept import UnkeptJournal
 from league.transport.http import App, Limits, Response, loop_factory
 from league.transport.http_server import PortTakenError, Server, serve
+
+if TYPE_CHECKING:
+    from league.hosting.sharing import SharedFiles, Sharing
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
@@ -37,10 +40,15 @@ class Served:
     agent: Agent
     server: Server
     endpoint: str
+    sharing: Sharing | None = None
 
     async def stop(self) -> None:
         await self.server.close(GRACE_S)
+        if self.sharing is not None:
+            self.sharing.let_go()
         await self.agent.stop()
+        if self.sharing is not None:
+            await self.sharing.finish()
 
 
 class Door:
@@ -107,18 +115,34 @@ def open_journal(agent: Agent, location: str, identity: Mapping[str, str], trans
 
 
 async def bring_up(
-    setup: Setup, door: Door, server: Server, endpoint: str, journal: Callable[[Agent], LiveJournal]
+    setup: Setup,
+    door: Door,
+    server: Server,
+    endpoint: str,
+    journal: Callable[[Agent], LiveJournal],
+    shared: SharedFiles | None = None,
 ) -> Served:
     """From an open port to an agent at work."""
     agent = Agent(setup)
     try:
-        agent.start(journal(agent))
+        opened = journal(agent)
+        agent.start(opened)
     except BaseException:
         await server.close(0)
         raise
     door.agent = agent
+    sharing = shared.follow(lambda: agent.machine, opened) if shared else None
     print(f"ready: {endpoint}", flush=True)
-    return Served(agent, server, endpoint)
+    return Served(agent, server, endpoint, sharing)
+
+
+def open_shared(folder: str) -> SharedFiles | None:
+    """Where the agents of this process write their shared files, if they do."""
+    if not folder:
+        return None
+    from league.hosting.sharing import SharedFiles  # knows all three roles: only who shares pays for it
+
+    return SharedFiles(Path(folder), complain)
 
 
 def open_log(name: str) -> Log:

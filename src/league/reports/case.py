@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from league.events import (
     MatchParked,
     MatchTaken,
     MatchUnparked,
+    PlayerDeviated,
     PlayerWithdrawn,
     ResultAccepted,
     ResultVoided,
@@ -25,7 +26,7 @@ from league.events import (
     ScheduleMade,
     WalkoverDecided,
 )
-from league.reports.journals import Journals, RefereeJournal
+from league.reports.journals import Journals, RefereeJournal, kept
 
 Status = Literal["SCHEDULED", "WAITING", "RUNNING", "PARKED", "VOIDED", "COMPLETED"]
 Result = ResultAccepted | WalkoverDecided
@@ -122,10 +123,25 @@ def _by_the_manager(match_id: str, journals: Journals, records: Mapping[str, Ref
         result=_in_force(about),
         manager=_of_interest(events, match_id, round_id, players),
         records=records,
-        deviations=tuple(one for one in events if isinstance(one, DeviationRecorded) and one.agent_id in involved),
+        deviations=_deviations(involved, journals),
         elsewhere=journals.elsewhere,
         current_round=max(opened, default=0),
     )
+
+
+def _deviations(involved: Collection[str], journals: Journals) -> tuple[DeviationRecorded, ...]:
+    """What was let pass of these agents: by the manager, and by its referees in whatever match it was noticed in."""
+    noticed = [
+        DeviationRecorded(
+            at=one.at, agent_id=one.player_id, code=one.code, requirement=one.requirement, detail=one.detail
+        )
+        for journal in journals.referees.values()
+        for one in journal.events
+        if isinstance(one, PlayerDeviated)
+    ]
+    own = [one for one in journals.manager if isinstance(one, DeviationRecorded)]
+    kinds = {(one.agent_id, one.code, one.requirement): one for one in reversed([*own, *noticed])}
+    return tuple(one for one in reversed(kinds.values()) if one.agent_id in involved)
 
 
 def _scheduled(match_id: str, events: Sequence[Event]) -> tuple[int, tuple[str, str]] | None:
@@ -187,13 +203,14 @@ def _by_the_referee(match_id: str, journals: Journals, records: Mapping[str, Ref
         attempt=taken.attempt,
         referee_id=referee_id,
         records=records,
+        deviations=_deviations(taken.players, journals),
         elsewhere=journals.elsewhere,
         has_journal=False,
     )
 
 
 def case_of_page(match: Mapping[str, Any], league: Mapping[str, Any], agents: Sequence[Mapping[str, Any]]) -> Case:
-    """The match as a running manager's pages show it (Any: they are JSON): its last attempt and its result."""
+    """The match as a running manager's pages show it (Any: they are JSON): its result, and what its referee told."""
     named: dict[str, Any] = {"at": match["decided_at"] or 0.0, "match_id": match["match_id"], "winner": match["winner"]}
     result: Result | None = None
     if match["outcome"] == "WALKOVER":
@@ -206,6 +223,7 @@ def case_of_page(match: Mapping[str, Any], league: Mapping[str, Any], agents: Se
         result = ResultAccepted(
             **named, **judged, referee_id=match["referee_id"] or "", status=match["outcome"], reported_at=""
         )
+    records = kept((one["referee_id"], one["events"]) for one in match.get("records", ()))
     return Case(
         match_id=match["match_id"],
         league_id=league["league_id"],
@@ -218,6 +236,8 @@ def case_of_page(match: Mapping[str, Any], league: Mapping[str, Any], agents: Se
         referee_id=match["referee_id"],
         result=result,
         manager=(result,) if result is not None and match["decided_at"] else (),
+        records=records,
+        deviations=_deviations((match["player_A_id"], match["player_B_id"]), Journals(referees=records)),
         current_round=league["round"],
         has_journal=False,
     )

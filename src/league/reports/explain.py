@@ -252,5 +252,5 @@ def _missing(case: Case, attempts: tuple[Attempt, ...]) -> Iterator[str]:
         )
     if not case.has_journal and not case.records:
         yield "This is what the manager's page shows; --journal with the folder of the league's journals tells it all."
-    elif not case.has_journal:
+    elif not case.has_journal and not case.manager:
         yield "The manager's journal is not at hand: this is the account of the referee alone."

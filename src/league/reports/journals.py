@@ -4,7 +4,7 @@ between referee and players.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,8 @@ class Journals:
     referees: Mapping[str, RefereeJournal] = field(default_factory=dict)
     elsewhere: str | None = None
     path: Path | None = None
+    seq: int = 0
+    """How many events the manager's journal held, with the records of its referees."""
 
 
 def read_journals(location: str, match_id: str | None = None, letters: bool = True) -> Journals:
@@ -81,18 +83,22 @@ def _together(read: Sequence[tuple[Path, RefereeJournal]], path: Path, elsewhere
             referees[enrolled.agent_id] = one
     if manager[0] is None and not referees:
         raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
-    kept = _kept_by_the_manager(manager[1])
+    records = _kept_by_the_manager(manager[1])
     own = [event for event in manager[1] if not isinstance(event, MatchRecordKept)]
-    return Journals(own, {**kept, **referees}, elsewhere, manager[0])
+    return Journals(own, {**records, **referees}, elsewhere, manager[0], len(manager[1]))
 
 
 def _kept_by_the_manager(events: Sequence[Event]) -> Mapping[str, RefereeJournal]:
     """The match records the manager fetched from its referees: as good as their journals, but for the letters."""
-    records: dict[str, list[Event]] = {}
-    for kept in events:
-        if isinstance(kept, MatchRecordKept):
-            for one in kept.record:
-                # A referee may have written anything there; what is no event is no record.
-                with suppress(msgspec.MsgspecError):
-                    records.setdefault(kept.referee_id, []).append(decode(msgspec.json.encode(one)))
-    return {referee_id: RefereeJournal(found) for referee_id, found in records.items()}
+    return kept((one.referee_id, one.record) for one in events if isinstance(one, MatchRecordKept))
+
+
+def kept(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, RefereeJournal]:
+    """Journals out of records: who kept each, and its events as JSON. A referee may have written anything there; what
+    is no event is no record."""
+    found: dict[str, list[Event]] = {}
+    for referee_id, events in records:
+        for one in events:
+            with suppress(msgspec.MsgspecError):
+                found.setdefault(referee_id, []).append(decode(msgspec.json.encode(one)))
+    return {referee_id: RefereeJournal(events) for referee_id, events in found.items()}

@@ -56,11 +56,16 @@ def read(path: Path) -> Sequence[Event]:
         return list(journal.events())
 
 
+def blank_manager(created: LeagueCreated) -> LeagueManager:
+    """A manager to replay a league on, before its first event."""
+    return LeagueManager(created.settings, _no_chance)
+
+
 def _manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
     if not events or not isinstance(events[0], LeagueCreated):
         raise JournalError(f"{path} does not begin with a league: it is no manager's journal, or nothing was played")
     try:
-        manager = LeagueManager(events[0].settings, _no_chance)
+        manager = blank_manager(events[0])
     except ValueError as error:
         raise JournalError(f"{path} cannot be replayed here: {error}") from error
     for seq, event in enumerate(events, start=1):

@@ -96,7 +96,7 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
 
 
 def agents(manager: LeagueManager) -> Object:
-    """Everybody who registered, with what `compat` let pass."""
+    """Everybody who registered, with what `compat` let pass, and everybody who waits for the operator."""
     ledger = manager.ledger
     deviations: dict[str, list[Object]] = {}
     for agent_id, code, requirement in sorted(ledger.deviations):
@@ -112,10 +112,22 @@ def agents(manager: LeagueManager) -> Object:
                 "state": one.state,
                 "game_types": list(one.game_types),
                 "technical_losses": one.technical_losses,
+                "convention": one.convention,
                 "deviations": deviations.get(one.agent_id, []),
             }
             for one in ledger.roster.members.values()
-        ]
+        ],
+        "applicants": [
+            {
+                "applicant_id": one.applicant_id,
+                "role": one.role,
+                "display_name": one.display_name,
+                "endpoint": one.endpoint,
+                "origin": one.origin,
+                "applied_at": one.applied_at,
+            }
+            for one in ledger.applicants.waiting
+        ],
     }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from league.conformance.checks.common import INVITATIONS, not_joined
+from league.conformance.checks.common import accepted, chosen, not_joined
 from league.conformance.checks.matches import echoes, in_time, same_again
 from league.conformance.outcome import Check, Outcome, Verdict, broken, kept, untestable
-from league.conformance.record import Exchange, Record
+from league.conformance.record import Record
 
 
 def choice_in_time(record: Record) -> Outcome:
@@ -25,18 +25,10 @@ def same_answer(record: Record) -> Outcome:
     missing = not_joined(record)
     if missing is not None:
         return missing
-    joins = same_again(record.of(*INVITATIONS), record.of("invitation again"), _accepted)
+    joins = same_again(record.of("invitation"), record.of("invitation again"), accepted)
     if joins.verdict is Verdict.FAIL:
         return joins
-    return same_again(record.of("call"), record.of("call again"), _chosen)
-
-
-def _accepted(one: Exchange) -> object:
-    return one.answer.get("accept", one.answer.get("accepted"))
-
-
-def _chosen(one: Exchange) -> object:
-    return one.answer.get("parity_choice", one.answer.get("choice"))
+    return same_again(record.of("call"), record.of("call again"), chosen)
 
 
 def corrects(record: Record) -> Outcome:
@@ -50,9 +42,9 @@ def corrects(record: Record) -> Outcome:
     advice = "After GAME_ERROR forget the choice it names, and answer the next call with one of valid_choices."
     if not one.is_answered:
         return broken(f"the call after GAME_ERROR: {one.why_not()}", advice, told[0], one)
-    if _chosen(one) not in ("even", "odd"):
-        return broken(f"the call after GAME_ERROR was answered with {_chosen(one)!r}", advice, told[0], one)
-    return kept(f"first {wrong!r}, then {_chosen(one)!r}", [one])
+    if chosen(one) not in ("even", "odd"):
+        return broken(f"the call after GAME_ERROR was answered with {chosen(one)!r}", advice, told[0], one)
+    return kept(f"first {wrong!r}, then {chosen(one)!r}", [one])
 
 
 def valid_option(record: Record) -> Outcome:

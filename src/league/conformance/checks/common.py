@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from league.conformance.conventions import Convention
 from league.conformance.outcome import Outcome, broken, kept, untestable
 from league.conformance.record import Exchange, Record
 from league.conformance.wire import Trouble
 from league.protocol.errors import ERRORS
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import ACKS
 
-INVITATIONS = ("invitation", *(f"invitation in {one.value}" for one in Convention))
 NOT_OURS = ("E011", "E012", "E028", "E032", "E005", "E033")
 """How a member of another league rightly refuses the kit."""
 
@@ -31,19 +31,34 @@ def not_joined(record: Record) -> Outcome | None:
     missing = nobody(record)
     if missing is not None:
         return missing
-    first = record.of(*INVITATIONS)
+    first = record.of("invitation")
     answered = [one for one in first if one.is_answered]
     if not answered:
         return untestable(f"the invitation was not answered: {first[0].why_not()}" if first else "nobody was invited")
-    if answered[-1].answer.get("accept", True) is False:
+    if accepted(answered[-1]) is False:
         return untestable("the player declined the invitation")
     return None
+
+
+def accepted(one: Exchange) -> object:
+    """What the answer to an invitation says, under either name."""
+    return one.answer.get("accept", one.answer.get("accepted"))
+
+
+def chosen(one: Exchange) -> object:
+    """What the answer to a call says, under either name."""
+    return one.answer.get("parity_choice", one.answer.get("choice"))
 
 
 def not_ours(record: Record, exchange: Exchange) -> bool:
     """Does a player that never registered with the kit refuse it as a stranger? That is its right."""
     refusal = exchange.heard.refusal
     return record.member is None and refusal is not None and any(refusal.means(code) for code in NOT_OURS)
+
+
+def is_silent_ack(one: Exchange) -> bool:
+    """Nothing, where two of the documents expect no response; the others want an acknowledgement in the result."""
+    return one.is_empty and one.kind in EXCHANGES and EXCHANGES[one.kind].replies[0] in ACKS
 
 
 def usable(exchanges: Iterable[Exchange]) -> list[Exchange]:
@@ -99,13 +114,8 @@ def understood(record: Record, labels: tuple[str, ...], advice: str) -> Outcome:
 
 def own_id(record: Record) -> str | None:
     """The id the player goes by: what the kit gave it, or another it sticks to in all it says."""
-    joins = [one for one in record.of_kind("GAME_INVITATION") if one.is_answered]
-    said = {(one.answer.get("player_id"), one.answer.get("sender")) for one in joins}
-    if len(said) == 1:
-        player_id, sender = next(iter(said))
-        if isinstance(player_id, str) and sender == f"player:{player_id}":
-            return player_id
-    if record.member is not None:
+    ids = [said.get("player_id") for _, said, _ in record.messages()]
+    known = [one for one in ids if isinstance(one, str) and one]
+    if record.member is not None and len(set(known)) != 1:
         return record.member.id
-    ids = [one.answer.get("player_id") for one in joins]
-    return next((one for one in ids if isinstance(one, str) and one), None)
+    return next(iter(known), None)

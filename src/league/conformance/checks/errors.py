@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from league.conformance.checks.common import not_joined, refused, understood
@@ -41,7 +42,13 @@ def unknown_fields(record: Record) -> Outcome:
 
 
 def all_timestamp_forms(record: Record) -> Outcome:
-    return understood(record, ("timestamp",), "Read Z and +00:00, fractions of up to nine digits, and no hyphens.")
+    """Two documents list +00:00 as valid. None asks players to read fractions, or dates without hyphens."""
+    advice = "Read Z and +00:00, fractions of up to nine digits, and no hyphens."
+    listed = understood(record, ("timestamp",), advice)
+    if listed.verdict is not Verdict.PASS:
+        return listed
+    others = understood(record, ("other timestamp",), advice)
+    return replace(others, verdict=Verdict.WARN) if others.verdict is Verdict.FAIL else others
 
 
 def clock_not_compared(record: Record) -> Outcome:

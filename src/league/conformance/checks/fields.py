@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from league.conformance.checks.common import accepted
 from league.conformance.clauses import Clause
-from league.conformance.outcome import Check, Evidence, Outcome, broken, kept, odd, untestable
+from league.conformance.outcome import Check, Evidence, Outcome, Verdict, broken, kept, odd, untestable
 from league.conformance.record import Exchange, Record
 from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import Violation
@@ -15,6 +17,16 @@ from league.protocol.messages import ACKS, MESSAGES
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
 Said = tuple[Evidence, str, Mapping[str, object] | object]
+
+OF_MEMBERS = ("player_id", "sender", "auth_token")
+"""What a player can only know once a manager has taken it in."""
+STRANGER = (
+    "the player did not register, so it has no id and no token yet; `--listen PORT` lets it register with the kit first"
+)
+JOIN, CHOICE = "GAME_JOIN_ACK.accept", "CHOOSE_PARITY_RESPONSE.parity_choice"
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {JOIN: ("accepted", "status"), CHOICE: ("choice",)}
+"""What is seen in place of a field; compat understands it, the documents do not."""
+RIGHT: Mapping[str, str] = {JOIN: "accept: true", CHOICE: 'parity_choice: "even" or "odd"'}
 
 _ACTS: Mapping[str, tuple[str, ...]] = {
     "LEAGUE_REGISTER_REQUEST": ("registration",),
@@ -45,7 +57,8 @@ def said(record: Record) -> Iterator[Said]:
 
 def _is_answer(one: Exchange) -> bool:
     readable = one.is_readable and one.heard.refusal is None and not one.is_later
-    return readable and (one.is_answered or not isinstance(one.heard.content, dict))
+    # Whatever comes back from a game or a request that no document knows need not be a message.
+    return readable and (one.is_answered or (one.plain and not isinstance(one.heard.content, dict)))
 
 
 def _type_of(content: object) -> object:
@@ -62,6 +75,15 @@ def violations(wanted: str, content: object) -> tuple[Violation, ...]:
 
 
 def field(record: Record, clause: Clause) -> Outcome:
+    """One field; what only members of a league can know is not asked of a player that never was one."""
+    outcome = _field(record, clause)
+    name = clause.id.rpartition(".")[2]
+    if outcome.verdict is Verdict.FAIL and name in OF_MEMBERS and _never_had(name, record):
+        return untestable(STRANGER)
+    return outcome
+
+
+def _field(record: Record, clause: Clause) -> Outcome:
     """One field, in all messages that may hold it."""
     name, _, path = clause.id.partition(".")
     missing: Evidence | None = None
@@ -72,9 +94,8 @@ def field(record: Record, clause: Clause) -> Outcome:
         seen += 1
         for one in violations(wanted, content):
             if one.requirement == clause.id:
-                return broken(
-                    f"{wanted}: {one.path or 'the message'}: {one.detail} ({one.code})", _advice(one), evidence
-                )
+                detail = f"{wanted}: {one.path or 'the message'}: {one.detail} ({one.code})"
+                return broken(detail, _advice(one, content), evidence)
         if path in ENVELOPE and isinstance(content, dict) and content.get(path) is None:
             missing = missing or evidence
     if not seen:
@@ -84,7 +105,17 @@ def field(record: Record, clause: Clause) -> Outcome:
     return kept(f"right in {seen} messages")
 
 
-def _advice(one: Violation) -> str:
+def _never_had(name: str, record: Record) -> bool:
+    """Is this blank in all the player says, and did it never register with the kit to learn better?"""
+    values = [said.get(name) for _, said, _ in record.messages()]
+    return record.member is None and all(one in (None, "", "player:") for one in values)
+
+
+def _advice(one: Violation, content: object) -> str:
+    fields = content if isinstance(content, dict) else {}
+    for other in OTHER_NAMES.get(one.requirement, ()):
+        if other in fields:
+            return f"You wrote {other}: {json.dumps(fields[other])}; write {RIGHT[one.requirement]} instead."
     if one.code == "E003":
         return f"Put {one.path} into the message."
     if one.code == "E038":
@@ -107,7 +138,7 @@ def accept(record: Record, clause: Clause) -> Outcome:
     outcome = field(record, clause)
     for one in record.of_kind("GAME_INVITATION"):
         even_odd = one.message["game_type"] == "even_odd"
-        if even_odd and one.is_answered and one.answer.get("accept") is False and not outcome.advice:
+        if even_odd and one.is_answered and accepted(one) is False and not outcome.advice:
             return odd("the player declined a match", "accept: false loses the match at once; say true to play.", one)
     return outcome
 

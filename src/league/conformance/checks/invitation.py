@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from league.conformance.checks.common import INVITATIONS, not_joined
+from league.conformance.checks.common import not_joined
 from league.conformance.checks.matches import echoes, in_time
 from league.conformance.outcome import Check, Outcome, broken, kept, untestable
-from league.conformance.record import Record
-from league.protocol.exchanges import REPLY_TYPES
+from league.conformance.record import Arrival, Record
+from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 
 
 def join_in_time(record: Record) -> Outcome:
-    tried = record.of(*INVITATIONS)
-    # Finding out the way of calling is not the player's fault: what counts is the way it understands.
-    understood = [one for one in tried if one.is_answered] or tried[:1]
-    return in_time(record, understood, "GAME_INVITATION", "GAME_JOIN_ACK")
+    return in_time(record, record.of("invitation"), "GAME_INVITATION", "GAME_JOIN_ACK")
 
 
 def join_echoes(record: Record) -> Outcome:
@@ -29,12 +26,18 @@ def answers_in_the_result(record: Record) -> Outcome:
     posted = [one for one in record.arrivals if one.kind in REPLY_TYPES]
     if not posted:
         return kept("answered in the result, and nothing came twice")
-    alone = {id(one.posted) for one in record.exchanges if one.posted is not None}
-    twice = [one for one in posted if id(one) not in alone]
+    twice = [one for one in posted if _is_second(one, record)]
     advice = "Put the message into the JSON-RPC result of the question, and send nothing besides."
     if twice:
         return broken("answered in the result, and again as a request of its own", advice, *twice)
     return broken(f"{posted[0].kind} came as a request of its own", advice, *posted)
+
+
+def _is_second(posted: Arrival, record: Record) -> bool:
+    """Was the same question answered in the result already?"""
+    asked = [one for one in record.exchanges if one.kind and posted.kind in EXCHANGES[one.kind].replies]
+    of_match = [one for one in asked if one.message["match_id"] == posted.message.get("match_id")]
+    return any(one.is_answered and one.posted is None and one.at <= posted.at for one in of_match)
 
 
 def several_matches(record: Record) -> Outcome:

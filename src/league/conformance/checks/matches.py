@@ -59,7 +59,7 @@ def echoes(record: Record, kind: str) -> Outcome:
         if isinstance(said, str) and said != wanted:
             return broken(f"asked about {wanted}, answered about {said}", "Copy match_id from the question.", one)
         player_id = one.answer.get("player_id")
-        if isinstance(player_id, str) and us is not None and player_id != us:
+        if isinstance(player_id, str) and player_id and us is not None and player_id != us:
             advice = "Put the id the manager gave you into player_id."
             return broken(f"the player is {us}, the answer says {player_id}", advice, one)
     return kept(f"{len(answered)} answers name their match", answered)

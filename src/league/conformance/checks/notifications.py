@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from league.conformance.checks.common import nobody, not_ours, usable
+from league.conformance.checks.common import is_silent_ack, nobody, not_ours, usable
 from league.conformance.outcome import Check, Outcome, broken, kept, odd, untestable
 from league.conformance.record import Exchange, Record
 from league.conformance.wire import Trouble
@@ -21,19 +21,29 @@ def acknowledged(record: Record, labels: tuple[str, ...]) -> Outcome:
     if missing is not None:
         return missing
     told = [one for one in usable(record.of(*labels)) if not not_ours(record, one)]
-    for one in told:
-        if not one.is_readable and one.trouble is not Trouble.TIMEOUT:
-            return untestable(f"{one.kind}: {one.why_not()} [RPC.one_answer]")
-        if not one.is_answered:
-            advice = f"Answer with a result at once, within {one.limit_s:g} seconds; do the work afterwards."
-            return broken(f"{one.kind}: {one.why_not()}", advice, one)
     if not told:
         return untestable("nothing of the kind was told, or the player belongs to another league")
+    silent = [one for one in told if is_silent_ack(one)]
+    for one in told:
+        if not one.is_answered and one not in silent:
+            return _unacknowledged(one)
+    if silent:
+        advice = 'Answer with a JSON-RPC result, such as {"status": "ACKNOWLEDGED"}: some managers wait for one.'
+        return odd(f"{silent[0].kind} was answered with an empty body", advice, *silent)
     slowest = max(told, key=lambda one: one.seconds)
     if slowest.seconds > slowest.limit_s / 2:
         detail = f"{slowest.kind} was acknowledged after {slowest.seconds:.1f} of {slowest.limit_s:g} s"
         return odd(detail, "Acknowledge first, then do the work.", slowest)
     return kept("acknowledged", told)
+
+
+def _unacknowledged(one: Exchange) -> Outcome:
+    if not one.is_readable and one.trouble is not Trouble.TIMEOUT:
+        return untestable(f"{one.kind}: {one.why_not()} [RPC.one_answer]")
+    advice = f"Answer with a result at once, within {one.limit_s:g} seconds; do the work afterwards."
+    if one.heard.refusal is not None:
+        advice = "Take it with a result, even if you make nothing of it; this message is for players."
+    return broken(f"{one.kind}: {one.why_not()}", advice, one)
 
 
 def own_type(record: Record) -> Outcome:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from league.conformance.checks.common import nobody, not_joined, refused, usable
-from league.conformance.conventions import Convention
-from league.conformance.outcome import Check, Outcome, broken, kept, untestable
-from league.conformance.record import NO_ENDPOINT, Arrival, Exchange, Record
+from league.conformance.checks.common import is_silent_ack, nobody, not_joined, refused, usable
+from league.conformance.conventions import DOCUMENTED, Convention
+from league.conformance.outcome import Check, Outcome, broken, kept, odd, untestable
+from league.conformance.record import NO_ENDPOINT, Arrival, Exchange, Place, Record
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import message_type_of
 
+SPEAKS: Final[Mapping[Convention, str]] = {
+    Convention.TOOLS: "this player takes MCP's tools/call only",
+    Convention.NESTED: "this player wants the message within params.message",
+    Convention.BARE: "this player wants the message without JSON-RPC",
+}
 REFUSE_400 = ("JSON.", "RPC.object", "RPC.batch", "RPC.bad_id")
 
 
@@ -74,8 +80,9 @@ def _statuses(wanted: list[tuple[Exchange, int]]) -> Outcome:
         return untestable("nothing of the kind was refused")
     wrong = [(one, status) for one, status in wanted if one.response.status != status]
     if wrong:
-        told = "; ".join(f"{one.label}: {one.response.status or 'no answer'}, not {status}" for one, status in wrong)
-        return broken(told, "Use the statuses of the table in 2.4.", *(one for one, _ in wrong))
+        some = [f"{one.label}: {one.response.status or 'no answer'}, not {status}" for one, status in wrong]
+        more = f" and {len(some) - 3} more" if len(some) > 3 else ""
+        return broken("; ".join(some[:3]) + more, "Use the statuses of the table in 2.4.", *(one for one, _ in wrong))
     return kept("as the table says", [one for one, _ in wanted])
 
 
@@ -87,18 +94,30 @@ def echoes_id(record: Record) -> Outcome:
     if missing is not None:
         return missing
     asked = [one for one in record.proper() if one.trouble is None and one.heard.rpc is not None]
-    if not asked:
-        return untestable("no answer is a JSON-RPC object")
-    for one in asked:
-        rpc = one.heard.rpc or {}
-        if rpc.get("jsonrpc") != "2.0":
-            advice = 'Put "jsonrpc": "2.0" into every answer.'
-            return broken(f"the answer says jsonrpc {rpc.get('jsonrpc')!r}, not '2.0'", advice, one)
-        given = rpc.get("id")
-        if type(given) is not type(one.request_id) or given != one.request_id:
-            advice = "Copy the id of the request into the answer, a number as a number, a string as a string."
-            return broken(f"the request had id {one.request_id!r}, the answer {given!r}", advice, one)
-    return kept(f"{len(asked)} answers carry the id of their request")
+    if not any(one.plain for one in asked):
+        return untestable("no answer to a message is a JSON-RPC object [RPC.one_answer]")
+    wrong = [one for one in asked if _other_id(one)]
+    if not wrong:
+        return kept(f"{len(asked)} answers carry the id of their request")
+    return _worst(wrong, _other_id, "Copy jsonrpc and id of the request into the answer: a number stays a number.")
+
+
+def _other_id(one: Exchange) -> str:
+    rpc = one.heard.rpc or {}
+    if rpc.get("jsonrpc") != "2.0":
+        return f"the answer says jsonrpc {rpc.get('jsonrpc')!r}, not '2.0'"
+    given = rpc.get("id")
+    if type(given) is not type(one.request_id) or given != one.request_id:
+        return f"the request had id {one.request_id!r}, the answer {given!r}"
+    return ""
+
+
+def _worst(wrong: list[Exchange], why: Callable[[Exchange], str], advice: str) -> Outcome:
+    """A failure if it is about a message of the documents; about anything else, a warning."""
+    plain = [one for one in wrong if one.plain]
+    if plain:
+        return broken(f"{plain[0].kind}: {why(plain[0])}", advice, *plain)
+    return odd(f"{wrong[0].label}: {why(wrong[0])}", advice, *wrong)
 
 
 def one_answer(record: Record) -> Outcome:
@@ -108,29 +127,56 @@ def one_answer(record: Record) -> Outcome:
     if record.convention is Convention.BARE:
         return untestable("this player speaks no JSON-RPC")
     asked = [one for one in record.proper() if one.trouble is not Trouble.TIMEOUT]
-    asked = [one for one in asked if one.response.status not in (*NO_ENDPOINT, 413)]
+    asked = [one for one in asked if one.response.status not in (*NO_ENDPOINT, 413) and not is_silent_ack(one)]
     if not asked:
         return untestable("nothing was answered")
-    for one in asked:
-        advice = "Answer each request with one JSON-RPC object that holds either `result` or `error`."
-        if one.heard.trouble:
-            return broken(one.heard.trouble, advice, one)
-        if one.response.rest:
-            return broken("something came behind the answer: a second one", advice, one)
-    return kept(f"{len(asked)} requests got one answer each")
+    wrong = [one for one in asked if _not_one_answer(one)]
+    if not wrong:
+        return kept(f"{len(asked)} requests got one answer each")
+    advice = "Answer each request with one JSON-RPC object that holds either `result` or `error`."
+    return _worst(wrong, _not_one_answer, advice)
+
+
+def _not_one_answer(one: Exchange) -> str:
+    if one.heard.trouble:
+        return one.heard.trouble
+    if one.response.rest:
+        return "something came behind the answer: a second one"
+    if one.heard.place is Place.BODY and one.response.status >= 400:
+        return f"the answer is no JSON-RPC: {one.heard.refusal or one.heard.content}"
+    if one.heard.place in (Place.PARAMS, Place.BODY):
+        return f"the answer lies in {one.heard.place.value}; a JSON-RPC answer has it in `result`"
+    return ""
 
 
 # --- methods ----------------------------------------------------------------------------------------------------------
+
+
+def understands_calls(record: Record) -> Outcome:
+    missing = not_joined(record)
+    if missing is not None:
+        return missing
+    assert record.convention is not None
+    first = record.of("invitation")
+    if record.convention not in DOCUMENTED:
+        advice = "Take the verb or the message type as the method (2.3), and the message itself as params."
+        detail = f"neither the verb nor the message type is understood as a method; {SPEAKS[record.convention]}"
+        refused = [one for one in record.tried if one.kind == "GAME_INVITATION"]
+        return broken(detail, advice, *refused[:2], *first)
+    packed = [one for one in record.exchanges if one.plain and one.heard.place is Place.CONTENT]
+    if packed:
+        advice = "Put the message itself into `result`; MCP content is for tools/call."
+        return broken(f"{packed[0].kind}: the answer lies in {Place.CONTENT.value}", advice, *packed)
+    words = "the verb" if record.convention is Convention.SPEC else "the message type"
+    return kept(f"called by {words}", first)
 
 
 def methods(record: Record) -> Outcome:
     missing = not_joined(record)
     if missing is not None:
         return missing
-    if record.convention is not Convention.SPEC:
-        said = record.convention.value if record.convention else "?"
-        advice = "Take the verb of the table in 6.1 as the method, and the message itself as params."
-        return broken(f"the verb is not understood; this player speaks {said}", advice, *record.of("invitation"))
+    if record.convention not in DOCUMENTED:
+        return untestable("this player goes by no method of the table [PLAYER.understands_calls]")
     plain = {one.kind for one in record.exchanges if one.is_answered and not one.label.startswith("method")}
     asked = [one for one in usable(record.of("method")) if one.kind in plain]
     for one in asked:
@@ -145,7 +191,9 @@ def tools_call(record: Record) -> Outcome:
     missing = not_joined(record)
     if missing is not None:
         return missing
-    asked = usable(record.of("tools/call"))
+    if record.convention is Convention.TOOLS:
+        return kept("it is how this player is called", record.of("invitation"))
+    asked = usable([*record.of("tools/call"), *(one for one in record.tried if one.method == "tools/call")])
     if not asked:
         return untestable("it was not asked")
     if asked[0].is_answered:
@@ -158,20 +206,25 @@ def ping(record: Record) -> Outcome:
     missing = nobody(record)
     if missing is not None:
         return missing
-    for one in usable(record.of("ping", "ping with a string as id")):
-        if one.heard.refusal is not None or one.trouble is Trouble.TIMEOUT:
-            advice = "Answer the method `ping` with a result; {} will do. Managers ask it to see whether you are there."
-            return broken(f"ping: {one.why_not()}", advice, one)
-        if one.is_readable:
-            return kept("answered", [one])
-    return untestable("the answer cannot be read [RPC.one_answer]")
+    asked = usable(record.of("ping", "ping afterwards"))
+    if not asked:
+        return untestable("the player put it off (429, 503)")
+    if any(one.is_answered for one in asked):
+        return kept("answered", [one for one in asked if one.is_answered])
+    advice = "Answer the method `ping` with a result; {} will do. Managers ask it to see whether you are there."
+    return broken(f"ping: {asked[0].why_not()}", advice, asked[0])
 
 
 # --- the player's own requests ----------------------------------------------------------------------------------------
 
 
 def _own(record: Record) -> list[Arrival]:
-    return [one for one in record.requests() if isinstance(one.document, dict) and "jsonrpc" in one.document]
+    return [one for one in _answered(record) if "jsonrpc" in _document(one)]
+
+
+def _answered(record: Record) -> list[Arrival]:
+    """What got no answer may have been tried in other ways too."""
+    return [one for one in record.requests() if one.answer is not None]
 
 
 def integer_ids(record: Record) -> Outcome:
@@ -191,17 +244,20 @@ def own_id(record: Record) -> Outcome:
         return untestable("the player sent the kit no request of its own")
     for one in own:
         given = _document(one).get("id")
-        if isinstance(given, bool) or not isinstance(given, int | str):
+        if one.kind and (isinstance(given, bool) or not isinstance(given, int | str)):
             advice = "Give every request an id, a whole number, so that its answer can be told apart."
             return broken(f"a request of the player has the id {given!r}", advice, one)
     return kept("every request has one", own)
 
 
 def own_method(record: Record) -> Outcome:
-    own = [one for one in _own(record) if one.kind]
+    own = [one for one in _answered(record) if one.kind]
     if not own:
         return untestable("the player sent the kit no message of its own")
     for one in own:
+        if "jsonrpc" not in _document(one):
+            advice = 'Wrap your requests: {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": MESSAGE}.'
+            return broken(f"{one.kind} came without JSON-RPC", advice, one)
         document = _document(one)
         method = document.get("method")
         params = document.get("params")
@@ -228,8 +284,9 @@ CHECKS: Mapping[str, Check] = {
     "RPC.echoes_id": Check(echoes_id, _ALL),
     "RPC.one_answer": Check(one_answer, _ALL),
     "RPC.methods": Check(methods, ("dialect", "methods")),
+    "PLAYER.understands_calls": Check(understands_calls, ("dialect", "match")),
     "RPC.tools_call": Check(tools_call, ("dialect", "methods")),
-    "RPC.ping": Check(ping, ("ping",)),
+    "RPC.ping": Check(ping, ("ping", "afterwards")),
     "RPC.integer_ids": Check(integer_ids, _OWN),
     "RPC.id": Check(own_id, _OWN),
     "RPC.method": Check(own_method, _OWN),

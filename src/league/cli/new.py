@@ -1,0 +1,162 @@
+"""`league new player`: a folder with a player that already plays, its README and its test."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from league.cli import USAGE, CommandError, add_json_option, print_json, tables
+
+NAME = "new"
+HELP = "write a starter agent that already plays, with its README and its test"
+EXAMPLE = """\
+examples:
+  league new player my_player
+  league new player my_player --sdk --name "Deep Thought"
+  league new player my_player --language javascript
+
+Without --sdk a player needs nothing but its language: Python 3.11 or newer, or Node 22 or newer. With --sdk it is a
+few lines of Python on top of this package. All of them pass `league check player` as they are; your strategy goes
+where they say so."""
+PLACEHOLDER: Final = '"My player"'
+"""Stands once in every starter, as a string that Python and JavaScript read alike."""
+USUAL_NAME: Final = "My player"
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """What one is made of: names in its folder, and the files among the starters that they come from."""
+
+    contents: Mapping[str, str]
+    start: str
+    test: str
+
+
+PYTHON: Final = Starter(
+    {
+        "player.py": "python/player.py",
+        "test_player.py": "python/test_player.py",
+        "README.md": "python/README.md",
+    },
+    "python3 player.py",
+    "python3 -m unittest",
+)
+PYTHON_SDK: Final = Starter(
+    {
+        "player.py": "python_sdk/player.py",
+        "test_player.py": "python/test_player.py",
+        "README.md": "python_sdk/README.md",
+    },
+    # The Python that has this package; `python3` may be another.
+    f"{shlex.quote(sys.executable)} player.py",
+    f"{shlex.quote(sys.executable)} -m unittest",
+)
+JAVASCRIPT: Final = Starter(
+    {
+        "player.mjs": "javascript/player.mjs",
+        "player.test.mjs": "javascript/player.test.mjs",
+        "README.md": "javascript/README.md",
+    },
+    "node player.mjs",
+    "node --test",
+)
+LANGUAGES: Final[Mapping[str, Starter]] = {"python": PYTHON, "javascript": JAVASCRIPT}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EXAMPLE
+    parser.add_argument("what", choices=("player",), help="what to write")
+    parser.add_argument("folder", metavar="DIR", help="the folder to write it to: a new one, or an empty one")
+    parser.add_argument("--language", choices=LANGUAGES, default="python", help="its language (default: python)")
+    parser.add_argument("--sdk", action="store_true", help="in Python: build on this package")
+    parser.add_argument("--name", help="the name it registers under (default: that of the folder)")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.sdk and args.language != "python":
+        raise CommandError("--sdk is for --language python", USAGE)
+    folder = Path(args.folder)
+    name = _name(args.name, folder)
+    starter = PYTHON_SDK if args.sdk else LANGUAGES[args.language]
+    try:
+        _write(folder, {file: _content(source, name) for file, source in starter.contents.items()})
+    except OSError as error:
+        raise CommandError(f"cannot write {tables.plain(folder)}: {error.strerror or error}") from error
+    if args.json:
+        what = {"folder": args.folder, "name": name, "language": args.language, "sdk": args.sdk}
+        print_json({**what, "files": list(starter.contents), "start": starter.start, "test": starter.test})
+    else:
+        print("\n".join(_next_steps(folder, name, starter)))
+    return 0
+
+
+def _name(given: str | None, folder: Path) -> str:
+    """A name that managers take; two players of one league must not have the same."""
+    from league.protocol.fields import RULES
+
+    wrong = RULES["display_name"]
+    if given is None:
+        own = folder.resolve().name
+        return USUAL_NAME if wrong(own) else own
+    finding = wrong(given)
+    if finding is not None:
+        raise CommandError(f"--name: {finding.detail}", USAGE)
+    return given
+
+
+def _content(source: str, name: str) -> str:
+    text = files("league.cli").joinpath("starters", *source.split("/")).read_text(encoding="utf-8")
+    return text.replace(PLACEHOLDER, json.dumps(name, ensure_ascii=False))
+
+
+def _write(folder: Path, contents: Mapping[str, str]) -> None:
+    """All files or none: they are written beside the folder first, and then take their place."""
+    exists = folder.exists()
+    if exists and (not folder.is_dir() or any(folder.iterdir())):
+        what = "is not empty" if folder.is_dir() else "is no folder"
+        raise CommandError(f"{tables.plain(folder)} {what}; name a new folder, or an empty one")
+    whole = folder.resolve()
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    # An empty folder stays the one it is: somebody may stand in it.
+    beside = whole / f".new-{os.getpid()}" if exists else whole.parent / f".{whole.name}-{os.getpid()}"
+    beside.mkdir()
+    try:
+        for name, text in contents.items():
+            (beside / name).write_text(text, encoding="utf-8")
+        if exists:
+            for name in contents:
+                (beside / name).rename(whole / name)
+        else:
+            beside.rename(whole)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _next_steps(folder: Path, name: str, starter: Starter) -> list[str]:
+    url = "http://127.0.0.1:8101/mcp"
+    there = {} if folder.resolve() == Path.cwd() else {f"cd {shlex.quote(str(folder))}": ""}
+    steps = {
+        **there,
+        starter.start: f"starts {name}; it says when it is ready",
+        f"league check player {url}": "in another terminal: does it keep the rules?",
+        f"league spar {url}": "friendly matches",
+        starter.test: "its own test",
+    }
+    width = max(map(len, steps)) + 2
+    return [
+        f"{tables.plain(folder)} is a player: {', '.join(starter.contents)}",
+        "",
+        *(tables.plain(f"  {command:<{width}}{told}".rstrip()) for command, told in steps.items()),
+        "",
+        "Your strategy goes where the player says so; README.md tells how to join a league.",
+    ]

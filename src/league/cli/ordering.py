@@ -1,0 +1,124 @@
+"""The operator's orders over HTTP: `POST /api/admin/{order}` with the admin token, answered when they are durable."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+
+from league.machine import Operate
+from league.manager.league import LeagueManager
+from league.manager.orders import ORDERS
+from league.protocol.errors import PeerError
+from league.transport import strict_json
+from league.transport.http import RETRY_AFTER_S, ASGIApp, ASGIReceive, ASGIScope, ASGISend, Response, is_json
+from league.transport.http_door import read_body
+
+if TYPE_CHECKING:
+    from league.hosting.serving import Door
+
+ADMIN = "/api/admin/"
+WITH_TARGET = frozenset({"approve", "withdraw", "replay-match"})
+FIELDS = ("target", "key")
+LONGEST_KEY = 128
+_JSON = msgspec.json.Encoder()
+_STATUS = {"E011": 401, "E012": 401, "E099": 500}
+"""Of errors whose status does not follow from the catalogue, nor from who is at fault."""
+
+
+def order_pages(door: Door) -> ASGIApp:
+    """All below /api/admin/."""
+
+    async def serve(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+        answer = _refuse_path(scope)
+        try:
+            answer = answer or await _obey(door, scope, receive)
+        except asyncio.CancelledError:
+            # Only the server cancels, when it ends; the same key later tells whether the order was carried out.
+            answer = _error(PeerError("E042", "the manager is shutting down; give the order again"))
+        await send_whole(answer, send)
+
+    return serve
+
+
+def _refuse_path(scope: ASGIScope) -> Response | None:
+    order = scope["path"].removeprefix(ADMIN)
+    if order not in ORDERS:
+        return Response(404, _JSON.encode({"error": f"there is no such order; there are {', '.join(ORDERS)}"}))
+    if scope["method"] != "POST":
+        return Response(405, b'{"error":"orders are given with POST"}', headers=(("allow", "POST"),))
+    return None
+
+
+async def _obey(door: Door, scope: ASGIScope, receive: ASGIReceive) -> Response:
+    agent = door.agent
+    if agent is None:
+        return _error(PeerError("E042", "the manager is starting"))
+    if agent.pump.storage_down:
+        return _error(PeerError("E041", "the journal cannot be written at the moment; nothing was changed"))
+    headers = dict(scope["headers"])
+    assert isinstance(agent.machine, LeagueManager)
+    try:
+        _check_token(agent.machine, headers.get(b"authorization", b"").decode("latin-1"))
+        order = _read(scope["path"].removeprefix(ADMIN), headers, await read_body(receive))
+    except PeerError as error:
+        return _error(error, status=400)
+    answering = await agent.operate(order)
+    if isinstance(answering.content, PeerError):
+        return _error(answering.content, status=409)
+    return Response(200, _JSON.encode({"order": order.order, "target": order.target or None, "key": order.key}))
+
+
+def _check_token(manager: LeagueManager, authorization: str) -> None:
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise PeerError("E011", "an order needs the admin token: Authorization: Bearer TOKEN")
+    if not manager.obeys(token.strip()):
+        raise PeerError("E012", "this is not the admin token of this league")
+
+
+def _read(order: str, headers: dict[bytes, bytes], body: bytes | None) -> Operate:
+    """The order in a body; none at all will do for an order without a target. A client that has left orders nothing."""
+    if body is None or not is_json(headers.get(b"content-type", b"application/json")):
+        raise PeerError("E035", "the body of an order is JSON: Content-Type: application/json")
+    document = strict_json.parse(body) if body.strip() else {}
+    if not isinstance(document, dict):
+        raise PeerError("E035", "the body of an order is a JSON object")
+    if unknown := next((name for name in document if name not in FIELDS), None):
+        raise PeerError("E008", f"an order has no field {unknown[:80]!r}; it has {' and '.join(FIELDS)}")
+    target, key = _text(document, "target"), _text(document, "key")
+    if order in WITH_TARGET and not target:
+        raise PeerError("E003", f"target is missing: {order} needs to know whom or what")
+    if order not in WITH_TARGET and target:
+        raise PeerError("E008", f"{order} takes no target")
+    if len(key) > LONGEST_KEY:
+        raise PeerError("E008", f"key has more than {LONGEST_KEY} characters")
+    return Operate(order, key or uuid4().hex, target)
+
+
+def _text(document: dict[str, Any], name: str) -> str:
+    value = document.get(name)
+    if not isinstance(value, str | None):
+        raise PeerError("E007", f"{name} is a string")
+    return (value or "").strip()
+
+
+def _error(error: PeerError, status: int = 503) -> Response:
+    status = error.row.http_status or _STATUS.get(error.code, status)
+    headers: tuple[tuple[str, str], ...] = ()
+    if status == 401:
+        headers = (("www-authenticate", 'Bearer realm="league"'),)
+    elif status == 503:
+        headers = (("retry-after", str(RETRY_AFTER_S)),)
+    body = {"error": error.detail, "error_code": error.code, "error_name": error.row.name}
+    return Response(status, _JSON.encode(body), headers=headers)
+
+
+async def send_whole(answer: Response, send: ASGISend) -> None:
+    """A response in the two messages of ASGI."""
+    headers = [("content-type", answer.content_type), ("content-length", str(len(answer.body))), *answer.headers]
+    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": answer.body})

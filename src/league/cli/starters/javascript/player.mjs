@@ -1,0 +1,383 @@
+// A player for leagues of Even/Odd (protocol league.v2), with nothing but what Node 22 brings.
+// Numbers in brackets are sections of the protocol's specification.
+
+import { createHash, createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import { parseArgs } from "node:util";
+
+const NAME = "My player";
+
+// === Your strategy goes here =========================================================================================
+
+/**
+ * Returns "even" or "odd", within 30 seconds. It may be async.
+ *
+ * `call` is the referee's question; `call.context` may tell your opponent's id and your record so far.
+ * `history` holds the `game_result` of the matches you have played, the newest last.
+ */
+function chooseParity(call, history) {
+  return Math.random() < 0.5 ? "even" : "odd";
+}
+
+// === Messages: what each is called by, what answers it, and the fields it must have (5, 6.1) =========================
+
+const OF_ROUND = { league_id: isString, round_id: Number.isInteger };
+const OF_MATCH = { match_id: isString, game_type: isString };
+const MESSAGES = {
+  ROUND_ANNOUNCEMENT: ["notify_round", "ROUND_ANNOUNCEMENT_ACK", OF_ROUND],
+  LEAGUE_STANDINGS_UPDATE: ["update_standings", "STANDINGS_UPDATE_ACK", OF_ROUND],
+  ROUND_COMPLETED: ["notify_round_completed", "ROUND_COMPLETED_ACK", OF_ROUND],
+  LEAGUE_COMPLETED: ["notify_league_completed", "LEAGUE_COMPLETED_ACK", { league_id: isString }],
+  GAME_INVITATION: ["handle_game_invitation", "GAME_JOIN_ACK", { ...OF_ROUND, ...OF_MATCH }],
+  CHOOSE_PARITY_CALL: ["parity_choose", "CHOOSE_PARITY_RESPONSE", OF_MATCH],
+  GAME_OVER: ["notify_match_result", "GAME_OVER_ACK", { ...OF_MATCH, game_result: isObject }],
+  GAME_ERROR: ["notify_game_error", "GAME_ERROR_ACK", { error_code: isString }],
+};
+const ENVELOPE = {
+  protocol: isString, message_type: isString, sender: isString, timestamp: isString, conversation_id: isString,
+};
+const BY_METHOD = new Map(Object.entries(MESSAGES).map(([name, [method]]) => [method, name]));
+BY_METHOD.set("choose_parity", "CHOOSE_PARITY_CALL");
+
+function isString(value) {
+  return typeof value === "string";
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** This request is answered with an error of this code. */
+class Refusal extends Error {
+  constructor(code, detail) {
+    super(detail);
+    this.code = code;
+  }
+}
+
+/** The type of a message, if it is as it must be. What else it holds is ignored (2.3, 3.1). */
+function readType(method, message) {
+  const called = BY_METHOD.get(method) ?? method.toUpperCase();
+  const said = message.message_type;
+  if (!Object.hasOwn(MESSAGES, called) && !(isString(said) && Object.hasOwn(MESSAGES, said))) {
+    throw new Refusal("E036", "this player has no such method");
+  }
+  mustHave(ENVELOPE, message);
+  if (message.protocol !== "league.v2") throw new Refusal("E018", "protocol is not league.v2");
+  if (!Object.hasOwn(MESSAGES, said) || (Object.hasOwn(MESSAGES, called) && called !== said)) {
+    throw new Refusal("E038", "message_type does not fit the method");
+  }
+  mustHave(MESSAGES[said][2], message);
+  return said;
+}
+
+function mustHave(fields, message) {
+  for (const [name, isRight] of Object.entries(fields)) {
+    if (message[name] == null) throw new Refusal("E003", `${name} is missing`);
+    if (!isRight(message[name])) throw new Refusal("E007", `${name} is of the wrong type`);
+  }
+}
+
+// === The player ======================================================================================================
+
+const player = { name: NAME, id: NAME, leagueId: "", token: "", matches: new Map() }; // the manager will give us an id
+
+function envelope(messageType, conversationId) {
+  return {
+    protocol: "league.v2",
+    message_type: messageType,
+    sender: `player:${player.id}`,
+    timestamp: new Date().toISOString().replace(/\.\d+/, ""),
+    conversation_id: conversationId,
+  };
+}
+
+/** The whole answer to a message: the envelope, who we are, and the round or match it is about. */
+async function answerTo(name, message) {
+  const answer = { ...envelope(MESSAGES[name][1], message.conversation_id), player_id: player.id };
+  for (const field of ["round_id", "match_id"]) {
+    if (message[field] != null) answer[field] = message[field];
+  }
+  let match;
+  if (name === "GAME_INVITATION") {
+    match = matchOf(message.match_id, message.attempt ?? 1);
+    Object.assign(answer, { accept: message.game_type === "even_odd", arrival_timestamp: answer.timestamp });
+  } else if (name === "CHOOSE_PARITY_CALL") {
+    match = matchOf(message.match_id);
+    answer.parity_choice = await choiceIn(match, message);
+  } else {
+    takeNote(name, message);
+    return { ...answer, status: "ACKNOWLEDGED" };
+  }
+  return { ...answer, ...tokenFor(message.sender, message.match_id, match.attempt) };
+}
+
+/** What we know of a match. A match that begins anew has another attempt (8.12). */
+function matchOf(matchId, attempt) {
+  const known = player.matches.get(matchId);
+  if (known && (attempt === undefined || attempt === known.attempt)) return known;
+  const match = { attempt: attempt ?? 1 };
+  player.matches.set(matchId, match);
+  if (player.matches.size > 1000) player.matches.delete(player.matches.keys().next().value); // memory stays bounded
+  return match;
+}
+
+/** Whoever asks again gets the same answer: the first may have been lost on its way (6.7). */
+async function choiceIn(match, { auth_token, ...call }) {
+  const history = [...player.matches.values()].filter((one) => one.result).map((one) => one.result);
+  match.choice ??= Promise.resolve().then(() => chooseParity(call, history));
+  try {
+    const choice = await match.choice;
+    if (choice === "even" || choice === "odd") return choice;
+    throw new Error(`chooseParity returned ${JSON.stringify(choice)}`);
+  } catch (error) {
+    delete match.choice;
+    throw error;
+  }
+}
+
+function takeNote(name, message) {
+  if (name === "GAME_OVER") {
+    matchOf(message.match_id).result = message.game_result;
+    tell(`${message.match_id}: ${message.game_result.reason ?? message.reason}`);
+  } else if (name === "GAME_ERROR") {
+    tell(`the referee says ${message.error_code}: ${message.error_detail}`);
+    // Our choice was wrong, and the next call wants another (6.5).
+    if (message.error_code === "E004") delete player.matches.get(message.match_id)?.choice;
+  } else if (name === "LEAGUE_COMPLETED") {
+    tell(`the league is over, the champion is ${JSON.stringify(message.champion)}`);
+  }
+}
+
+/** Our token is for the manager; a referee sees one that is made from it for this match only (9.3). */
+function tokenFor(sender, matchId, attempt) {
+  if (!player.token) return {};
+  if (!player.token.startsWith(`tok_${player.id}_`)) return { auth_token: player.token }; // this manager makes none
+  const key = createHash("sha256").update(`derive\0${player.token}`).digest();
+  const referee = sender.slice(sender.indexOf(":") + 1);
+  const text = `league.v2|${player.id}|${referee}|${player.leagueId}|${matchId}|${attempt}`;
+  return { auth_token: `tok_${player.id}_${createHmac("sha256", key).update(text).digest("base64url")}` };
+}
+
+/** Others wrote part of it, and no terminal shall suffer. */
+function tell(text) {
+  console.error(text.replace(/\p{C}/gu, "?"));
+}
+
+// === JSON-RPC (2.2, 2.6, 10) =========================================================================================
+
+const ERRORS = {
+  E003: ["MISSING_REQUIRED_FIELD", -32602],
+  E007: ["INVALID_FIELD_TYPE", -32602],
+  E018: ["PROTOCOL_VERSION_MISMATCH", 4094],
+  E034: ["MALFORMED_JSON", -32700],
+  E035: ["INVALID_REQUEST", -32600],
+  E036: ["UNKNOWN_METHOD", -32601],
+  E038: ["MESSAGE_TYPE_MISMATCH", -32602],
+  E099: ["INTERNAL_ERROR", -32603],
+};
+
+/** The HTTP status and the JSON-RPC answer to the body of a request. */
+async function respond(body) {
+  const response = { jsonrpc: "2.0", id: null };
+  let refusal;
+  try {
+    const request = readJson(body);
+    if (!isObject(request) || request.jsonrpc !== "2.0") throw new Refusal("E035", "this is no JSON-RPC 2.0 request");
+    const { id = null, method, params = {} } = request;
+    if ("id" in request && !(isString(id) || Number.isInteger(id) || JSON.isRawJSON(id))) {
+      throw new Refusal("E035", "an id is a string or a whole number");
+    }
+    response.id = id;
+    return [200, { ...response, result: await resultOf(method, params) }];
+  } catch (error) {
+    refusal = error;
+  }
+  if (!(refusal instanceof Refusal)) {
+    console.error(refusal); // your strategy failed: you see everything, the referee only that it did
+    refusal = new Refusal("E099", "the player made a mistake");
+  }
+  const [name, number] = ERRORS[refusal.code];
+  const data = { error_code: refusal.code, error_name: name, error_description: name, error_detail: refusal.message };
+  const status = ["E034", "E035"].includes(refusal.code) ? 400 : 200;
+  return [status, { ...response, error: { code: number, message: name, data } }];
+}
+
+async function resultOf(method, params) {
+  if (method === "ping") return {};
+  if (method === "tools/call" && isObject(params)) { // MCP: the same, wrapped once more
+    const answer = await resultOf(params.name, params.arguments);
+    return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: answer };
+  }
+  if (!isString(method)) throw new Refusal("E036", "a request has a method");
+  if (!isObject(params)) throw new Refusal("E007", "a message is an object");
+  return answerTo(readType(method, params), params);
+}
+
+/** JSON that no two readers can understand differently. */
+function readJson(body) {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    JSON.parse(text); // is it JSON at all?
+    checkShape(text);
+    return JSON.parse(text, checkValue);
+  } catch (error) {
+    throw new Refusal("E034", `this is no strict JSON: ${error.constructor.name}`);
+  }
+}
+
+/** JSON.parse keeps the last of two equal keys, so look at the text: at brackets, and at strings before a colon. */
+function checkShape(text) {
+  const open = []; // the keys so far of every object we are in
+  for (const [token, string, colon] of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[[\]{}]/g)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
+    else if (colon) {
+      const key = JSON.parse(string);
+      if (open.at(-1)?.has(key) || !isText(key)) throw new SyntaxError("a key twice, or a bad one");
+      open.at(-1)?.add(key);
+    }
+    if (open.length > 16) throw new SyntaxError("too many levels");
+  }
+}
+
+function checkValue(key, value, { source }) {
+  if (isString(value) && !isText(value)) throw new SyntaxError("a bad string");
+  if (typeof value !== "number") return value;
+  if (!Number.isFinite(value)) throw new RangeError("a number is too large");
+  if (!/^-?\d+$/.test(source)) return Object(value); // which Number.isInteger takes for none: 2.0 is no whole number
+  if (BigInt.asIntN(64, BigInt(source)) !== BigInt(source)) throw new RangeError("a whole number beyond 64 bits");
+  return Number.isSafeInteger(value) ? value : JSON.rawJSON(source); // so that an id comes back as it was
+}
+
+function isText(string) {
+  return string.isWellFormed() && !string.includes("\0");
+}
+
+// === HTTP (2.1, 2.4, 2.5) ============================================================================================
+
+const LARGEST = 2 ** 20;
+const hosts = new Set();
+
+const server = createServer({ requestTimeout: 60_000 }, (request, response) => {
+  serve(request, response).catch(() => response.destroy()); // whoever called has gone
+});
+
+async function serve(request, response) {
+  let [status, answer] = [refusedStatus(request), {}];
+  if (status) response.setHeader("Connection", "close"); // since its body is not read
+  else {
+    const body = await bodyOf(request);
+    [status, answer] = body ? await respond(body) : [413, {}];
+  }
+  const text = JSON.stringify(answer);
+  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) });
+  response.end(text);
+}
+
+function refusedStatus({ method, url, headers }) {
+  if (method !== "POST") return 405;
+  if (url !== "/mcp") return 404;
+  if (!hosts.has(headers.host)) return 421;
+  if ("origin" in headers) return 403; // a web page sent somebody's browser here
+  if (headers["content-type"]?.split(";")[0].trim().toLowerCase() !== "application/json") return 415;
+  return 0;
+}
+
+/** The body of a request; null if it is too large. */
+async function bodyOf(request) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size <= LARGEST) chunks.push(chunk);
+  }
+  return size <= LARGEST ? Buffer.concat(chunks) : null;
+}
+
+// === Registering (5.3, 7.2) ==========================================================================================
+
+const PAUSES = [2, 4, 8, 16, 30];
+const PASSING = ["E010", "E025", "E041", "E042", "E099"]; // errors that may be gone next time
+
+/** Try until the manager takes us (true) or refuses us for good (false). */
+async function register(manager, endpoint) {
+  const meta = { display_name: player.name, version: "1.0.0", game_types: ["even_odd"], contact_endpoint: endpoint };
+  for (let attempt = 1; ; attempt++) {
+    let reason;
+    try {
+      const params = { ...envelope("LEAGUE_REGISTER_REQUEST", `register-${attempt}`), player_meta: meta };
+      const { result, error } = await post(manager, { jsonrpc: "2.0", id: attempt, method: "register_player", params });
+      const said = result ?? error.data ?? error;
+      if (["ACCEPTED", "REGISTERED"].includes(said.status) && said.player_id) {
+        Object.assign(player, { id: said.player_id, leagueId: said.league_id ?? "", token: said.auth_token ?? "" });
+        tell(`registered as ${player.id}`);
+        return true;
+      }
+      reason = said.reason ?? said.error_detail ?? said.message;
+      if (!PASSING.includes(said.error_code)) {
+        tell(`the manager refuses this player: ${reason}`);
+        return false;
+      }
+    } catch (error) {
+      reason = error.cause?.code ?? error.cause?.message ?? error.message; // nobody there, or no JSON came back
+    }
+    const pause = PAUSES[Math.min(attempt, PAUSES.length) - 1];
+    tell(`not registered yet: ${reason}; next try in ${pause} s`);
+    await new Promise((done) => setTimeout(done, pause * 1000));
+  }
+}
+
+async function post(url, request) {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(request),
+    redirect: "error",
+    signal: AbortSignal.timeout(10_000),
+  });
+  return response.json();
+}
+
+// === The program =====================================================================================================
+
+const USAGE = "usage: node player.mjs [--manager URL] [--host ADDRESS] [--port PORT] [--name NAME]";
+
+function readOptions() {
+  const text = (value) => ({ type: "string", default: value });
+  const options = {
+    manager: text("http://127.0.0.1:8000/mcp"),
+    host: text("127.0.0.1"), // the address of this machine that others reach
+    port: text("8101"), // 0: any free one
+    name: text(NAME),
+    help: { type: "boolean" },
+  };
+  try {
+    const { values } = parseArgs({ options });
+    if (values.help) exit(0, USAGE);
+    const manager = new URL(values.manager);
+    if (manager.pathname === "/") manager.pathname = "/mcp";
+    if (!/^\d{1,5}$/.test(values.port)) throw new Error(`${values.port} is no port`);
+    return { ...values, manager, port: Number(values.port) };
+  } catch (error) {
+    return exit(2, `${error.message}\n${USAGE}`);
+  }
+}
+
+function exit(status, text) {
+  if (text) (status ? console.error : console.log)(text);
+  process.exit(status);
+}
+
+if (!JSON.isRawJSON) exit(1, `Node 22 or newer is needed; this is ${process.version}`);
+const options = readOptions();
+player.name = player.id = options.name;
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => exit(0));
+server.on("error", (error) => exit(1, `cannot listen at ${options.host}:${options.port}: ${error.message}`));
+server.listen(options.port, options.host, async () => {
+  const { port } = server.address();
+  for (const host of [options.host, "127.0.0.1", "localhost"]) hosts.add(`${host}:${port}`);
+  const endpoint = `http://${options.host}:${port}/mcp`;
+  console.log(`ready: ${endpoint}`);
+  if (!(await register(options.manager, endpoint))) exit(1);
+});

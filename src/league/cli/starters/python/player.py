@@ -1,0 +1,369 @@
+"""A player for leagues of Even/Odd (protocol league.v2), with nothing but Python's standard library, 3.11 or newer.
+
+Numbers in brackets are sections of the protocol's specification.
+"""
+
+import argparse
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import math
+import random
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+NAME = "My player"
+Message = dict[str, Any]
+
+
+# === Your strategy goes here ==========================================================================================
+
+
+def choose_parity(call: Message, history: list[Message]) -> str:
+    """Return "even" or "odd", within 30 seconds.
+
+    `call` is the referee's question; call["context"] may tell your opponent's id and your record so far.
+    `history` holds the `game_result` of the matches you have played, the newest last.
+    """
+    return random.choice(["even", "odd"])
+
+
+# === Messages: what each is called by, what answers it, and the fields it must have (5, 6.1) ==========================
+
+OF_ROUND = {"league_id": str, "round_id": int}
+OF_MATCH = {"match_id": str, "game_type": str}
+MESSAGES: dict[str, tuple[str, str, Mapping[str, type]]] = {
+    "ROUND_ANNOUNCEMENT": ("notify_round", "ROUND_ANNOUNCEMENT_ACK", OF_ROUND),
+    "LEAGUE_STANDINGS_UPDATE": ("update_standings", "STANDINGS_UPDATE_ACK", OF_ROUND),
+    "ROUND_COMPLETED": ("notify_round_completed", "ROUND_COMPLETED_ACK", OF_ROUND),
+    "LEAGUE_COMPLETED": ("notify_league_completed", "LEAGUE_COMPLETED_ACK", {"league_id": str}),
+    "GAME_INVITATION": ("handle_game_invitation", "GAME_JOIN_ACK", OF_ROUND | OF_MATCH),
+    "CHOOSE_PARITY_CALL": ("parity_choose", "CHOOSE_PARITY_RESPONSE", OF_MATCH),
+    "GAME_OVER": ("notify_match_result", "GAME_OVER_ACK", OF_MATCH | {"game_result": dict}),
+    "GAME_ERROR": ("notify_game_error", "GAME_ERROR_ACK", {"error_code": str}),
+}
+ENVELOPE = {"protocol": str, "message_type": str, "sender": str, "timestamp": str, "conversation_id": str}
+BY_METHOD = {method: name for name, (method, _, _) in MESSAGES.items()} | {"choose_parity": "CHOOSE_PARITY_CALL"}
+
+
+class RefusalError(Exception):
+    """This request is answered with an error of this code."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+def read_type(method: str, message: Message) -> str:
+    """The type of a message, if it is as it must be. What else it holds is ignored (2.3, 3.1)."""
+    called, said = BY_METHOD.get(method, method.upper()), message.get("message_type")
+    if called not in MESSAGES and said not in MESSAGES:
+        raise RefusalError("E036", "this player has no such method")
+    require(ENVELOPE, message)
+    if message["protocol"] != "league.v2":
+        raise RefusalError("E018", "protocol is not league.v2")
+    if said not in MESSAGES or (called in MESSAGES and called != said):
+        raise RefusalError("E038", "message_type does not fit the method")
+    require(MESSAGES[said][2], message)
+    return str(said)
+
+
+def require(fields: Mapping[str, type], message: Message) -> None:
+    for name, wanted in fields.items():
+        if message.get(name) is None:
+            raise RefusalError("E003", f"{name} is missing")
+        if type(message[name]) is not wanted:  # isinstance would take true for a whole number
+            raise RefusalError("E007", f"{name} is not of the type {wanted.__name__}")
+
+
+# === The player =======================================================================================================
+
+
+class Player:
+    """What the player knows, and how it answers."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.player_id = name  # the manager will give us an id
+        self.league_id = ""
+        self.auth_token = ""
+        self.matches: dict[str, Message] = {}
+        self.thinking = threading.Lock()  # requests come in threads of their own
+
+    def envelope(self, message_type: str, conversation_id: str) -> Message:
+        return {
+            "protocol": "league.v2",
+            "message_type": message_type,
+            "sender": f"player:{self.player_id}",
+            "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "conversation_id": conversation_id,
+        }
+
+    def answer(self, name: str, message: Message) -> Message:
+        """The whole answer to a message: the envelope, who we are, and the round or match it is about."""
+        answer = self.envelope(MESSAGES[name][1], message["conversation_id"]) | {"player_id": self.player_id}
+        answer |= {field: message[field] for field in ("round_id", "match_id") if message.get(field) is not None}
+        if name == "GAME_INVITATION":
+            match = self.match(message["match_id"], message.get("attempt") or 1)
+            plays = message["game_type"] == "even_odd"
+            answer |= {"accept": plays, "arrival_timestamp": answer["timestamp"]}
+        elif name == "CHOOSE_PARITY_CALL":
+            match = self.match(message["match_id"])
+            answer |= {"parity_choice": self.choice(match, message)}
+        else:
+            self.take_note(name, message)
+            return answer | {"status": "ACKNOWLEDGED"}
+        return answer | self.token_for(message["sender"], message["match_id"], match["attempt"])
+
+    def match(self, match_id: str, attempt: int = 0) -> Message:
+        """What we know of a match. A match that begins anew has another attempt (8.12)."""
+        match = self.matches.setdefault(match_id, {"attempt": attempt or 1})
+        if attempt and match["attempt"] != attempt:
+            match = self.matches[match_id] = {"attempt": attempt}
+        if len(self.matches) > 1000:  # memory stays bounded, whatever others send
+            self.matches.pop(next(iter(self.matches)), None)
+        return match
+
+    def choice(self, match: Message, call: Message) -> str:
+        """Whoever asks again gets the same answer: the first may have been lost on its way (6.7)."""
+        with self.thinking:
+            if "choice" not in match:
+                history = [one["result"] for one in list(self.matches.values()) if "result" in one]
+                choice = choose_parity({name: call[name] for name in call if name != "auth_token"}, history)
+                if choice not in ("even", "odd"):
+                    raise ValueError(f"choose_parity returned {choice!r}")
+                match["choice"] = choice
+            return str(match["choice"])
+
+    def take_note(self, name: str, message: Message) -> None:
+        if name == "GAME_OVER":
+            self.match(message["match_id"])["result"] = message["game_result"]
+            tell(f"{message['match_id']}: {message['game_result'].get('reason') or message.get('reason')}")
+        elif name == "GAME_ERROR":
+            tell(f"the referee says {message['error_code']}: {message.get('error_detail')}")
+            if message["error_code"] == "E004":  # our choice was wrong, and the next call wants another (6.5)
+                self.matches.get(str(message.get("match_id")), {}).pop("choice", None)
+        elif name == "LEAGUE_COMPLETED":
+            tell(f"the league is over, the champion is {message.get('champion')}")
+
+    def token_for(self, sender: str, match_id: str, attempt: int) -> Message:
+        """Our token is for the manager; a referee sees one that is made from it for this match only (9.3)."""
+        ours = f"tok_{self.player_id}_"
+        if not self.auth_token.startswith(ours):  # of a manager that makes tokens in another way, or none
+            return {"auth_token": self.auth_token} if self.auth_token else {}
+        key = hashlib.sha256(b"derive\0" + self.auth_token.encode()).digest()
+        referee = sender.partition(":")[2] or sender
+        text = f"league.v2|{self.player_id}|{referee}|{self.league_id}|{match_id}|{attempt}"
+        made = base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")).decode().rstrip("=")
+        return {"auth_token": ours + made}
+
+
+def tell(text: str) -> None:
+    """Others wrote part of it, and no terminal shall suffer."""
+    print("".join(char if char.isprintable() else "?" for char in text), file=sys.stderr, flush=True)
+
+
+# === JSON-RPC (2.2, 2.6, 10) ==========================================================================================
+
+ERRORS = {
+    "E003": ("MISSING_REQUIRED_FIELD", -32602),
+    "E007": ("INVALID_FIELD_TYPE", -32602),
+    "E018": ("PROTOCOL_VERSION_MISMATCH", 4094),
+    "E034": ("MALFORMED_JSON", -32700),
+    "E035": ("INVALID_REQUEST", -32600),
+    "E036": ("UNKNOWN_METHOD", -32601),
+    "E038": ("MESSAGE_TYPE_MISMATCH", -32602),
+    "E099": ("INTERNAL_ERROR", -32603),
+}
+
+
+def respond(player: Player, body: bytes) -> tuple[int, Message]:
+    """The HTTP status and the JSON-RPC answer to the body of a request."""
+    response: Message = {"jsonrpc": "2.0", "id": None}
+    try:
+        request = read_json(body)
+        if not isinstance(request, dict) or request.get("jsonrpc") != "2.0":
+            raise RefusalError("E035", "this is no JSON-RPC 2.0 request")
+        if type(request.get("id", 0)) not in (int, str):
+            raise RefusalError("E035", "an id is a string or a whole number")
+        response["id"] = request.get("id")
+        return 200, response | {"result": result_of(player, request.get("method"), request.get("params", {}))}
+    except RefusalError as refused:
+        code, detail = refused.code, str(refused)
+    except Exception:  # your strategy failed: you see everything, the referee only that it did
+        traceback.print_exc()
+        code, detail = "E099", "the player made a mistake"
+    name, number = ERRORS[code]
+    data = {"error_code": code, "error_name": name, "error_description": name, "error_detail": detail}
+    error = {"code": number, "message": name, "data": data}
+    return 400 if code in ("E034", "E035") else 200, response | {"error": error}
+
+
+def result_of(player: Player, method: object, params: Any) -> Message:
+    if method == "ping":
+        return {}
+    if method == "tools/call" and isinstance(params, dict):  # MCP: the same, wrapped once more
+        answer = result_of(player, params.get("name"), params.get("arguments"))
+        return {"content": [{"type": "text", "text": json.dumps(answer)}], "structuredContent": answer}
+    if not isinstance(method, str):
+        raise RefusalError("E036", "a request has a method")
+    if not isinstance(params, dict):
+        raise RefusalError("E007", "a message is an object")
+    return player.answer(read_type(method, params), params)
+
+
+def read_json(body: bytes) -> object:
+    """JSON that no two readers can understand differently."""
+    try:
+        value: object = json.loads(body.decode(), object_pairs_hook=unique)
+        check(value)
+    except (ValueError, RecursionError) as error:
+        raise RefusalError("E034", f"this is no strict JSON: {error}") from error
+    return value
+
+
+def unique(members: list[tuple[str, Any]]) -> Message:
+    if len(dict(members)) < len(members):
+        raise ValueError("the same key twice")
+    return dict(members)
+
+
+def check(value: object, level: int = 1) -> None:
+    if isinstance(value, str) and "\0" in value.encode().decode():  # half a character cannot be encoded
+        raise ValueError("U+0000 in a string")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number that is none, or too large")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("a whole number beyond 64 bits")
+    if isinstance(value, dict | list):
+        if level > 16:
+            raise ValueError("more than 16 levels")
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
+            check(inner, level + 1)
+
+
+# === HTTP (2.1, 2.4, 2.5) =============================================================================================
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Takes POST requests at /mcp."""
+
+    player: Player
+    hosts: set[str]
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+    wbufsize = -1  # so that head and body leave together
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        size = int(length[:9]) if length.isdecimal() else -1
+        reasons = {
+            404: self.path != "/mcp",
+            421: self.headers.get("Host") not in self.hosts,
+            403: "Origin" in self.headers,  # a web page sent somebody's browser here
+            415: self.headers.get_content_type() != "application/json",
+            411: size < 0 or "Transfer-Encoding" in self.headers,
+            413: size > 2**20,
+        }
+        refused = next((status for status, is_so in reasons.items() if is_so), None)
+        if refused:
+            self.close_connection = True  # since its body is not read
+        status, answer = (refused, {}) if refused else respond(self.player, self.rfile.read(size))
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """There are methods besides POST; they are not for this player."""
+        super().send_error(405 if code == 501 else code, message, explain)
+
+    def log_message(self, *_: object) -> None:
+        """Requests are no news."""
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # with the usual 5, callers that come together wait for seconds
+
+    def handle_error(self, *_: object) -> None:
+        """Whoever called has gone: their loss."""
+
+
+# === Registering (5.3, 7.2) ===========================================================================================
+
+PAUSES = (2, 4, 8, 16, 30)
+PASSING = ("E010", "E025", "E041", "E042", "E099")  # errors that may be gone next time
+
+
+def register(player: Player, manager: str, endpoint: str) -> bool:
+    """Try until the manager takes us (True) or refuses us for good (False)."""
+    meta = {"display_name": player.name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
+    parts = urlsplit(manager)
+    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    attempt = 1
+    while True:
+        message = player.envelope("LEAGUE_REGISTER_REQUEST", f"register-{attempt}") | {"player_meta": meta}
+        call = {"jsonrpc": "2.0", "id": attempt, "method": "register_player", "params": message}
+        try:
+            connection = connect(parts.netloc, timeout=10)
+            connection.request("POST", parts.path or "/mcp", json.dumps(call), {"Content-Type": "application/json"})
+            answer = json.load(connection.getresponse())
+            result = answer.get("result") or answer["error"].get("data") or answer["error"]
+            if result.get("status") in ("ACCEPTED", "REGISTERED") and result.get("player_id"):
+                break
+            reason = result.get("reason") or result.get("error_detail") or result.get("message")
+            is_final = result.get("error_code") not in PASSING
+        except (OSError, ValueError, LookupError, AttributeError, http.client.HTTPException) as error:
+            reason, is_final = repr(error), False
+        if is_final:
+            tell(f"the manager refuses this player: {reason}")
+            return False
+        pause = PAUSES[min(attempt, len(PAUSES)) - 1]
+        tell(f"not registered yet: {reason}; next try in {pause} s")
+        time.sleep(pause)
+        attempt += 1
+    player.league_id, player.auth_token = str(result.get("league_id") or ""), str(result.get("auth_token") or "")
+    player.player_id = str(result["player_id"])
+    tell(f"registered as {player.player_id}")
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="A player for leagues of Even/Odd.")
+    parser.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="where the League Manager is")
+    parser.add_argument("--host", default="127.0.0.1", help="the address of this machine that others reach")
+    parser.add_argument("--port", default=8101, type=int, help="the port to listen at; 0: any free one")
+    parser.add_argument("--name", default=NAME, help="the name to register under")
+    args = parser.parse_args()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: sys.exit(0))
+    try:
+        server = Server((args.host, args.port), Handler)
+    except (OSError, OverflowError) as error:
+        parser.exit(1, f"cannot listen at {args.host}:{args.port}: {error}\n")
+    Handler.player = Player(args.name)
+    Handler.hosts = {f"{host}:{server.server_port}" for host in (args.host, "127.0.0.1", "localhost")}
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    endpoint = f"http://{args.host}:{server.server_port}/mcp"
+    print(f"ready: {endpoint}", flush=True)
+    if not register(Handler.player, args.manager, endpoint):
+        return 1
+    serving.join()  # until a signal ends us
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+"""Players as processes: a strategy found and described, asked in its own thread or task, its author told what fails.
+
+A strategy is an object with `choose(turn)`, which may be `async`. It may also have a `name`, a `version`, the `games`
+it is for, `plays(game_type)` to say what it can, and `match_over(match, history)` to be told results.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from league.agent import sources
+from league.agent.agent import Agent
+from league.hosting import USAGE, CommandError, authors
+from league.hosting.members import bring_up_member, name_of, numbered_id, serve_members
+from league.hosting.serving import Served, complain, run_loop
+from league.machine import Ask
+from league.player import strategies
+from league.player.competitor import Competitor, StrategyFailed
+from league.player.history import PastMatch
+from league.player.strategies import BuiltIn, Strategy, Turn
+from league.protocol.exchanges import Role
+from league.protocol.parts import PlayerMeta
+from league.strategies.human import Human
+from league.transport.http_client import HttpClient
+
+HUMAN = "human"
+USUAL_PORT = 8101
+USUAL_GAME = "even_odd"
+USUAL_VERSION = "1.0.0"
+LAST_WORDS_S = 1.0
+"""How long a player may still think about its last result when everything ends."""
+
+
+# --- who plays --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A player to be: who chooses for it, and what it says of itself. `title` names it where it has no name."""
+
+    strategy: Strategy
+    title: str
+    name: str = ""
+    version: str = USUAL_VERSION
+    games: tuple[str, ...] = (USUAL_GAME,)
+
+
+def load(spec: str) -> Entrant:
+    """The strategy of that name: built in, or `module:Class` of the author's, made anew."""
+    built_in = strategies.find(spec)
+    if built_in is not None:
+        return Entrant(built_in, spec.replace("_", " ").title())
+    if spec == HUMAN:
+        return Entrant(Human(), "Human")
+    module, colon, cls = spec.partition(":")
+    if not (module and colon and cls):
+        known = ", ".join((*strategies.known(), HUMAN))
+        raise CommandError(f"there is no strategy {spec!r}; there are {known}, or module:Class", USAGE)
+    return enter(_made(spec, _imported(spec, module), cls), cls)
+
+
+def enter(strategy: Any, title: str) -> Entrant:
+    """An author's object as a player, with what it says of itself (Any: it may be anything)."""
+    if not callable(getattr(strategy, "choose", None)):
+        raise CommandError(f"{title} is no strategy: it has no method choose(self, turn), and it is no league.Player")
+    name, version = getattr(strategy, "name", ""), getattr(strategy, "version", "")
+    return Entrant(
+        strategy,
+        title,
+        name=name if isinstance(name, str) else "",
+        version=version if isinstance(version, str) and version else USUAL_VERSION,
+        games=_named_games(getattr(strategy, "games", None), title) or (USUAL_GAME,),
+    )
+
+
+def _named_games(games: object, title: str) -> tuple[str, ...]:
+    if not games:
+        return ()
+    if isinstance(games, str):
+        return (games,)
+    if isinstance(games, Iterable) and all(isinstance(one, str) for one in games):
+        return tuple(games)
+    raise CommandError(f"{title}.games is {authors.shown(games)}, not a list of names such as {USUAL_GAME!r}")
+
+
+def _imported(spec: str, name: str) -> ModuleType:
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # the folder the command was given in, as with `python -m`
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise CommandError(f"cannot load {spec}: there is no module {name!r} here") from error
+        raise _cannot_load(spec, error) from error
+    except (Exception, SystemExit) as error:  # the author's code: whatever is wrong with it is the author's to see
+        raise _cannot_load(spec, error) from error
+
+
+def _made(spec: str, module: ModuleType, name: str) -> object:
+    cls = getattr(module, name, None)
+    if not callable(cls):
+        there = ", ".join(one for one, value in vars(module).items() if _is_class_of(module, value)) or "none"
+        raise CommandError(f"cannot load {spec}: {module.__name__} has no class {name!r}; its classes: {there}")
+    try:
+        return cls()
+    except (Exception, SystemExit) as error:  # the author's code, as above
+        raise _cannot_load(spec, error) from error
+
+
+def _is_class_of(module: ModuleType, value: object) -> bool:
+    return isinstance(value, type) and value.__module__ == module.__name__
+
+
+def _cannot_load(spec: str, error: BaseException) -> CommandError:
+    print(authors.trace_of(error), file=sys.stderr, end="")
+    return CommandError(f"cannot load {spec}: {authors.last_line(error)}")
+
+
+# --- how they serve ---------------------------------------------------------------------------------------------------
+
+
+def run(values: dict[str, Any], entrants: Sequence[Entrant]) -> int:
+    """Serve as many players as `count` says, until their league is over or somebody stops us; the exit status."""
+    for one in entrants:
+        for game in _games_of(values, one):
+            _refuse_unplayable(one, game)
+    authors.let_print()
+    return run_loop(partial(_serve, values, entrants), values["until_stdin_closes"])
+
+
+def _games_of(values: dict[str, Any], entrant: Entrant) -> tuple[str, ...]:
+    return (values["game"],) if values["game"] else entrant.games
+
+
+def _refuse_unplayable(entrant: Entrant, game: str) -> None:
+    plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
+    if callable(plays) and not plays(game):
+        either = "choose_parity(self, call) or " if game == USUAL_GAME else ""
+        raise CommandError(f"{entrant.title} cannot play {game}: it has no method {either}move(self, turn)")
+
+
+async def _serve(values: dict[str, Any], entrants: Sequence[Entrant], stop: asyncio.Event) -> int:
+    minds: list[Mind] = []
+
+    async def bring_up(values: dict[str, Any], number: int, port: int, client: HttpClient) -> Served:
+        mind = Mind(entrants[number], values["seed"])
+        served = await _bring_up(values, number, port, client, mind)
+        minds.append(mind)
+        mind.work_for(served.agent)
+        return served
+
+    try:
+        return await serve_members(values, USUAL_PORT, bring_up, _is_over, stop)
+    finally:
+        await asyncio.gather(*(mind.rest() for mind in minds))
+
+
+def _is_over(agent: Agent) -> bool:
+    machine = _competitor(agent)
+    return machine.lifecycle == "SHUTDOWN" or machine.rejected is not None
+
+
+def _competitor(agent: Agent) -> Competitor:
+    machine = agent.machine
+    assert isinstance(machine, Competitor)
+    return machine
+
+
+async def _bring_up(values: dict[str, Any], number: int, port: int, client: HttpClient, mind: Mind) -> Served:
+    entrant = mind.entrant
+
+    def build(endpoint: str) -> partial[Competitor]:
+        named = {**values, "name": values["name"] or entrant.name}
+        meta = PlayerMeta(
+            display_name=name_of(named, number, entrant.title, endpoint),
+            version=entrant.version,
+            game_types=list(_games_of(values, entrant)),
+            contact_endpoint=endpoint,
+        )
+        wished_id = numbered_id(values["id"], number)
+        return partial(
+            Competitor, meta, values["manager"], sources.chance, profile=values["profile"], wished_id=wished_id
+        )
+
+    return await bring_up_member(values, number, port, client, Role.PLAYER, build, mind.think)
+
+
+# --- how they think ---------------------------------------------------------------------------------------------------
+
+
+class Mind:
+    """A strategy at work for one agent."""
+
+    def __init__(self, entrant: Entrant, seed: int | None = None) -> None:
+        self.entrant = entrant
+        self._seed = seed
+        self._told: set[tuple[str, int]] = set()
+        self._is_resting = False
+        self._watching: asyncio.Task[None] | None = None
+
+    def work_for(self, agent: Agent) -> None:
+        """Take up the work; what the agent remembers from before is no news."""
+        self._agent = agent
+        self._told.update((row.match_id, row.attempt) for row in _competitor(agent).history)
+        if callable(getattr(self.entrant.strategy, "match_over", None)):
+            self._watching = asyncio.create_task(self._watch())
+
+    async def rest(self) -> None:
+        """The agent has stopped; the last results are still told."""
+        if self._watching is not None:
+            self._is_resting = True
+            self._agent.changed.set()
+            await asyncio.wait((self._watching,), timeout=LAST_WORDS_S)
+            self._watching.cancel()
+
+    async def think(self, ask: Ask) -> object:
+        """What the strategy answers, right or wrong; StrategyFailed where that is nothing that can be sent."""
+        turn = self._turn(ask)
+        choose = partial(self.entrant.strategy.choose, turn)
+        if isinstance(self.entrant.strategy, BuiltIn):
+            value = _caught(choose)
+        else:
+            value = await self._in_time(ask, turn, choose)
+        return self._judged(ask, turn, value)
+
+    def _turn(self, ask: Ask) -> Turn:
+        machine = _competitor(self._agent)
+        turn = machine.turn(ask)
+        if self._seed is None:
+            return turn
+        known = f"{self._seed}/{machine.agent_id}/{turn.match_id}/{turn.number}"
+        return replace(turn, chance=hashlib.sha256(known.encode()).digest())
+
+    async def _in_time(self, ask: Ask, turn: Turn, choose: Callable[[], object]) -> object:
+        """Nobody is stopped at the deadline, for a late answer may still count; but its author learns of it."""
+        was_told = False
+
+        def tell() -> None:
+            nonlocal was_told
+            was_told = True
+            complain(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
+
+        wait = self._agent.setup.clock.seconds_until(ask.deadline)
+        alarm = asyncio.get_running_loop().call_later(wait, tell)
+        try:
+            value = await ask_author(choose)
+        finally:
+            alarm.cancel()
+        if self._agent.now() > ask.deadline and not was_told:
+            tell()  # `async` code that never awaits keeps the alarm from ringing too
+        return value
+
+    def _judged(self, ask: Ask, turn: Turn, value: object) -> object:
+        who = self._who(turn)
+        if isinstance(value, Raised):
+            complain(authors.raised(who, value.error, ask.call, turn.options))
+            return StrategyFailed(authors.last_line(value.error))
+        if not _is_text(value):
+            complain(authors.no_choice(who, value, ask.call, turn.options))
+        elif value not in turn.options:
+            complain(authors.illegal_choice(who, value, ask.call, turn.options))
+        return value
+
+    def _who(self, about: Turn | PastMatch) -> str:
+        me = _competitor(self._agent).agent_id
+        return f"{self.entrant.title}{f' ({me})' if me else ''} in {about.match_id}"
+
+    # --- results ------------------------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        while True:
+            news = list(self._news())
+            for match in news:
+                await self._tell(match)
+            if not news:
+                if self._is_resting:
+                    return
+                self._agent.changed.clear()
+                await self._agent.changed.wait()
+
+    def _news(self) -> Iterable[PastMatch]:
+        """The matches that ended since we looked; they are always the last ones."""
+        news: list[PastMatch] = []
+        for row in reversed(_competitor(self._agent).history):
+            if (row.match_id, row.attempt) in self._told:
+                break
+            news.append(row)
+            self._told.add((row.match_id, row.attempt))
+        return reversed(news)
+
+    async def _tell(self, match: PastMatch) -> None:
+        print(authors.result(match), flush=True)
+        strategy: Any = self.entrant.strategy
+        told = await ask_author(partial(strategy.match_over, match, _competitor(self._agent).history))
+        if isinstance(told, Raised):
+            complain(authors.hook_raised(self._who(match), told.error))
+
+
+# --- the author's code ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The author's code came to no value."""
+
+    error: BaseException
+
+
+async def ask_author(code: Callable[[], object]) -> object:
+    """Run it in a thread, for it may take its time; if it is `async`, it becomes part of this task."""
+    value = await _in_a_thread(partial(_caught, code))
+    if not inspect.isawaitable(value):
+        return value
+    try:
+        return await value
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return Raised(error)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the author's code: shown to its author
+        return Raised(error)
+
+
+def _caught(code: Callable[[], object]) -> object:
+    try:
+        return code()
+    except BaseException as error:  # noqa: BLE001 - the author's code: whatever it raises is shown to its author
+        return Raised(error)
+
+
+def _in_a_thread(code: Callable[[], object]) -> asyncio.Future[object]:
+    """In a thread that neither waits for others to think nor keeps the process from ending."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[object] = loop.create_future()
+
+    def give(value: object) -> None:
+        if not answer.done():
+            answer.set_result(value)
+        elif inspect.iscoroutine(value):
+            value.close()  # nobody waits for it any more
+
+    def work() -> None:
+        value = code()
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(give, value)
+
+    threading.Thread(target=work, daemon=True).start()
+    return answer
+
+
+def _is_text(value: object) -> bool:
+    """May it go out as it is? A text can hold what no message can."""
+    if not isinstance(value, str):
+        return False
+    try:
+        str.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
