@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from league.conformance.clauses import clauses_for
 from league.conformance.outcome import Verdict
 from league.conformance.runner import Report
 from tests.support.scripts import Reaction, on
@@ -23,7 +24,13 @@ class Defect:
 
     @property
     def fails(self) -> set[str]:
-        return {self.clause} if self.clause else set()
+        """A MUST that is broken is a failure."""
+        return {self.clause} if self.clause and clauses_for("player")[self.clause].level == "MUST" else set()
+
+    @property
+    def warned(self) -> set[str]:
+        """A SHOULD that is not kept is a warning."""
+        return {*self.warns, *({self.clause} - {""} - self.fails)}
 
 
 def broken_by(clause: str, *warns: str, time_scale: float = 1.0, note: str = "", **player: Any) -> Any:

@@ -21,10 +21,11 @@ from league.protocol.envelope import STRICT
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import Role
 from league.transport.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
-from tests.support.peer import Peer, Received
+from tests.support.peer import UNSUSPECTING, Convention, Peer, Received
 from tests.support.scripts import ABSENT, Object, Reaction
 
 WATCHDOG_S = 60.0
+GAMES = ["even_odd", "rock_paper_scissors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Conforming(Peer):
     """A good player, as far as nothing is said against it."""
 
     agent_id: str = "P01"
+    convention: Convention = UNSUSPECTING
+    """What is no message is found below, by the clauses."""
     blind: frozenset[str] = frozenset()
     """Codes and clauses of mistakes it does not notice."""
     refuses: Callable[[Received], str | None] = lambda _: None
@@ -57,8 +60,6 @@ class Conforming(Peer):
     registration: Registration = field(default_factory=Registration)
     leaks: bool = False
     """Repeats the whole request in its errors."""
-    lenient: bool = False
-    """Speaks a dialect: nothing but JSON is judged."""
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
@@ -97,10 +98,10 @@ class Conforming(Peer):
             return PeerError(code, "no")
         try:
             call = decode_call(request.body, MANAGER_LIMIT)
-            if call.method != "ping" and not self.lenient:
+            if call.method != "ping":
                 read_call(call, STRICT, Role.PLAYER).open()
         except BadRequestError as bad:
-            return None if self.lenient and bad.error.code == "E035" else bad.error
+            return bad.error
         except PeerError as error:
             return error
         return None
@@ -129,7 +130,7 @@ class Conforming(Peer):
 
     def _register(self, manager: str) -> Object:
         how = self.registration
-        meta = {"display_name": self.name, "version": "1.0.0", "game_types": ["even_odd"], **how.meta}
+        meta = {"display_name": self.name, "version": "1.0.0", "game_types": GAMES, **how.meta}
         meta = {"contact_endpoint": self.endpoint, **meta}
         message = {
             **self._envelope("LEAGUE_REGISTER_REQUEST"),

@@ -49,8 +49,8 @@ DEFECTS = (
     broken_by("TOKEN.sent", **asks(auth_token=ABSENT)),
     broken_by("", "RPC.integer_ids", note="ids as strings", **registers(rpc={"id": "one"})),
     broken_by("", "REGISTER.again_after_E012", note="stays away", **asks(comes_back=False)),
-    broken_by("", "TOKEN.in_answers", note="echoed", **says(CALLED, auth_token=lambda asked: asked["auth_token"])),
-    broken_by("", "TOKEN.in_answers", note="left out", **says(CALLED, auth_token=ABSENT)),
+    broken_by("TOKEN.in_answers", note="echoed", **says(CALLED, auth_token=lambda asked: asked["auth_token"])),
+    broken_by("TOKEN.in_answers", note="left out", **says(CALLED, auth_token=ABSENT)),
 )
 
 
@@ -59,7 +59,7 @@ def test_a_broken_member_fails_the_check_that_names_its_defect(defect: Defect) -
     player = Conforming("Ada", **{**registers(), **defect.player})
     report = checked_member(player, TIME_SCALE, drops_first=defect.clause == "REGISTER.retries")
     assert failed(report) == defect.fails, told(report)
-    assert warned(report) == defect.warns, told(report)
+    assert warned(report) == defect.warned, told(report)
 
 
 def test_a_rejected_player_that_registers_on_is_found_out() -> None:

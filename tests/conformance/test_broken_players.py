@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.conformance.defects import Defect, broken_by, failed, says, told, warned
 from tests.conformance.players import Conforming, checked
-from tests.support.peer import Received
+from tests.support.dialects import text
+from tests.support.peer import SPEC, UNSUSPECTING, Received
 from tests.support.scripts import (
     ABSENT,
     BANANA,
@@ -46,6 +48,10 @@ class Fragile(Conforming):
         return super()._mistake(request)
 
 
+def _in_mcp_content(call: Object, message: Object) -> Object:
+    return SPEC.answer(call, text(message))
+
+
 MOVE = {"move_type": "throw"}
 INVITED, CALLED, MOVED = "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"
 
@@ -56,7 +62,7 @@ DEFECTS = (
     broken_by("HTTP.status_200", note="for an error", script=on("make_coffee", Reaction(status=404))),
     broken_by("RPC.echoes_id", script=always(Reaction(rpc={"id": 99}))),
     broken_by("RPC.echoes_id", note="as a string", script=on("GAME_OVER", Reaction(rpc={"id": "7"}))),
-    broken_by("RPC.echoes_id", note="without jsonrpc", script=on("ping", Reaction(rpc={"jsonrpc": ABSENT}))),
+    broken_by("RPC.echoes_id", note="without jsonrpc", script=on("GAME_OVER", Reaction(rpc={"jsonrpc": ABSENT}))),
     broken_by("RPC.one_answer", note="no JSON", script=on("ROUND_COMPLETED", BANANA)),
     broken_by("RPC.one_answer", note="both", script=on("ROUND_COMPLETED", Reaction(rpc={"error": {"code": 1}}))),
     broken_by("RPC.one_answer", note="neither", script=on("GAME_OVER", Reaction(rpc={"result": ABSENT}))),
@@ -67,6 +73,8 @@ DEFECTS = (
     broken_by("RPC.bad_id", **blind("RPC.id")),
     broken_by("RPC.unknown_method", **blind("RPC.method")),
     broken_by("RPC.method_contradicts_type", **blind("E038")),
+    broken_by("PLAYER.understands_calls", convention=replace(UNSUSPECTING, answer=_in_mcp_content)),
+    broken_by("RPC.one_answer", note="without JSON-RPC", convention=replace(UNSUSPECTING, answer=lambda _, said: said)),
     broken_by("RPC.methods", **refusing(lambda one: one.method == INVITED, "E036")),
     broken_by("RPC.methods", note="of the call", **refusing(lambda one: one.method == "choose_parity", "E036")),
     # --- strict JSON
@@ -165,7 +173,10 @@ DEFECTS = (
         script=on("LEAGUE_STANDINGS_UPDATE", HONEST, HONEST, Reaction(status=413, body=b""), HONEST),
     ),
     broken_by("TOKEN.never_shown", leaks=True),
-    # --- what is only recommended: a warning, no failure
+    # --- what is only recommended, or about requests that no document has: a warning, no failure
+    broken_by("", "RPC.echoes_id", note="of a ping", script=on("ping", Reaction(rpc={"id": 7}))),
+    broken_by("", "RPC.one_answer", "RPC.unknown_method", note="to coffee", script=on("make_coffee", RESET)),
+    broken_by("", "BROADCAST.acknowledged", note="empty", script=on("ROUND_COMPLETED", Reaction(body=b""))),
     broken_by("", "PLAYER.answers_in_the_result", note="posted", script=on(MATCH_CALLS, Reaction(posted=True))),
     broken_by("", "RPC.tools_call", note="no tools", **refusing(lambda one: one.method == "tools/call", "E036")),
     broken_by("", "ACK.own_type", note="another type", **says("GAME_OVER", message_type="THANKS")),
@@ -187,7 +198,7 @@ DEFECTS = (
 def test_a_broken_player_fails_the_check_that_names_its_defect(defect: Defect) -> None:
     report = checked(Conforming("Ada", **defect.player), defect.time_scale)
     assert failed(report) == defect.fails, told(report)
-    assert warned(report) == defect.warns, told(report)
+    assert warned(report) == defect.warned, told(report)
 
 
 def test_a_player_that_ends_at_nonsense_is_named_with_what_ended_it() -> None:
@@ -206,7 +217,7 @@ class Chatty(Conforming):
     def honest(self, request: Received) -> Object:
         for match in request.message.get("matches", ()):
             greeting = self._call(match["player_B_endpoint"], {"message_type": "HELLO"})
-            self._posts.add(self._loop.create_task(greeting))
+            self._tasks.add(self._loop.create_task(greeting))
         return super().honest(request)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import pytest
 
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
-from league.conformance.runner import check_player
+from league.conformance.runner import Report, check_player
 from tests.conformance.defects import failed, told, warned
 from tests.conformance.players import Conforming, Registration, checked, checked_member
 from tests.support.http_wire import free_port
-from tests.support.peer import Convention
 from tests.support.processes import Processes
-from tests.support.scripts import BUSY, HONEST, MATCH_CALLS, Object, Reaction, always, on
+from tests.support.scripts import BUSY, HONEST, MATCH_CALLS, Reaction, always, on
 
 HABITS = {
     "extra fields": always(Reaction(fields={"mood": "sunny", "nested": {"a": [1, None]}}, rpc={"took_ms": 3})),
@@ -59,68 +57,28 @@ def test_a_member_of_another_league_is_not_blamed_for_refusing_the_kit() -> None
     assert failed(report) == set(), told(report)
 
 
-# --- dialects ---------------------------------------------------------------------------------------------------------
-
-
-def _params(call: Object) -> Object:
-    params = call.get("params")
-    return params if isinstance(params, dict) else {}
-
-
-def _result(call: Object, content: object) -> Object:
-    return {"jsonrpc": "2.0", "id": call.get("id"), "result": content}
-
-
-def _error(call: Object) -> Object:
-    return {"jsonrpc": "2.0", "id": call.get("id"), "error": {"code": -32601, "message": "unknown"}}
-
-
-def _speaks(understands: Any, read: Any, wrap: Any = _result) -> Convention:
-    """Answers only what is called in its way. (Any: functions of JSON.)"""
-    return Convention(
-        request=lambda number, method, message: {"jsonrpc": "2.0", "id": number, "method": method, "params": message},
-        read=lambda call: (str(call.get("method", "")), read(call)),
-        answer=lambda call, message: wrap(call, message) if understands(call) else _error(call),
-    )
-
-
-DIALECTS = {
-    "TYPE": _speaks(lambda call: str(call.get("method")).isupper(), _params),
-    "TOOLS": _speaks(
-        lambda call: call.get("method") == "tools/call",
-        lambda call: _params(call).get("arguments", {}),
-        lambda call, said: _result(call, {"content": [{"type": "text", "text": json.dumps(said)}]}),
-    ),
-    "NESTED": _speaks(
-        lambda call: call.get("method") == "handle_message", lambda call: _params(call).get("message", {})
-    ),
-    "BARE": _speaks(lambda call: "message_type" in call, lambda call: call, lambda _, said: said),
-}
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_kit_finds_out_the_dialect_and_says_that_the_verb_is_not_understood(dialect: str) -> None:
-    player = Conforming("Ada", convention=DIALECTS[dialect], lenient=True)
-    report = checked(player)
-    assert report.dialect == dialect
-    assert "RPC.methods" in failed(report)
-    judged = {one.clause.id: one.verdict for one in report.results}
-    assert judged["GAME_JOIN_ACK.accept"] is Verdict.PASS
-    assert judged["CHOOSE_PARITY_RESPONSE.parity_choice"] is Verdict.PASS
-
-
 # --- ours -------------------------------------------------------------------------------------------------------------
 
 
-def test_our_player_keeps_every_clause_it_can_be_tested_for(tmp_path: Path) -> None:
+def _checked_player_of_ours(folder: Path, **how: Any) -> Report:
     port = free_port()
-    with Processes(tmp_path) as processes:
+    with Processes(folder) as processes:
 
         def start(line: str) -> None:
             processes.begin("player", manager=line.removeprefix("ready: "), port=port)
 
-        report = check_player(Options(f"http://127.0.0.1:{port}/mcp", listen=0, wait_s=60.0), start)
+        return check_player(Options(f"http://127.0.0.1:{port}/mcp", listen=0, wait_s=60.0, **how), start)
+
+
+@pytest.mark.requirement("PLAYER.understands_calls")
+def test_our_player_keeps_every_clause_it_can_be_tested_for(tmp_path: Path) -> None:
+    report = _checked_player_of_ours(tmp_path)
     assert (failed(report), warned(report)) == (set(), set()), told(report)
     assert report.dialect == "SPEC"
     untested = {one.clause.id.partition(".")[0] for one in report.of(Verdict.UNTESTABLE)}
     assert untested == {"GAME_MOVE_RESPONSE", "KEEPING", "LEAGUE_QUERY", "MOVE", "REGISTER", "TOKEN"}
+
+
+def test_our_player_repeats_a_registration_that_nobody_answered(tmp_path: Path) -> None:
+    report = _checked_player_of_ours(tmp_path, only=("REGISTER.retries",))
+    assert [one.verdict for one in report.results] == [Verdict.PASS], told(report)

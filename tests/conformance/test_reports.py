@@ -45,7 +45,7 @@ def test_the_json_document_has_the_shape_that_was_promised(report: Report) -> No
     assert set(document) == {"target", "role", "dialect", "checks", "summary"}
     assert (document["role"], document["dialect"]) == ("player", "SPEC")
     assert set(document["summary"]) == {"pass", "fail", "warn", "untestable"}
-    assert sum(document["summary"].values()) == len(document["checks"]) == 106
+    assert sum(document["summary"].values()) == len(document["checks"]) == 107
     for check in document["checks"]:
         assert set(check) == {"id", "requirement", "level", "verdict", "detail", "evidence"}
         assert check["level"] in ("MUST", "SHOULD")
@@ -77,7 +77,7 @@ def report_untested(report: Report) -> int:
 def test_the_junit_file_counts_and_names_every_check(report: Report) -> None:
     suite = ElementTree.fromstring(junit_document(report)).find("testsuite")
     assert suite is not None
-    assert (suite.get("tests"), suite.get("failures")) == ("106", "1")
+    assert (suite.get("tests"), suite.get("failures")) == ("107", "1")
     failure = suite.find("testcase[@name='CHOOSE_PARITY_RESPONSE.parity_choice']/failure")
     assert failure is not None
     assert "sent:" in (failure.text or "")
@@ -101,7 +101,7 @@ def test_the_page_stands_alone_and_takes_nothing_from_players_for_markup(report:
     page.feed(text)
     assert "script" not in page.tags
     assert page.links == []
-    assert page.tags.count("tr") == 1 + 106
+    assert page.tags.count("tr") == 1 + 107
     assert "\x1b" not in text
 
 
@@ -126,9 +126,9 @@ def test_the_command_writes_all_reports_and_exits_with_0(
 
 
 def test_the_command_exits_with_1_if_a_must_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    with Conforming("Ada", blind=frozenset({"RPC.batch"})) as player:
-        assert main(["check", "player", player.endpoint, "--only", "RPC"]) == 1
-    assert "1. RPC.batch: two pings: " in capsys.readouterr().out
+    with Conforming("Ada", script=on("GAME_INVITATION", Reaction(fields={"accept": "yes"}))) as player:
+        assert main(["check", "player", player.endpoint, "--only", "GAME_JOIN_ACK"]) == 1
+    assert "1. GAME_JOIN_ACK.accept: " in capsys.readouterr().out
 
 
 def test_the_command_says_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,8 +139,8 @@ def test_the_command_says_that_nobody_is_there(capsys: pytest.CaptureFixture[str
 def test_the_list_names_every_check_with_level_section_and_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "player", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert len(listed) == 106
-    assert listed[0].split()[:3] == ["JSON.utf8", "MUST", "2.6"]
+    assert len(listed) == 107
+    assert listed[0].split()[:3] == ["JSON.utf8", "SHOULD", "2.6"]
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def _pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_plugin_makes_a_test_of_every_check(tmp_path: Path) -> None:
-    with Conforming("Ada", blind=frozenset({"RPC.batch"})) as player:
+    with Conforming("Ada", script=on("GAME_INVITATION", Reaction(fields={"accept": "yes"}))) as player:
         done = _pytest(tmp_path, "-q", "-rf", "--league-player", player.endpoint)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed" in done.stdout
-    assert "RPC.batch" in done.stdout
+    assert "GAME_JOIN_ACK.accept" in done.stdout
 
 
 def test_without_its_option_the_plugin_adds_nothing_and_loads_no_kit(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+"""Players in dialects and with habits of their own: the kit finds out how to talk to each, and judges what it says."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from league.conformance.kit import Options
+from league.conformance.outcome import Verdict
+from league.conformance.runner import Report, check_player
+from tests.conformance.defects import failed, told
+from tests.support.foreign_players import LOSERS, PLAYERS
+from tests.support.peer import Peer
+
+TIME_SCALE = 4.0
+CALLED = {"PLAYER.understands_calls"}
+ASKS_ITS_OWN_WAY = CALLED | {"RPC.method"}
+JOINS_BY_A_WORD = {"ENVELOPE.message_type", "TOKEN.in_answers"} | {
+    f"GAME_JOIN_ACK.{name}" for name in ("match_id", "player_id", "arrival_timestamp", "accept")
+}
+BAD_TIMES = {"ENVELOPE.timestamp", "GAME_JOIN_ACK.arrival_timestamp"}
+OTHER_ID = {"JOIN.echoes_match_id", "CHOICE.echoes_match_id"}
+NOT_ACKNOWLEDGED = {"BROADCAST.acknowledged", "RPC.one_answer"}
+
+CONVENTIONS: dict[str, tuple[str, set[str]]] = {
+    "SPEC": ("SPEC", set()),
+    "SPEC, choose_parity": ("SPEC", set()),
+    "SPEC, by message type": ("SPEC", set()),
+    "TYPE": ("TYPE", set()),
+    "TYPE in small letters": ("TYPE", set()),
+    "TYPE, fine with the rest": ("TYPE", set()),
+    "TYPE, ok to the rest": ("TYPE", set()),
+    "TOOLS": ("TOOLS", CALLED),
+    "TOOLS, structured": ("TOOLS", CALLED),
+    "TOOLS, receive": ("TOOLS", ASKS_ITS_OWN_WAY),
+    "TOOLS, names of its own": ("TOOLS", CALLED),
+    "TOOLS after a handshake": ("TOOLS", ASKS_ITS_OWN_WAY),
+    "TOOLS in a session": ("TOOLS", CALLED),
+    "TOOLS as events": ("TOOLS", CALLED),
+    "TOOLS or 404": ("TOOLS", CALLED),
+    "NESTED": ("NESTED", ASKS_ITS_OWN_WAY),
+    "NESTED, protocol/message": ("NESTED", ASKS_ITS_OWN_WAY),
+    "NESTED or 500": ("NESTED", ASKS_ITS_OWN_WAY),
+    "NESTED, or hangs up": ("NESTED", ASKS_ITS_OWN_WAY),
+    "BARE": ("BARE", ASKS_ITS_OWN_WAY),
+    "BARE or 400": ("BARE", ASKS_ITS_OWN_WAY),
+    "BARE, ok to the rest": ("BARE", ASKS_ITS_OWN_WAY),
+    "REST": ("SPEC", set()),
+}
+"""The dialect that is found, and all that fails."""
+
+HABITS: dict[str, set[str]] = {
+    "joins by ACK": JOINS_BY_A_WORD,
+    "joins by accepted": JOINS_BY_A_WORD,
+    "joins by status ACCEPTED": JOINS_BY_A_WORD - {"GAME_JOIN_ACK.match_id"},
+    "chooses by choice": {"CHOOSE_PARITY_RESPONSE.parity_choice"},
+    "answers like a request": {"RPC.one_answer"},
+    "null beside the result": set(),
+    "another id": {"RPC.echoes_id"},
+    "the id as a string": {"RPC.echoes_id"},
+    "no id": {"RPC.echoes_id"},
+    "posts its answers": set(),
+    "no player_id": {"GAME_JOIN_ACK.player_id", "CHOOSE_PARITY_RESPONSE.player_id"},
+    "a player_id of its own": OTHER_ID,
+    "microseconds": set(),
+    "milliseconds": set(),
+    "+00:00Z": BAD_TIMES,
+    "compact times": BAD_TIMES,
+    "no times": {"GAME_JOIN_ACK.arrival_timestamp"},
+    "sender players:": {"ENVELOPE.sender"},
+    "sender by name": {"WRITING.sender"},
+    "sender UNREGISTERED": set(),
+    "sender of no role": {"ENVELOPE.sender"},
+    "whole ids only": set(),
+    "registers before it listens": set(),
+    "registers again": set(),
+    "keeps a good id": {"REGISTER.takes_any_id"},
+    "keeps an odd id": {"REGISTER.takes_any_id"},
+    "busy now and then": set(),
+    "exits at the end": set(),
+    "exits without a word": {"RPC.one_answer"},
+    "400 to broadcasts": NOT_ACKNOWLEDGED,
+    "404 to broadcasts": {"BROADCAST.acknowledged"},
+    "a constant token": {"TOKEN.in_answers"},
+    "a stale token": {"TOKEN.in_answers"},
+    "no token": {"TOKEN.in_answers"},
+    "the referee's token": {"TOKEN.in_answers"},
+    "extra fields": set(),
+    "a conversation of its own": set(),
+    "chooses Even": {"CHOOSE_PARITY_RESPONSE.parity_choice"},
+    "chooses EVEN by choice": {"CHOOSE_PARITY_RESPONSE.parity_choice"},
+    "chooses 2": {"CHOOSE_PARITY_RESPONSE.parity_choice"},
+}
+"""All that fails: what is no habit but against the documents."""
+
+ALWAYS_JUDGED = (
+    "JOIN.in_time",
+    "CHOICE.in_time",
+    "GAME_JOIN_ACK.accept",
+    "CHOOSE_PARITY_RESPONSE.parity_choice",
+    "BROADCAST.acknowledged",
+    "GAME_OVER.acknowledged",
+    "GAME_ERROR.acknowledged",
+    "PLAYER.several_matches",
+)
+
+
+def _player(name: str) -> Peer:
+    return PLAYERS[name]() if name in PLAYERS else LOSERS[name][1]()
+
+
+def _checked(player: Peer) -> Report:
+    def told_where(line: str) -> None:
+        threading.Thread(target=player.apply, args=(line.removeprefix("ready: "),), daemon=True).start()
+
+    # Who does not register in a way the kit understands is judged as it is.
+    wait_s = 1.0 if player.convention.registers else 60.0
+    with player:
+        return check_player(Options(player.endpoint, listen=0, wait_s=wait_s, time_scale=TIME_SCALE), told_where)
+
+
+def test_every_player_of_others_has_its_expected_verdicts() -> None:
+    assert {*CONVENTIONS, *HABITS} == {*PLAYERS, *LOSERS}
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_player_in_a_dialect_is_judged_by_what_it_says_and_told_that_others_do_not_reach_it(name: str) -> None:
+    report = _checked(_player(name))
+    dialect, fails = CONVENTIONS[name]
+    assert (report.dialect, failed(report)) == (dialect, fails), told(report)
+    verdicts = {one.clause.id: one.verdict for one in report.results}
+    assert {verdicts[one] for one in ALWAYS_JUDGED} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_fails_the_clause_it_breaks_and_no_other(name: str) -> None:
+    report = _checked(_player(name))
+    assert failed(report) == HABITS[name], told(report)
+    untested = {one.clause.id for one in report.of(Verdict.UNTESTABLE)}
+    assert untested.isdisjoint(ALWAYS_JUDGED) or name == "exits without a word"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("joins by accepted", "You wrote accepted: true; write accept: true instead."),
+        ("joins by ACK", 'You wrote status: "ACK"; write accept: true instead.'),
+        ("chooses by choice", 'You wrote choice: "even"; write parity_choice: "even" or "odd" instead.'),
+    ],
+)
+def test_a_field_by_another_name_is_told_its_right_one(name: str, words: str) -> None:
+    assert words in {one.outcome.advice for one in _checked(_player(name)).of(Verdict.FAIL)}
+
+
+def test_a_registration_by_another_path_is_named_as_the_reason_why_nobody_registered() -> None:
+    assert "POST /register" in _checked(_player("REST")).record.listening
