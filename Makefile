@@ -37,7 +37,7 @@ check: .venv/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy $(SOURCES)
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python scripts/generate.py --check
+	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python -m scripts.make_vectors --check
 
 test-deep: .venv/.dev ## run the long fault, fuzz and soak suites, resumable in parts
@@ -47,7 +47,7 @@ bench: .venv/.dev ## run the benchmarks, write benchmarks/results.json
 	$(BIN)/python -m benchmarks $(ARGS)
 
 generate: .venv/.dev ## write the generated files anew
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python -m scripts.generate
 	$(BIN)/python -m scripts.make_vectors
 
 format: .venv/.dev ## format the code and mend what the linter can mend

@@ -1,7 +1,7 @@
 """Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the clauses
-the conformance kit carries, and the page that says how each is checked.
+the conformance kit carries, and the pages of docs/reference/.
 
-`--check` writes nothing and exits 1 if a file is stale, missing or left over.
+Run it as `python -m scripts.generate`. `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import inspect as ms
 
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES
-from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow, Family
-from league.protocol.exchanges import EXCHANGES, Exchange, Repetition, Role
+from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow
+from league.protocol.exchanges import EXCHANGES, Exchange
 from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, OpenRequest, Reply, Request
 from league.protocol.schemas import Clause, clauses, schema
+from scripts import http_api, reference
+from scripts.tables import number_list, people, repetition_words, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "spec" / "league-v2.md"
@@ -127,6 +129,7 @@ MEANINGS: Mapping[str, str] = {
     "parity_choice": "the choice, in exactly these letters; anything else is E004",
     "played": "matches with a result",
     "player_A_answers": "digests of the tokens this player may answer with (9.3)",
+    "player_A_convention": "how this player seems to be spoken to: SPEC, TYPE, TOOLS, NESTED, BARE or LOWER (13.1)",
     "player_A_endpoint": "where this player takes requests",
     "player_A_id": "one player",
     "player_A_standings": "its record, for `context.your_standings`",
@@ -183,13 +186,6 @@ RULE_WORDS: Mapping[str, str] = {
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    names = list(head)
-    lines = [names, ["---"] * len(names), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def type_words(info: ms.Type, rule: str | None = None) -> str:
@@ -286,41 +282,16 @@ def envelope_table() -> str:
     return table(("field", "type", "requests", "registrations, GAME_ERROR", "replies"), rows)
 
 
-ROLE_WORDS = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
-
-
-def repetition_words(repetition: Repetition) -> str:
-    first = f"{len(repetition.pauses_s)} times, {repetition.pauses_s[0]:g} s apart" if repetition.pauses_s else ""
-    if repetition.refused_only:
-        return f"{first}, only if the connection was refused"
-    if not repetition.for_ever_s:
-        return first or "never"
-    pauses = ", ".join(f"{pause:g}" for pause in repetition.for_ever_s)
-    return (
-        f"{first}{', then ' if first else ''}after {pauses} s, and every {repetition.for_ever_s[-1]:g} s from then on"
-    )
-
-
 def exchange_cells(row: Exchange) -> list[str]:
-    people = (" and ".join(ROLE_WORDS[role] for role in roles) for roles in (row.senders, row.receivers))
     methods = ", ".join(f"`{name}`" for name in (row.method, *row.other_methods))
     answers = ", ".join(row.replies)
-    return [row.message_type, *people, answers, methods, f"{row.limit_s:g} s", repetition_words(row.repetition)]
+    ends = (people(row.senders), people(row.receivers))
+    return [row.message_type, *ends, answers, methods, f"{row.limit_s:g} s", repetition_words(row.repetition)]
 
 
 def exchanges_table() -> str:
     head = ("message", "from", "to", "answer", "method", "limit", "repeated")
     return table(head, map(exchange_cells, EXCHANGES.values()))
-
-
-def number_list(row: ErrorRow) -> str:
-    if isinstance(row.numbers, int):
-        return str(row.numbers)
-    listed = [str(number) for number in row.numbers.values()]
-    rest = row.suffix is not None and len(listed) < len(Family)
-    if rest:
-        listed.append(f"else f{row.suffix:03}" if listed else f"f{row.suffix:03}")
-    return ", ".join(listed)
 
 
 def error_cells(row: ErrorRow) -> list[str]:
@@ -366,13 +337,15 @@ def wanted() -> Iterator[tuple[Path, str]]:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"
     yield CLAUSES, observable_clauses()
     yield COVERAGE, coverage_page()
+    for name, text in (*reference.pages(), *http_api.files()):
+        yield COVERAGE.with_name(name), text
 
 
 def observable_clauses() -> str:
     """The requirements somebody outside can see kept, as the installed kit needs them: one line each."""
-    names = ("id", "level", "section", "kind", "observable", "sentence")
+    names = ("id", "level", "player_level", "section", "kind", "observable", "sentence")
     rows = tomllib.loads(REQUIREMENTS.read_text(encoding="utf-8"))["requirement"]
-    lines = [json.dumps({name: row[name] for name in names}) for row in rows if row["observable"]]
+    lines = [json.dumps({name: row[name] for name in names if name in row}) for row in rows if row["observable"]]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 

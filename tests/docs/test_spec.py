@@ -171,8 +171,11 @@ def test_requirement_ids_are_unique() -> None:
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda one: str(one["id"]))
 def test_a_requirement_is_complete(requirement: dict[str, Any]) -> None:
-    assert set(requirement) == {"id", "level", "section", "kind", "roles", "observable", "sentence"}
+    assert set(requirement) - {"player_level"} == {"id", "level", "section", "kind", "roles", "observable", "sentence"}
     assert requirement["level"] in {"MUST", "SHOULD"}
+    if "player_level" in requirement:
+        assert (requirement["level"], requirement["player_level"]) == ("MUST", "SHOULD")
+        assert "player" in requirement["roles"]
     assert requirement["kind"] in {"field", "behaviour"}
     assert requirement["section"] in HEADINGS
     assert requirement["roles"]

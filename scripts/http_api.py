@@ -1,0 +1,339 @@
+"""What an agent serves over HTTP beside /mcp, as one table: docs/reference/http-api.md and openapi.json come from it.
+
+tests/docs/test_http_api.py holds the pages of a running manager against it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from league.cli.ordering import LONGEST_KEY, WITH_TARGET
+from league.events import AgentRole, AgentState, LeagueState
+from league.manager.orders import ORDERS
+from league.protocol.conventions import Convention
+from league.protocol.schemas import schema as message_schema
+from scripts.tables import table
+
+Schema = dict[str, Any]
+"""A JSON Schema (Any: JSON)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of a JSON object: its schema and what it means."""
+
+    schema: Schema
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is read with GET: `shape` names its object, None stands for text."""
+
+    path: str
+    told: str
+    shape: str | None
+    who: str = "the manager"
+    missing: str = ""
+    """When there is no such page (404)."""
+    unready: bool = False
+    """503 while it cannot be served."""
+
+
+def text(*values: str) -> Schema:
+    return {"type": "string", **({"enum": list(values)} if values else {})}
+
+
+def count(least: int = 0) -> Schema:
+    return {"type": "integer", "minimum": least}
+
+
+def or_null(one: Schema) -> Schema:
+    return {"anyOf": [one, {"type": "null"}]}
+
+
+def many(one: Schema) -> Schema:
+    return {"type": "array", "items": one}
+
+
+def ref(shape: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{shape}"}
+
+
+FLAG: Schema = {"type": "boolean"}
+SECONDS: Schema = {"type": "number"}
+ROLE = text(*get_args(AgentRole))
+WAITING = ("WAITING_FOR_REGISTRATIONS", "PAUSED", "WAITING_FOR_OPERATOR", "WAITING_FOR_REFEREE")
+STATUS = text("SCHEDULED", "RUNNING", "COMPLETED", "PARKED")
+OUTCOME = text("WIN", "DRAW", "TECHNICAL_LOSS", "WALKOVER")
+
+LINE: Mapping[str, Field] = {
+    "match_id": Field(text(), "such as R1M1"),
+    "round_id": Field(count(1), "counted from 1"),
+    "player_A_id": Field(text(), "one player"),
+    "player_B_id": Field(text(), "the other"),
+    "status": Field(STATUS, "PARKED: given up after three attempts, the operator decides"),
+    "referee_id": Field(or_null(text()), "who runs it; null: nobody yet"),
+    "attempt": Field(count(), "which attempt at it this is; 0 before the first"),
+    "winner": Field(or_null(text()), "null: a draw, or no result"),
+    "outcome": Field(or_null(OUTCOME), "how it ended; null: not yet"),
+}
+
+SHAPES: Mapping[str, Mapping[str, Field]] = {
+    "League": {
+        "league_id": Field(text(), "the league"),
+        "game_type": Field(text(), "what is played"),
+        "state": Field(text(*get_args(LeagueState)), "section 7.4 of the specification"),
+        "waiting": Field(or_null(text(*WAITING)), "what it waits for, if not for the players of a match"),
+        "round": Field(count(), "the round being played; 0 before the first"),
+        "rounds": Field(count(), "rounds in all; 0 before there is a schedule"),
+        "matches_completed": Field(count(), "matches that have a result"),
+        "matches_total": Field(count(), "matches in all"),
+        "technical_losses": Field(count(), "matches decided by somebody's fault"),
+        "champion": Field(or_null(text()), "the winner's id, when the league is over"),
+        "journal_seq": Field(count(), "the event of the journal this was read at"),
+    },
+    "Standings": {
+        "version": Field(count(), "grows with every change of the table"),
+        "standings": Field(many(ref("Row")), "every player, best first"),
+    },
+    "Row": {},
+    "Schedule": {"rounds": Field(many(ref("Round")), "empty before the league starts")},
+    "Round": {
+        "round_id": Field(count(1), "counted from 1"),
+        "bye": Field(or_null(text()), "the player without a match, if their number is odd"),
+        "finished": Field(FLAG, "true: all its results are in"),
+        "matches": Field(many(ref("Line")), "its matches"),
+    },
+    "Line": LINE,
+    "Match": {
+        **LINE,
+        "points": Field(or_null({"type": "object", "additionalProperties": count()}), "by player id"),
+        "details": Field(or_null({"type": "object"}), "what proves the result; never shown before it is in"),
+        "verified": Field(or_null(FLAG), "could the manager compute the result itself?"),
+        "decided_at": Field(or_null(SECONDS), "seconds since 1970, UTC"),
+        "records": Field(many(ref("Record")), "what its referees told of it once it was decided"),
+    },
+    "Record": {
+        "referee_id": Field(text(), "who told it"),
+        "attempt": Field(count(1), "of which attempt"),
+        "events": Field(many({"type": "object"}), "all that happened, as the referee wrote it down; never a token"),
+    },
+    "Agents": {
+        "agents": Field(many(ref("Agent")), "everybody who registered"),
+        "applicants": Field(many(ref("Applicant")), "everybody who waits for `league approve`"),
+    },
+    "Agent": {
+        "agent_id": Field(text(), "such as P01 or REF01"),
+        "role": Field(ROLE, "what it is"),
+        "display_name": Field(text(), "its name"),
+        "version": Field(text(), "of its software, as it said"),
+        "endpoint": Field(text(), "where it takes requests"),
+        "state": Field(text(*get_args(AgentState)), "section 7.1 of the specification"),
+        "game_types": Field(many(text()), "the games it knows"),
+        "convention": Field(text(*Convention.__members__), "how it is spoken to: section 13.1 of the specification"),
+        "technical_losses": Field(count(), "matches it lost by a fault of its own"),
+        "deviations": Field(many(ref("Deviation")), "habits that `--profile compat` let pass"),
+    },
+    "Deviation": {
+        "code": Field(text(), "the error it would have been in strict"),
+        "requirement": Field(text(), "the clause, as in spec/requirements.toml"),
+    },
+    "Applicant": {
+        "applicant_id": Field(text(), "such as A01"),
+        "role": Field(ROLE, "what it wants to be"),
+        "display_name": Field(text(), "its name"),
+        "endpoint": Field(text(), "where it takes requests"),
+        "origin": Field(text(), "the address it applied from"),
+        "applied_at": Field(SECONDS, "seconds since 1970, UTC"),
+    },
+    "Health": {"status": Field(text("ok"), "the process answers")},
+    "Readiness": {"status": Field(text("ready", "not ready"), "not ready: it starts, or its storage is down")},
+    "Carried_out": {
+        "order": Field(text(*ORDERS), "what was ordered"),
+        "target": Field(or_null(text()), "whom or what it was about"),
+        "key": Field(text(), "the key it was carried out under"),
+    },
+    "Refused": {
+        "error": Field(text(), "why not, in a sentence"),
+        "error_code": Field(text(), "of the catalogue; absent for 404 and 405"),
+        "error_name": Field(text(), "of the catalogue; absent for 404 and 405"),
+    },
+}
+OPTIONAL = {"Refused": ("error_code", "error_name")}
+
+PAGES: tuple[Page, ...] = (
+    Page("/api/league", "the league in numbers", "League", unready=True),
+    Page("/api/standings", "the table", "Standings", unready=True),
+    Page("/api/schedule", "all rounds with their matches", "Schedule", unready=True),
+    Page("/api/matches/{match_id}", "one match", "Match", missing="there is no such match", unready=True),
+    Page("/api/agents", "who takes part, and who waits to", "Agents", unready=True),
+    Page("/healthz", "is the process alive?", "Health", "all three roles"),
+    Page("/readyz", "does it take messages?", "Readiness", "all three roles", unready=True),
+    Page("/metrics", "counters and times for Prometheus, as text", None, "all three roles"),
+)
+ORDERS_TOLD: Mapping[str, str] = {
+    "start": "start the league with whoever is registered",
+    "pause": "let running matches finish and begin nothing new",
+    "resume": "let a paused league go on",
+    "approve": "let an applicant in; `target` is its applicant id, name or endpoint",
+    "withdraw": "take a player out; `target` is its id",
+    "replay-match": "void a result, or give a parked match three more attempts; `target` is the match id",
+}
+REFUSALS: Mapping[int, str] = {
+    400: "the body is wrong: E003, E007, E008, E034, E035",
+    401: "no admin token (E011), or not the right one (E012)",
+    409: "it cannot be done now, or there is no such player or match: E005, E014, E023, E030, E031",
+    503: "not now, try again with the same key: E041, E042",
+}
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Both files by their names."""
+    yield "http-api.md", markdown()
+    yield "openapi.json", json.dumps(openapi(), indent=2) + "\n"
+
+
+# --- OpenAPI ----------------------------------------------------------------------------------------------------------
+
+
+def openapi() -> Schema:
+    """The whole document."""
+    pages = {page.path: {"get": get_operation(page)} for page in PAGES}
+    orders = {f"/api/admin/{order}": {"post": post_operation(order)} for order in ORDERS}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "The League Manager over HTTP",
+            "version": "2.1.0",
+            "description": "What a manager serves beside POST /mcp, the protocol itself (spec/league-v2.md).",
+        },
+        "paths": {**pages, **orders},
+        "components": {
+            "schemas": {name: shape_schema(name) for name in SHAPES},
+            "securitySchemes": {"admin_token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def shape_schema(name: str) -> Schema:
+    """The JSON Schema of a shape. A row of the table is that of LEAGUE_STANDINGS_UPDATE, always with its name."""
+    if name == "Row":
+        row: Schema = message_schema("LEAGUE_STANDINGS_UPDATE")["properties"]["standings"]["items"]
+        return row
+    fields = SHAPES[name]
+    return {
+        "type": "object",
+        "properties": {key: {**field.schema, "description": field.meaning} for key, field in fields.items()},
+        "required": [key for key in fields if key not in OPTIONAL.get(name, ())],
+        "additionalProperties": False,
+    }
+
+
+def answer(told: str, shape: str | None) -> Schema:
+    if shape is None:
+        return {"description": told, "content": {"text/plain": {"schema": text()}}}
+    return {"description": told, "content": {"application/json": {"schema": ref(shape)}}}
+
+
+def get_operation(page: Page) -> Schema:
+    answers = {"200": answer(page.told, page.shape)}
+    if page.missing:
+        answers["404"] = answer(page.missing, "Refused")
+    if page.unready:
+        answers["503"] = {"description": "not ready: it is starting, or its storage is down"}
+    operation: Schema = {"summary": page.told, "responses": answers}
+    if "{match_id}" in page.path:
+        operation["parameters"] = [{"name": "match_id", "in": "path", "required": True, "schema": text()}]
+    return operation
+
+
+def post_operation(order: str) -> Schema:
+    body = {"type": "object", "properties": order_fields(order), "additionalProperties": False}
+    with_target = order in WITH_TARGET
+    if with_target:
+        body["required"] = ["target"]
+    return {
+        "summary": ORDERS_TOLD[order],
+        "security": [{"admin_token": []}],
+        "requestBody": {"required": with_target, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": answer("it is carried out and kept", "Carried_out"),
+            **{str(status): answer(told, "Refused") for status, told in REFUSALS.items()},
+        },
+    }
+
+
+def order_fields(order: str) -> Schema:
+    key = {**or_null({**text(), "maxLength": LONGEST_KEY}), "description": "the same key again does nothing more"}
+    if order not in WITH_TARGET:
+        return {"key": key}
+    return {"target": {**text(), "minLength": 1, "description": "whom or what"}, "key": key}
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+HEAD = """\
+# The HTTP interface
+
+Every agent takes messages at `POST /mcp`: that is the protocol, which [the specification](../../spec/league-v2.md) has.
+What else is served is below, and in [openapi.json](openapi.json) for programs. Pages are read with `GET` and need no
+token. What a page shows is durable: it does not change back after a crash. This page is written by `make generate`.
+
+"""
+ORDERS_HEAD = """
+## Orders
+
+`POST /api/admin/ORDER` with the header `Authorization: Bearer TOKEN`, TOKEN being the admin token of the manager, and
+a JSON object. The commands of the same names do just this, and are easier.
+
+"""
+ORDERS_TAIL = """
+`target` says whom or what; orders without one may have no body at all. `key` is any text of yours: if an answer was
+lost, give the order again with the same key, and it is carried out once. The answer comes when the order is on disk:
+
+```json
+{"order": "withdraw", "target": "P02", "key": "b7d1"}
+```
+
+| status | when |
+|---|---|
+"""
+
+
+def markdown() -> str:
+    """The page for people."""
+    rows = ([f"`{page.path}`", page.told, page.who, shape_link(page.shape)] for page in PAGES)
+    told = ([f"`{order}`", "yes" if order in WITH_TARGET else "", ORDERS_TOLD[order]] for order in ORDERS)
+    refusals = "".join(f"| {status} | {told} |\n" for status, told in REFUSALS.items())
+    return (
+        f"{HEAD}## Pages\n\n{table(('path', 'shows', 'served by', 'shape'), rows)}"
+        f"{ORDERS_HEAD}{table(('order', 'target', 'does'), told)}{ORDERS_TAIL}{refusals}\n## Shapes\n"
+        + "".join(shape_section(name) for name in SHAPES)
+    )
+
+
+def shape_link(name: str | None) -> str:
+    return f"[{name}](#{name.lower()})" if name else "text"
+
+
+def shape_section(name: str) -> str:
+    if name == "Row":
+        section = "[section 5.14](../../spec/league-v2.md#514-league_standings_update)"
+        return f"\n### Row\n\nA row of LEAGUE_STANDINGS_UPDATE ({section}).\n"
+    rows = ([f"`{key}`", type_words(field.schema), field.meaning] for key, field in SHAPES[name].items())
+    return f"\n### {name}\n\n{table(('field', 'type', 'meaning'), rows)}"
+
+
+def type_words(one: Schema) -> str:
+    """A schema in words."""
+    if "anyOf" in one:
+        return f"{type_words(one['anyOf'][0])} or null"
+    if "$ref" in one:
+        return shape_link(str(one["$ref"]).rpartition("/")[2])
+    if "enum" in one:
+        return " or ".join(f"`{value}`" for value in one["enum"])
+    return f"array of {type_words(one['items'])}" if "items" in one else str(one["type"])

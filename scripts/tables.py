@@ -1,0 +1,45 @@
+"""The tables of the protocol as Markdown: what the specification and the reference both show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from league.protocol.errors import ErrorRow, Family
+from league.protocol.exchanges import Repetition, Role
+
+ROLE_WORDS = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    names = list(head)
+    lines = [names, ["---"] * len(names), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def people(roles: Iterable[Role]) -> str:
+    """Who, in words."""
+    return " and ".join(ROLE_WORDS[role] for role in roles)
+
+
+def repetition_words(repetition: Repetition) -> str:
+    first = f"{len(repetition.pauses_s)} times, {repetition.pauses_s[0]:g} s apart" if repetition.pauses_s else ""
+    if repetition.refused_only:
+        return f"{first}, only if the connection was refused"
+    if not repetition.for_ever_s:
+        return first or "never"
+    pauses = ", ".join(f"{pause:g}" for pause in repetition.for_ever_s)
+    return (
+        f"{first}{', then ' if first else ''}after {pauses} s, and every {repetition.for_ever_s[-1]:g} s from then on"
+    )
+
+
+def number_list(row: ErrorRow) -> str:
+    """The JSON-RPC numbers of an error; `f` stands for its family."""
+    if isinstance(row.numbers, int):
+        return str(row.numbers)
+    listed = [str(number) for number in row.numbers.values()]
+    rest = row.suffix is not None and len(listed) < len(Family)
+    if rest:
+        listed.append(f"else f{row.suffix:03}" if listed else f"f{row.suffix:03}")
+    return ", ".join(listed)
