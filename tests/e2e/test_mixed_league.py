@@ -12,6 +12,7 @@ import pytest
 from league.events import AgentRegistered, LeagueFinished, PlayerFaulted, ResultAccepted
 from tests.support.dialects import CONVENTIONS
 from tests.support.foreign_players import LOSERS, PLAYERS
+from tests.support.foreign_referees import REFEREES
 from tests.support.peer import SPEC, Peer
 from tests.support.processes import Processes, assert_kept
 
@@ -19,6 +20,10 @@ ROUNDS = 5
 MOST_EXTRA_CALLS = 2
 MISLEADING = {"TYPE": 1, "TOOLS": 2, "NESTED": 3, "BARE or 400": 1}
 """Conventions of players that register in another one, with how many invitations they do not understand at first."""
+
+
+UNLUCKY = "SPEC, choose_parity"
+"""It seems to speak as the documents do, but not to referees by others, which know the other verb only."""
 
 
 def invitations(peer: Peer) -> int:
@@ -76,6 +81,29 @@ def test_players_that_serve_otherwise_than_they_register_are_found_out_once(proc
     assert processes.events("referee", PlayerFaulted) == []
     assert extra_invitations(processes, peers) == MISLEADING
     assert_kept(processes)
+
+
+def test_players_and_referees_of_every_kind_make_one_league(processes: Processes) -> None:
+    config = processes.folder / "league.toml"
+    config.write_text("start_match_after_s = 0.3\nmax_referees = 40\nstandings_interval_s = 0.2\n")
+    ours = 3 * len(REFEREES)
+    conventions = {name: one for name, one in CONVENTIONS.items() if name != UNLUCKY}
+    players = ours + len(conventions)
+    manager = processes.manager(players=players, referees=len(REFEREES) + 1, rounds=ROUNDS, config=config)
+    with ExitStack() as stack:
+        agents: list[Peer] = [stack.enter_context(make()) for make in REFEREES.values()]
+        agents += [stack.enter_context(Peer(name, convention=one)) for name, one in conventions.items()]
+        referee = processes.referee(manager, max_concurrent_matches=8)
+        for agent in agents:
+            agent.register(manager.endpoint)
+        good = processes.players(manager, count=ours)
+        assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
+    results = processes.events("manager", ResultAccepted)
+    assert len(results) == ROUNDS * (players // 2)
+    assert {one.status for one in results} <= {"WIN", "DRAW"}
+    assert len({one.referee_id for one in results}) == len(REFEREES) + 1
+    assert processes.verified()["ok"]
+    assert processes.bugs == []
 
 
 @pytest.mark.requirement("MOVE.valid_option")

@@ -141,9 +141,9 @@ def test_agents_wait_for_the_operator_and_play_once_they_are_approved(processes:
         manager = processes.manager(players=2, enrolment="approve", port=manager.port)
         carried_out(processes, manager, "approve", "Sam")
         assert sam.register(manager.endpoint)["status"] == "ACCEPTED"
+        assert "E005" in give(processes, manager, "approve", "Eve").stderr
         carried_out(processes, manager, "approve", player.endpoint)
         carried_out(processes, manager, "approve", "referee")
-        assert "E005" in give(processes, manager, "approve", "Eve").stderr
         sam.saw("LEAGUE_COMPLETED")
     assert (player.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
     assert len(processes.events("manager", AgentApplied)) == 3

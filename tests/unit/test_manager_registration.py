@@ -11,7 +11,7 @@ from league.machine import Failure, Pong
 from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.errors import PeerError
-from league.protocol.messages import LeagueRegisterResponse, RegisterResponse
+from league.protocol.messages import LeagueRegisterResponse, RegisterResponse, RoundAnnouncement
 from tests.support.managed import LEAGUE, Managed, agent_of, code_of, plain, settings
 
 
@@ -313,6 +313,27 @@ def test_the_old_token_works_until_the_new_one_is_used() -> None:
     assert [event.serial for event in league.of(e.TokenTakenUp)] == [1, 2]
     assert code_of(league.request(query | {"auth_token": new})) == ""
     assert len(league.of(e.TokenTakenUp)) == 2
+
+
+def test_a_referee_is_shown_new_tokens_when_a_player_turns_out_to_go_by_another_one() -> None:
+    league = Managed(players=2)
+    old = league.register("player", 1).auth_token
+    league.register("player", 1)  # as when the same request is delivered twice
+    league.fill()
+    league.answer_pings()
+    league.answer_all()
+    (before,) = league.told("REF01", "ROUND_ANNOUNCEMENT")
+    league.request(league.query_of("P01", "GET_STATUS") | {"auth_token": old})
+    after = league.told("REF01", "ROUND_ANNOUNCEMENT")[-1]
+    assert isinstance(before.message, RoundAnnouncement)
+    assert isinstance(after.message, RoundAnnouncement)
+    (first,), (second,) = before.message.matches, after.message.matches
+    assert (first.match_id, first.attempt, first.player_B_token) == (
+        second.match_id,
+        second.attempt,
+        second.player_B_token,
+    )
+    assert first.player_A_token != second.player_A_token
 
 
 def test_of_many_unused_tokens_only_the_newest_are_kept() -> None:

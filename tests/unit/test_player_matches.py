@@ -196,6 +196,22 @@ def test_a_call_is_answered_when_the_strategy_has_chosen(joined: Rig) -> None:
     assert step.outbox == []
 
 
+@pytest.mark.parametrize(
+    ("attempt", "said"), [(None, {"parity_choice": "odd", "choice": "odd"}), (1, {"parity_choice": "odd"})]
+)
+def test_a_referee_by_others_finds_the_choice_under_either_name(
+    rig: Rig, attempt: int | None, said: dict[str, str]
+) -> None:
+    rig.say(rig.invitation(attempt=attempt))
+    letter, step = rig.post(rig.call(attempt=attempt))
+    rig.choose(step, "odd")
+    answer = msgspec.to_builtins(rig.answer_to(letter))
+    assert answer["message_type"] == "CHOOSE_PARITY_RESPONSE"
+    assert {name: answer[name] for name in ("parity_choice", "choice") if name in answer} == said
+    again, _ = rig.post(rig.call(attempt=attempt))
+    assert msgspec.to_builtins(rig.answer_to(again)).get("choice") == said.get("choice")
+
+
 @pytest.mark.requirement("READING.clock_not_compared")
 def test_a_referees_clock_is_not_compared_with_ours(joined: Rig) -> None:
     past = {"timestamp": "2001-01-01T00:00:00Z", "deadline": "2001-01-01T00:00:12Z"}

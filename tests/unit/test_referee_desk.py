@@ -19,7 +19,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from tests.support.referee_rig import HERE, LEAGUE, ME, START, TOKEN, Rig, announced, code_of, of_manager
+from tests.support.referee_rig import HERE, LEAGUE, ME, START, TOKEN, Rig, announced, code_of, of_manager, shown_to
 
 FOUR = (
     announced("R1M1", "P01", "P02"),
@@ -404,3 +404,15 @@ def test_a_manager_that_goes_by_another_token_is_shown_ours_at_most_once_a_minut
         assert len(asked) == queries
         if seconds != 30.0:
             rig.answer(rig.open("league_manager", "LEAGUE_QUERY"), Pong())
+
+
+def test_new_tokens_for_a_match_that_is_played_are_shown_from_the_next_call_on() -> None:
+    rig = Rig().given().joins("P01")
+    rig.announce(announced(player_B_token="tok_REF01_other", player_B_answers=[tokens.verifier("tok_P02_other")]))
+    assert rig.question("P02").to.token == shown_to("P02", "R1M1", 1)
+    rig.breaks("P02").wait(2)
+    assert rig.question("P02").to.token == "tok_REF01_other"
+    rig.says("P02", rig.joining("P02", auth_token="tok_P02_other"))
+    assert rig.of(e.PlayerDeviated) == []
+    rig.restart()
+    assert rig.question("P02").to.token == "tok_REF01_other"

@@ -16,6 +16,7 @@ from league.manager.ledger import Ledger, Match
 from league.manager.office import Office
 from league.manager.roster import Member
 from league.manager.standings import number_of
+from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
 
 MATCHES_IN_ONE_MESSAGE = 100
@@ -63,7 +64,7 @@ class Assignments:
 
     def _assign(self, matches: Sequence[Match], referees: Sequence[Member], now: float) -> None:
         for match in matches:
-            referee = min(self._others(match, referees), key=self._load)
+            referee = min(self._fitting(match, self._others(match, referees)), key=self._load)
             self.office.happened(
                 MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
             )
@@ -75,6 +76,14 @@ class Assignments:
         if match.tries == 0:
             return referees
         return [one for one in referees if one.agent_id != match.referee_id] or referees
+
+    def _fitting(self, match: Match, referees: Sequence[Member]) -> Sequence[Member]:
+        """Referees by others may know one way of speaking only: who speaks otherwise gets one of ours, if there is."""
+        odd = {agent_id for agent_id, _, _ in self._ledger.deviations}
+        members = [self.office.member(player) for player in match.players]
+        if all(one.convention == Convention.SPEC.value and one.agent_id not in odd for one in members):
+            return referees
+        return [one for one in referees if self.courier.line(one.agent_id).is_ours] or referees
 
     def _load(self, referee: Member) -> tuple[float, tuple[int, str]]:
         return len(self._ledger.holdings[referee.agent_id]) / referee.capacity, number_of(referee.agent_id)
@@ -116,6 +125,14 @@ class Assignments:
             queued = math.ceil(places[match.match_id] / referee.capacity)
             self._lease(match, now + queued * self.duration_s())
         self.handovers.give(referee, matches, self.duration_s(), now, again)
+
+    def show_anew(self, player: Member, now: float) -> None:
+        """This player goes by another token than we thought: whoever plays a match of it now needs other ones."""
+        held = (self._ledger.matches[one] for matches in self._ledger.holdings.values() for one in matches)
+        for match in [one for one in held if player.agent_id in one.players and self.handovers.is_given(one)]:
+            referee = self.office.member(match.referee_id or "")
+            if self.courier.line(referee.agent_id).is_ours:
+                self.handovers.remind(referee, match, now)
 
     def _room(self, referee: Member) -> int:
         held = (self._ledger.matches[one] for one in self._ledger.holdings[referee.agent_id])

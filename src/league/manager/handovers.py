@@ -112,6 +112,13 @@ class Handovers:
         errand.renew = partial(self._renewed, handovers, now)
         self.courier.go([errand], now)
 
+    def remind(self, referee: Member, match: Match, now: float) -> None:
+        """The same assignment once more, with the tokens as they are now; a referee of ours takes them over."""
+        label = f"{match.match_id}/{match.attempt}/remind/{referee.agent_id}"
+        policy = Policy(EXCHANGES[ANNOUNCED].limit_s, self._ledger.settings.retry_delays_s, spared=False)
+        message = self.notices.assignment(referee, [match], now)
+        self.courier.go([Errand(referee.agent_id, label, message, policy, ended=lambda *_: None)], now)
+
     def _still(self, handovers: Sequence[Handover]) -> list[Handover]:
         return [one for one in handovers if self._is_open(one)]
 

@@ -78,6 +78,7 @@ class LeagueManager(Machine):
         probes = self._probes = Probes(office, courier)
         handovers = Handovers(office, courier, notices)
         assignments = Assignments(office, courier, handovers, self._overdue)
+        office.switched = assignments.show_anew
         leases = self._leases = Leases(office, courier, assignments)
         rounds = self._rounds = Rounds(office, courier, notices, probes, assignments, leases)
         self._registration = Registration(office, probes, leases, self._allows)

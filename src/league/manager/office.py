@@ -33,6 +33,8 @@ class Office:
     reply: Callable[[Letter, Message | Pong | Information | PeerError], None]
     keep_secret: Callable[[str, str], None]
     timers: Timers = field(default_factory=Timers)
+    switched: Callable[[Member, float], None] = lambda _member, _now: None
+    """Called when an agent turns out to go by another of its tokens than we thought."""
     _shown: dict[tuple[str, int], str] = field(default_factory=dict)
 
     @property
@@ -124,8 +126,11 @@ class Office:
             raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
 
     def _token_used(self, member: Member, serial: int, now: float) -> None:
-        if serial != member.serial or min(member.tokens) < serial:
+        is_other = serial != member.serial
+        if is_other or min(member.tokens) < serial:
             self.happened(TokenTakenUp(at=now, agent_id=member.agent_id, serial=serial))
+        if is_other:
+            self.switched(member, now)
 
 
 def _raise(violation: Violation | None) -> None:

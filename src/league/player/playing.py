@@ -4,6 +4,7 @@ the referee when the answer comes. The same call again gets the same answer, unl
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -74,7 +75,7 @@ class Playing(Member):
         self._check_player(invitation.player_id)
         match = self._same_again(known, invitation, speaker)
         if match is None:
-            attempt = self._new_attempt(known, invitation, speaker)
+            attempt = self._new_attempt(known, invitation, speaker, now)
             if self._memory.state == "SHUTDOWN":
                 raise PeerError("E031", "the league is over")
             if known is not None:
@@ -101,9 +102,14 @@ class Playing(Member):
         done = known.over or known.superseded
         return None if done and invitation.conversation_id != known.conversation_id else known
 
-    def _new_attempt(self, known: OwnMatch | None, invitation: GameInvitation, speaker: Speaker) -> int:
+    @abstractmethod
+    def _take_up_token(self, now: float) -> None:
+        """Show the manager which of our tokens we go by."""
+
+    def _new_attempt(self, known: OwnMatch | None, invitation: GameInvitation, speaker: Speaker, now: float) -> int:
         """The number of the attempt this invitation begins; an error if this referee has begun a later one."""
         if known is not None and known.trusted and not speaker.trusted:
+            self._take_up_token(now)
             raise PeerError("E012", "this referee has shown another token", requirement="ENVELOPE.auth_token")
         said = invitation.attempt or 0
         if known is not None and known.trusted and 0 < said < known.said:
@@ -159,7 +165,7 @@ class Playing(Member):
         if given is None:
             self._ask(match, turn, waiting, now)
         else:
-            self._answer(waiting, given, now)
+            self._answer(waiting, match, given, now)
 
     def _open_match(self, call: Call, match: OwnMatch | None) -> OwnMatch:
         """The match this call is about, if it may ask us now."""
@@ -209,7 +215,7 @@ class Playing(Member):
             )
         )
         for waiting in question.waiting:
-            self._answer(waiting, choice, now)
+            self._answer(waiting, match, choice, now)
 
     def _fail(self, question: Question, failure: str, now: float) -> None:
         match = question.match
@@ -226,10 +232,12 @@ class Playing(Member):
         for waiting in question.waiting:
             self._reply(waiting.letter, error, waiting.call.type)
 
-    def _answer(self, waiting: Waiting, choice: str, now: float) -> None:
+    def _answer(self, waiting: Waiting, match: OwnMatch, choice: str, now: float) -> None:
         call = waiting.call
         envelope = seal(f"player:{call.player_id}", now, call.conversation_id, waiting.token)
-        self._reply(waiting.letter, answer(call, choice, envelope))
+        # Only ours number their attempts.
+        by_others = self._profile == "compat" and not match.said
+        self._reply(waiting.letter, answer(call, choice, envelope, twice=by_others))
 
     def _drop(self, match: OwnMatch, error: PeerError) -> None:
         """The question open in this match, if any, needs no answer any more; the letters that ask it do."""

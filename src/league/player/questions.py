@@ -14,7 +14,7 @@ from league.machine import Ask, Letter
 from league.player.matches import OwnMatch
 from league.protocol import timestamps
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.fields import Parity
+from league.protocol.fields import Parity, ParityChoice
 from league.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -59,12 +59,19 @@ def seconds_of(call: Call) -> float:
     return min(seconds, LONGEST_S) if seconds > 0 else EXCHANGES[call.type].limit_s
 
 
-def answer(call: Call, choice: str, envelope: dict[str, Any]) -> Message:
-    """Our choice in the words of the call, as it is: a wrong one is never repaired."""
+class ChoiceSaidTwice(ChooseParityResponse, kw_only=True, frozen=True, tag="CHOOSE_PARITY_RESPONSE"):
+    """For referees by others: some look for the choice under the name that their own players use (section 13.5)."""
+
+    choice: ParityChoice
+
+
+def answer(call: Call, choice: str, envelope: dict[str, Any], twice: bool = False) -> Message:
+    """Our choice in the words of the call, as it is: a wrong one is never repaired. `twice`: also in the words of
+    others."""
     match_id, player_id = call.match_id, call.player_id
     if isinstance(call, ChooseParityCall):
-        parity = cast("Parity", choice)
-        return ChooseParityResponse(**envelope, match_id=match_id, player_id=player_id, parity_choice=parity)
+        fields = {**envelope, "match_id": match_id, "player_id": player_id, "parity_choice": choice}
+        return ChoiceSaidTwice(**fields, choice=cast("Parity", choice)) if twice else ChooseParityResponse(**fields)
     move = MoveData(move_type=call.move_request.move_type, choice=choice)
     return GameMoveResponse(**envelope, match_id=match_id, player_id=player_id, move_data=move)
 

@@ -166,6 +166,11 @@ class Asking:
         else:
             self._timed_out(now)
 
+    def show(self, token: str | None, digests: tuple[str, ...]) -> None:
+        """From the next call on this token is shown; answers with either of the player's are right."""
+        self._to = replace(self._to, token=token)
+        self._question = replace(self._question, digests=(*self._question.digests, *digests))
+
     def drop(self) -> None:
         """The match is over before its time."""
         for key in sorted(self._under_way):

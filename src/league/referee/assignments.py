@@ -17,6 +17,7 @@ from league.protocol.errors import PeerError
 from league.protocol.messages import RoundAnnouncement
 from league.protocol.parts import AnnouncedMatch, Record
 from league.referee.draw import SEED_BYTES
+from league.referee.match import Match
 from league.referee.office import Office
 
 TOKEN_BYTES = 32
@@ -69,6 +70,18 @@ def _place(endpoint: str) -> tuple[str, str]:
 def is_new(one: AnnouncedMatch, office: Office) -> bool:
     """Were we never given this attempt?"""
     return (one.attempt or 1) > office.docket.attempt_of(one.match_id)
+
+
+def renew(one: AnnouncedMatch, match: Match, office: Office) -> bool:
+    """The manager shows other tokens for a match we are playing, since a player goes by another one than it thought;
+    True if they are new to us."""
+    if one.attempt != match.attempt or one.player_A_token is None or one.player_B_token is None:
+        return False
+    passes = _passes(one, office)
+    if passes == passes_of(office.secrets, match.name):
+        return False
+    office.keep_secret(f"match/{match.name}", msgspec.json.encode(passes).decode())
+    return True
 
 
 def _check(one: AnnouncedMatch, index: int) -> None:

@@ -332,6 +332,10 @@ class RefereeDesk(Machine):
                 self._stop(dropped.match_id)
         if any(one.player_A_standings is None or one.player_B_standings is None for one in new):
             self._records.ask(announcement.league_id, announcement.round_id, now)
+        for one in announcement.matches:
+            playing = self._playing.get(one.match_id)
+            if playing is not None and assignments.renew(one, playing.match, self._office):
+                playing.take_passes()
         self._fill(now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:

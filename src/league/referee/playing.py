@@ -65,6 +65,12 @@ class Playing:
             self.match, seat, office.settings.profile, self._passes.answers[seat], office.docket.players
         )  # fmt: skip
 
+    def take_passes(self) -> None:
+        """What players are shown, and what they may answer with, has changed."""
+        self._passes = passes_of(self._office.secrets, self.match.name)
+        for seat, asking in self._askings.items():
+            asking.show(self._passes.shown[seat], self._passes.answers[seat])
+
     def drop(self) -> None:
         """Stop: a newer attempt was given out, or the league is over."""
         for asking in self._askings.values():
