@@ -13,6 +13,7 @@ from league.conformance.runner import Report, check_player
 from tests.conformance.defects import failed, told, warned
 from tests.conformance.players import Conforming, Registration, checked, checked_member
 from tests.support.http_wire import free_port
+from tests.support.peer import Received
 from tests.support.processes import Processes
 from tests.support.scripts import BUSY, HONEST, MATCH_CALLS, Reaction, always, on
 
@@ -55,6 +56,38 @@ def test_a_player_that_has_no_time_now_is_asked_again() -> None:
 def test_a_member_of_another_league_is_not_blamed_for_refusing_the_kit() -> None:
     report = checked(Conforming("Ada", refuses=lambda one: "E028" if one.message.get("league_id") else None))
     assert failed(report) == set(), told(report)
+
+
+class OneAtATime:
+    """Takes no other invitation before it has heard how the match ended."""
+
+    def __init__(self) -> None:
+        self.match: object = None
+
+    def __call__(self, request: Received) -> str | None:
+        match = request.message.get("match_id")
+        if request.kind == "GAME_INVITATION":
+            if self.match not in (None, match):
+                return "E023"
+            self.match = match
+        elif request.kind == "GAME_OVER" and match == self.match:
+            self.match = None
+        return None
+
+
+def test_a_player_with_one_match_at_a_time_is_tried_in_all_of_them_and_free_afterwards() -> None:
+    busy = OneAtATime()
+    report = checked(Conforming("Ada", refuses=busy))
+    assert "PLAYER.corrects" in {one.clause.id for one in report.of(Verdict.PASS)}, told(report)
+    assert failed(report) <= {"PLAYER.several_matches"}, told(report)
+    assert busy.match is None
+
+
+@pytest.mark.parametrize("only", ["RPC.methods", "PLAYER.corrects", "READING.all_timestamp_forms", "JSON.nul"])
+def test_a_player_is_free_again_after_a_part_of_the_programme(only: str) -> None:
+    busy = OneAtATime()
+    checked(Conforming("Ada", refuses=busy), only=(only,))
+    assert busy.match is None
 
 
 # --- ours -------------------------------------------------------------------------------------------------------------

@@ -90,6 +90,8 @@ def _said_by_the_kit() -> dict[str, Object]:
         "call": speaker.parity_call(1, NOW, NOW + 30),
         "move": speaker.move_call(1, NOW, NOW + 30, "rock_paper_scissors", ["rock"]),
         "game over": speaker.game_over(1, NOW, "odd"),
+        "match left": speaker.called_off(1, NOW),
+        "match left in another game": speaker.called_off(1, NOW, "rock_paper_scissors"),
         "game error": speaker.game_error(1, NOW, "even"),
     }
 

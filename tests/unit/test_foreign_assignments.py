@@ -83,6 +83,14 @@ def test_an_assignment_is_heard_in_every_convention(kind: str) -> None:
         assert content.params["match_id"] == "R2M1"
 
 
+@pytest.mark.parametrize("name", ["R3", "3", "round_3", "Round 03"])
+def test_a_round_that_goes_by_a_name_has_the_number_in_it(name: str) -> None:
+    rig = abroad()
+    offer(rig, **{**BODY, "round_id": name}, **CAPITALS)
+    (taken,) = rig.of(e.MatchTaken)
+    assert taken.round_id == 3
+
+
 def test_only_referees_are_given_matches() -> None:
     for role in (Role.PLAYER, Role.MANAGER):
         content = read(rpc("start_match", BODY), role)

@@ -194,6 +194,20 @@ def test_the_way_that_worked_is_in_the_convention_that_was_understood() -> None:
     assert [one.to.convention.name for one in league.told("REF01", "START_MATCH")] == ["SPEC", "TYPE", "TOOLS", "TOOLS"]
 
 
+def test_what_a_referee_does_not_know_at_all_is_nothing_against_the_way_it_is_spoken_to() -> None:
+    league = league_of(players=4)
+    while (call := given(league)).to.convention is not Convention.NESTED:
+        say(league, call, UNKNOWN)
+    say(league, call)
+    live(league, AFTER_S)
+    for kind in START:
+        while calls := league.calls(kind, "REF01"):
+            for one in calls:
+                say(league, one, UNKNOWN)
+    assert {one.to.convention for one in league.told("REF01", "MATCH_ASSIGNMENT")} == set(Convention)
+    assert league.manager.ledger.roster.members["REF01"].convention == "NESTED"
+
+
 def test_a_report_while_the_referee_has_not_answered_yet_counts_and_nothing_waits_for_the_answer() -> None:
     league = league_of(players=2)
     refuse_announcement(league)

@@ -12,7 +12,7 @@ from typing import Final
 from league.conformance import nonsense
 from league.conformance.conventions import DOCUMENTED, Convention, Object, Way
 from league.conformance.kit import Kit
-from league.conformance.messages import EVEN_ODD
+from league.conformance.messages import EVEN_ODD, match_id, number_in
 from league.conformance.record import Exchange
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
@@ -58,7 +58,8 @@ SETTLE_S: Final = 0.5
 """An agent needs a moment to read the answer to its registration; leagues do not start sooner either."""
 
 # The matches, by the number of their round.
-ORDINARY, READINGS, WRONG_CHOICE, ONE_OF_TWO, OTHER_OF_TWO, OTHER_GAME, AFTERWARDS = range(1, 8)
+ORDINARY, READINGS, WRONG_CHOICE, ONE_OF_TWO, OTHER_OF_TWO, OTHER_GAME = range(1, 7)
+AFTERWARDS: Final = nonsense.INVITED + 1
 
 
 # --- registering and finding out --------------------------------------------------------------------------------------
@@ -172,6 +173,29 @@ def _chooses(kit: Kit) -> bool:
     return not asked or asked[0].is_answered
 
 
+async def leave(kit: Kit, *numbers: int, game: str = EVEN_ODD) -> None:
+    """The kit has seen enough of these matches. A player may well be in one match at a time, and wait for its end; one
+    that says nothing to GAME_OVER is not told again."""
+    told = kit.record.of("game over", "match left")
+    if told and not told[-1].is_readable:
+        return
+    for number in numbers:
+        await kit.tell("match left", kit.speaker.called_off(number, time.time(), game), plain=False)
+
+
+async def leave_all(kit: Kit) -> None:
+    """Nobody is left waiting in a match when the kit goes: the next referee would find the player busy."""
+    over = {one.message["match_id"] for one in kit.record.of_kind("GAME_OVER")}
+    joined = [one.message for one in kit.record.of_kind("GAME_INVITATION") if _joined(one)]
+    begun = {one["match_id"]: one["game_type"] for one in joined}
+    if kit.record.convention is not None and kit.record.played & SPOILING:
+        # Whoever reads past mistakes may have joined this one.
+        begun[match_id(nonsense.INVITED)] = EVEN_ODD
+    for one, game in begun.items():
+        if one not in over:
+            await leave(kit, number_in(one), game=game)
+
+
 async def match(kit: Kit) -> None:
     """An ordinary match, in which every message comes more than once."""
     if kit.record.convention is None or not _joined(kit.record.of("invitation")[-1]):
@@ -179,6 +203,7 @@ async def match(kit: Kit) -> None:
     await invite(kit, ORDINARY, "invitation again")
     choice = await _first_call(kit)
     if not choice.is_answered:
+        await leave(kit, ORDINARY)
         return
     for _ in range(REPEATS):
         await call(kit, ORDINARY, "call again")
@@ -224,8 +249,14 @@ def _large(kit: Kit, now: float) -> Object:
 async def correction(kit: Kit) -> None:
     """A choice is called wrong; the next call wants a valid one."""
     await announce(kit, WRONG_CHOICE)
-    if not _joined(await invite(kit, WRONG_CHOICE, "invitation to be corrected")) or not _chooses(kit):
+    if not _joined(await invite(kit, WRONG_CHOICE, "invitation to be corrected")):
         return
+    if _chooses(kit):
+        await _correct(kit)
+    await leave(kit, WRONG_CHOICE)
+
+
+async def _correct(kit: Kit) -> None:
     answer = await call(kit, WRONG_CHOICE, "call to be corrected")
     if answer.is_answered:
         chosen = answer.answer.get("parity_choice", "even")
@@ -241,6 +272,7 @@ async def two_matches(kit: Kit) -> None:
     joins = await asyncio.gather(*(invite(kit, number, "invitation of two") for number in numbers))
     if all(map(_joined, joins)) and _chooses(kit):
         await asyncio.gather(*(call(kit, number, "call of two") for number in numbers))
+    await leave(kit, *(number for number, join in zip(numbers, joins, strict=True) if _joined(join)))
 
 
 async def other_game(kit: Kit) -> None:
@@ -254,6 +286,7 @@ async def other_game(kit: Kit) -> None:
         now = time.time()
         deadline = now + kit.limit_s("GAME_MOVE_CALL")
         await kit.tell("move call", kit.speaker.move_call(OTHER_GAME, now, deadline, game, options), plain=False)
+        await leave(kit, OTHER_GAME, game=game)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -290,8 +323,12 @@ def _timestamp(form: str, now: str) -> str:
 
 async def methods(kit: Kit) -> None:
     """Every name a request may go by, for those that go by names at all."""
-    if kit.way.convention not in DOCUMENTED:
-        return
+    if kit.way.convention in DOCUMENTED:
+        await _by_all_names(kit)
+    await leave(kit, READINGS)
+
+
+async def _by_all_names(kit: Kit) -> None:
     plain = kit.speaker.invitation(READINGS, time.time())
     spec = Way(Convention.SPEC)
     for name in ("handle_game_invitation", "GAME_INVITATION", "game_invitation", "Game_Invitation"):
@@ -320,6 +357,7 @@ async def _call_by_all_names(kit: Kit, spec: Way) -> None:
 
 async def afterwards(kit: Kit) -> None:
     """Does it still play?"""
+    await leave_all(kit)
     await kit.send("ping afterwards", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
     await announce(kit, AFTERWARDS)
     if _joined(await invite(kit, AFTERWARDS, "invitation afterwards")) and _chooses(kit):
@@ -328,6 +366,7 @@ async def afterwards(kit: Kit) -> None:
 
 async def end(kit: Kit) -> None:
     """Last of all: some agents exit when they hear it."""
+    await leave_all(kit)
     await kit.tell("league completed", kit.speaker.league_completed(AFTERWARDS, time.time()))
 
 
@@ -350,6 +389,8 @@ PROGRAMME: Final[Mapping[str, Act]] = {
 }
 """Every act, in the order in which they are played."""
 
+SPOILING: Final = frozenset({"strict_json", "requests", "http"})
+"""Acts about a match that no right player joins."""
 PLAYING: Final = ("match", "readings", "methods", "correction", "two_matches", "other_game", "afterwards")
 """Acts that make no sense when no way of calling brought an answer to the invitation."""
 
@@ -363,4 +404,6 @@ async def play(kit: Kit, wanted: frozenset[str]) -> None:
         kit.record.played.add(name)
         if kit.record.exchanges and (kit.record.is_gone or not kit.record.is_reached):
             break
+    else:
+        await leave_all(kit)
     kit.record.bury()

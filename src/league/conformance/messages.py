@@ -153,6 +153,24 @@ class Speaker:
             "reason": reason,
         }
 
+    def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
+        """The end of a match that is not played on: nobody wins."""
+        reason = "Technical loss: this match is not played on"
+        nothing = {"drawn_number": None, "number_parity": None} if game == EVEN_ODD else {}
+        return {
+            **self._referee("GAME_OVER", number, now),
+            "game_type": game,
+            "game_result": {
+                "status": "TECHNICAL_LOSS",
+                "winner_player_id": None,
+                **nothing,
+                "choices": {self.player_id: None, self.opponent_id: None},
+                "reason": reason,
+                "attempt": 1,
+            },
+            "reason": reason,
+        }
+
     def game_error(self, number: int, now: float, choice: object) -> Object:
         """About a choice that is called wrong."""
         retry: Object = {"retry_count": 1, "max_retries": 3, "time_remaining": 20}
@@ -177,3 +195,8 @@ class Speaker:
 def match_id(number: int) -> str:
     """The match of a round; every round has one, for nobody plays twice in a round."""
     return f"R{number}M1"
+
+
+def number_in(match_id: str) -> int:
+    """The number of the round, and so of the match."""
+    return int(match_id[1:].partition("M")[0])

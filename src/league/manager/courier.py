@@ -57,6 +57,8 @@ class Errand:
     """If it was not, it is put otherwise at once."""
     ways: list[Convention] | None = None
     """The conventions left to put it in, once one was not understood."""
+    spoken: Convention | None = None
+    """The one it was put in last."""
     answer: Content | None = None
     sent_at: float = 0.0
     to_suspended: bool = False
@@ -76,6 +78,8 @@ class Line:
     """Messages under way, pauses between attempts included."""
     is_ours: bool = False
     """It answered a ping with its matches, as only our referees do (R-52)."""
+    proven: Convention | None = None
+    """How it was spoken to when it understood last."""
 
 
 @dataclass(slots=True)
@@ -131,7 +135,9 @@ class Courier:
             return errand.stranger
         member = self.office.member(errand.agent_id)
         errand.to_suspended = member.state == "SUSPENDED"
-        return self.office.address(member)
+        address = self.office.address(member)
+        errand.spoken = address.convention
+        return address
 
     def drop(self, errand: Errand) -> None:
         """No longer wanted: no further attempt; an answer to the one under way is still a sign of life."""
@@ -153,6 +159,7 @@ class Courier:
         if isinstance(content, Refusal) and not content.understood:
             self._not_understood(errand, now)
             return
+        self._understood(errand, now)
         if isinstance(content, Pong) and content.matches is not None:
             self.line(peer).is_ours = True
         self.heard(errand, now)
@@ -194,12 +201,22 @@ class Courier:
         """From now on in the next convention; False if there is none left, and all begins anew."""
         member = self.office.member(errand.agent_id)
         if errand.ways is None:
-            first, strict = convention_of(member.convention), self.office.ledger.settings.profile == "strict"
-            errand.ways = [] if strict else [*ways(first)[1:], first]
+            first = errand.spoken or convention_of(member.convention)
+            strict = self.office.ledger.settings.profile == "strict"
+            # What it does not know at all proves nothing against the way it was spoken to.
+            errand.ways = [] if strict else [*ways(first)[1:], self.line(errand.agent_id).proven or first]
         if not errand.ways:
             return False
         self.office.speak(member, errand.ways.pop(0), now)
         return bool(errand.ways)
+
+    def _understood(self, errand: Errand, now: float) -> None:
+        """Of several messages under way at once, another may be looking for its convention: this one has found it."""
+        if errand.stranger is not None or isinstance(errand.message, Ping) or errand.spoken is None:
+            return
+        self.line(errand.agent_id).proven = errand.spoken
+        if errand.ways is not None:
+            self.office.speak(self.office.member(errand.agent_id), errand.spoken, now)
 
     def _wait_for(self, errand: Errand, retry_after: float | None, now: float) -> None:
         """It asks for time. That is a sign of life, and no failure while it does not last."""

@@ -24,6 +24,8 @@ from league.protocol.messages import (
 from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, RoundSummary, StandingsRow
 
 KEPT_MESSAGES = 8
+NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
+"""The manager with an id, as the documents' "type:id" has it (R-45)."""
 
 
 def table(ledger: Ledger) -> list[StandingsRow]:
@@ -77,10 +79,14 @@ class Notices:
         return self._round(first.round_id, [self._assigned(referee, one) for one in matches], conversation, now)
 
     def start(self, kind: type[StartMatch], referee: Member, match: Match, now: float) -> StartMatch:
-        """One match for a referee by others, in all the spellings it may look for."""
+        """One match for a referee by others, in all the spellings it may look for; the manager is spelled in both of
+        its ways too, since some referees know it by one alone."""
         a, b = (self.office.member(player) for player in match.players)
+        envelope = self.office.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        if kind is StartMatch:
+            envelope["sender"] = NAMED_MANAGER
         return kind(
-            **self.office.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}"),
+            **envelope,
             referee_endpoint=referee.endpoint,
             move_seconds=self._ledger.settings.move_seconds,
             player_A_token=self._shown_to(a, referee, match),

@@ -4,6 +4,7 @@ the announcement it stands for. The words are theirs, the values are judged like
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ _IDS: Final = ("player_id", "id", "agent_id")
 _ADDRESSES: Final = ("endpoint", "contact_endpoint", "player_endpoint", "url")
 _KNOWN: Final = tuple(spec.name for spec in specs(AnnouncedMatch))
 _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
+_NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
 UNNAMED_LEAGUE: Final = "league"
 
 
@@ -43,7 +45,7 @@ def announcement_in(given: Fields, enrolment: Enrolment, now: float) -> Unsealed
         "message_type": "ROUND_ANNOUNCEMENT",
         "auth_token": fields.get("auth_token"),
         "league_id": _text(fields, "league_id") or enrolment.league_id or UNNAMED_LEAGUE,
-        "round_id": fields.get("round_id", fields.get("round", fields.get("round_number", 1))),
+        "round_id": _round(fields),
         "matches": [match],
     }
     return unseal(announcement, Reading(), ("ROUND_ANNOUNCEMENT",))
@@ -59,6 +61,13 @@ def oddity(method: str) -> Violation:
     """What is to be recorded of a manager that assigns like this."""
     detail = f"a referee is given its matches by ROUND_ANNOUNCEMENT, not by {method}"
     return Violation("E036", "method", detail, "RPC.method", lenient=True)
+
+
+def _round(fields: Fields) -> object:
+    """Its number. Some name their rounds, such as "R1"; a name without a number in it is judged like any value."""
+    said = fields.get("round_id", fields.get("round", fields.get("round_number", 1)))
+    numbered = _NUMBERED.fullmatch(said) if isinstance(said, str) else None
+    return int(numbered[1]) if numbered else said
 
 
 def _sender(fields: Fields) -> str:

@@ -64,13 +64,32 @@ class Line:
         due = asyncio.get_running_loop().time() + wait
         if to.convention is Convention.TOOLS:
             await self._learn_tools(to.endpoint, due)
-        candidates = self._candidates(message.type, to)
+        elif to.endpoint not in self._known:
+            # Nothing special is known of it: this is the path nearly all calls take.
+            raw = letters.write_call(request_id, message, body, to)
+            reply = _without_events(await self._client.post(to.endpoint, raw, wait, limit))
+            if not _is_unknown(reply):
+                return reply
+            candidates = _names(to.convention, message.type)[1:]
+            return await self._try(candidates, request_id, message, body, to, due, limit) if candidates else reply
+        return await self._try(self._candidates(message.type, to), request_id, message, body, to, due, limit)
+
+    async def _try(
+        self,
+        candidates: tuple[Tool, ...],
+        request_id: int,
+        message: Message,
+        body: bytes,
+        to: Address,
+        due: float,
+        limit: int,
+    ) -> Reply:
+        """One name after the other, until one is known there; that is remembered."""
         for tool in candidates:
             raw = letters.write_call(request_id, message, body, to, tool)
             reply = await self._post_in_session(to, raw, due, limit)
             if not _is_unknown(reply):
-                if tool is not candidates[0]:
-                    self._manners(to.endpoint).words[to.convention, message.type] = tool
+                self._manners(to.endpoint).words[to.convention, message.type] = tool
                 return reply
         self._forget(to.endpoint, candidates)
         return reply
@@ -133,10 +152,7 @@ class Line:
 
     async def _post(self, endpoint: str, raw: bytes, wait: float, limit: int) -> Reply:
         known = self._known.get(endpoint, _NOTHING)
-        reply = await self._client.post(endpoint, raw, wait, limit, known.headers)
-        if reply.content_type.startswith(_EVENTS):
-            return replace(reply, body=dialects.event_data(reply.body), content_type="application/json")
-        return reply
+        return _without_events(await self._client.post(endpoint, raw, wait, limit, known.headers))
 
 
 _NOTHING = Manners()
@@ -145,6 +161,12 @@ _NOTHING = Manners()
 @lru_cache(maxsize=128)
 def _names(convention: Convention, message_type: str) -> tuple[Tool, ...]:
     return tuple(map(Tool, dialects.spellings(convention, message_type)))
+
+
+def _without_events(reply: Reply) -> Reply:
+    if not reply.content_type.startswith(_EVENTS):
+        return reply
+    return replace(reply, body=dialects.event_data(reply.body), content_type="application/json")
 
 
 def _left(due: float) -> float:
