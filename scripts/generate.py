@@ -132,6 +132,7 @@ MEANINGS: Mapping[str, str] = {
     "player_A_convention": "how this player seems to be spoken to: SPEC, TYPE, TOOLS, NESTED, BARE or LOWER (13.1)",
     "player_A_endpoint": "where this player takes requests",
     "player_A_id": "one player",
+    "player_A_known_as": "the id it asked for at its registration, which another player has (R-104)",
     "player_A_standings": "its record, for `context.your_standings`",
     "player_A_suspended": "true: one invitation, no retries (8.11)",
     "player_A_token": "the token to show this player (9.3)",

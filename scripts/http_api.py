@@ -280,6 +280,7 @@ HEAD = """\
 # The HTTP interface
 
 Every agent takes messages at `POST /mcp`: that is the protocol, which [the specification](../../spec/league-v2.md) has.
+A manager also takes registrations at `POST /register`, for agents that know no other way (its section 13).
 What else is served is below, and in [openapi.json](openapi.json) for programs. Pages are read with `GET` and need no
 token. What a page shows is durable: it does not change back after a crash. This page is written by `make generate`.
 

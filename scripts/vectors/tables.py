@@ -73,6 +73,8 @@ _MATCH = {
     "player_B_suspended": True,
     "player_A_convention": "SPEC",
     "player_B_convention": "TOOLS",
+    "player_A_known_as": "P03",
+    "player_B_known_as": "P04",
     "attempt": 2,
     "move_seconds": 30.0,
 }
@@ -550,6 +552,8 @@ ROUND_ANNOUNCEMENT
   matches[0].player_B_suspended                 bool         o
   matches[0].player_A_convention                text         o
   matches[0].player_B_convention                text         o
+  matches[0].player_A_known_as                  text         o
+  matches[0].player_B_known_as                  text         o
   matches[0].attempt                            ordinal      o
   matches[0].move_seconds                       number       o
 ROUND_COMPLETED

@@ -8,10 +8,13 @@ import pytest
 
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
+from league.conformance.record import Exchange
 from league.conformance.runner import Report, check_player
 from tests.conformance.defects import failed, told
+from tests.support.dialects import CONVENTIONS as DIALECTS
 from tests.support.foreign_players import LOSERS, PLAYERS
 from tests.support.peer import Peer
+from tests.support.scripts import Reaction, on, refusal
 
 TIME_SCALE = 4.0
 CALLED = {"PLAYER.understands_calls"}
@@ -151,6 +154,15 @@ def test_a_habit_fails_the_clause_it_breaks_and_no_other(name: str) -> None:
 )
 def test_a_field_by_another_name_is_told_its_right_one(name: str, words: str) -> None:
     assert words in {one.outcome.advice for one in _checked(_player(name)).of(Verdict.FAIL)}
+
+
+@pytest.mark.parametrize("reaction", [refusal(-32001, "Auth failed"), Reaction(fields={"status": "ok"}, alone=True)])
+def test_who_never_joins_is_shown_the_call_of_which_it_understood_most(reaction: Reaction) -> None:
+    report = _checked(Peer("TYPE", convention=DIALECTS["TYPE"], script=on("GAME_INVITATION", reaction)))
+    (join,) = (one for one in report.of(Verdict.FAIL) if one.clause.id == "JOIN.in_time")
+    (shown, *_) = join.outcome.evidence
+    assert isinstance(shown, Exchange)
+    assert shown.method == "GAME_INVITATION"
 
 
 def test_a_registration_by_another_path_is_named_as_the_reason_why_nobody_registered() -> None:

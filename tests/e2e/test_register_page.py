@@ -51,9 +51,9 @@ def test_what_is_refused_is_told_without_a_frame_too(processes: Processes) -> No
     for body, status, code in (
         (b'{"display_name"', 400, "E034"),
         (b"[]", 400, "E035"),
-        (b"{}", 200, "E003"),
-        (json.dumps({**META, "version": "one"}).encode(), 200, "E008"),
-        (json.dumps({**META, "contact_endpoint": "http://192.0.2.1/mcp"}).encode(), 200, "E026"),
+        (b"{}", 400, "E003"),
+        (json.dumps({**META, "version": "one"}).encode(), 400, "E008"),
+        (json.dumps({**META, "contact_endpoint": "http://192.0.2.1/mcp"}).encode(), 409, "E026"),
     ):
         found, said = register(manager, body)
         assert (found, said["error_code"]) == (status, code)

@@ -13,7 +13,7 @@ from league.storage.reading import open_for_reading
 from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
 from tests.support.processes import Process, Processes
-from tests.support.scripts import BROADCASTS, DECLINE, HANG, MATCH_CALLS, POSTED, Reaction, Script, always, on
+from tests.support.scripts import ABSENT, BROADCASTS, DECLINE, HANG, MATCH_CALLS, POSTED, Reaction, Script, always, on
 
 GUEST = "P01"
 SCALE = "20"
@@ -120,6 +120,14 @@ def test_what_was_made_good_or_let_pass_is_found_all_the_same(processes: Process
         "ENVELOPE.sender": ("E008", "nothing"),
         "GAME_OVER.acknowledged": ("E009", "nothing"),
     }
+
+
+def test_what_is_said_in_other_words_is_counted_in_every_match(processes: Processes) -> None:
+    with guest(on("CHOOSE_PARITY_CALL", Reaction(fields={"parity_choice": ABSENT, "choice": "odd"}))) as peer:
+        status, document = sparred(processes, peer.endpoint, "--matches", "3")
+    (found,) = document["findings"]
+    assert (status, found["clause"]["requirement"]) == (0, "CHOOSE_PARITY_RESPONSE.parity_choice")
+    assert len(found["matches"]) == 3
 
 
 def test_a_player_that_answers_with_requests_of_its_own_finds_the_referee(processes: Processes) -> None:

@@ -17,6 +17,7 @@ from league.protocol.parts import PlayerMeta
 from league.transport import dialects, jsonrpc, letters
 from league.transport.jsonrpc import BadRequestError
 from league.transport.letters import Speaker
+from tests.support.vectors import message as vector
 
 COMPAT, STRICT = Reading("compat"), Reading("strict")
 MANAGER = Speaker(Role.MANAGER, "league_manager", COMPAT)
@@ -184,6 +185,8 @@ def test_a_tool_with_one_parameter_takes_the_whole_message_in_it(schema: object,
     "error",
     [
         {"code": -32601, "message": "Method not found"},
+        {"code": -32601, "message": "Method not found", "data": {"error_code": "E018"}},
+        {"code": -32603, "message": "Unknown tool: get_assigned_matches"},
         {"code": -32600, "message": "Invalid Request", "data": {"error_code": "E035"}},
         {"code": -32602, "message": "bad params"},
     ],
@@ -193,6 +196,29 @@ def test_an_error_about_the_request_says_that_it_was_not_understood(error: dict[
     read = letters.read_answer(raw, INVITATION, COMPAT)
     assert isinstance(read, Refusal)
     assert not read.understood
+
+
+@pytest.mark.parametrize(("kind", "place"), dialects.REGISTRATIONS.items())
+def test_who_sends_no_message_need_not_name_its_version_but_a_message_has_one(kind: str, place: str) -> None:
+    content = vector(f"{kind.lower()}.full")
+    del content[place]["version"]
+    whole = asked({"jsonrpc": "2.0", "id": 1, "method": kind, "params": content}).content
+    assert isinstance(whole, Unsealed)
+    assert [one.requirement for one in whole.violations] == [f"{kind}.{place}.version"]
+    tool = {"name": kind.lower(), "arguments": {place: content[place]}}
+    bare = asked({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}).content
+    assert isinstance(bare, Unsealed)
+    assert bare.message is not None
+    assert f"{kind}.{place}.version" in {one.requirement for one in bare.deviations}
+    assert f"{kind}.{place}" not in {one.requirement for one in bare.deviations}
+
+
+def test_an_error_is_told_in_its_own_words_not_in_those_of_our_catalogue() -> None:
+    data = {"error_code": "E004", "message": "Sender not registered"}
+    raw = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no", "data": data}}).encode()
+    read = letters.read_answer(raw, INVITATION, COMPAT)
+    assert isinstance(read, Refusal)
+    assert read.detail == "Sender not registered"
 
 
 @pytest.mark.parametrize("answer", [b'{"error": "unknown"}', b'{"jsonrpc":"2.0","id":1,"error":"unknown"}'])

@@ -288,6 +288,16 @@ def test_compat_refuses_what_is_no_known_habit(name: str, changes: dict[str, obj
     assert unsealed.violations[0].code == code
 
 
+def test_a_player_twice_in_a_round_is_recorded_in_compat_but_none_plays_against_itself() -> None:
+    content = changed("round_announcement", {})
+    again = dict(content["matches"][0], match_id="R1M9", player_B_id="P09")
+    recorded = unseal({**content, "matches": [content["matches"][0], again]}, COMPAT)
+    assert recorded.message is not None
+    assert [one.requirement for one in recorded.deviations] == ["ROUND_ANNOUNCEMENT.matches"]
+    alone = dict(again, player_A_id="P09")
+    assert [one.code for one in unseal({**content, "matches": [alone]}, COMPAT).violations] == ["E008"]
+
+
 @pytest.mark.parametrize("sender", ["league_manager", "league_manager:LM01", "league_manager:any thing"])
 @pytest.mark.requirement("ENVELOPE.sender")
 def test_the_manager_may_have_a_name(sender: str) -> None:

@@ -76,10 +76,13 @@ def test_what_a_referee_let_pass_is_told_once_whatever_match_it_noticed_it_in() 
     noticed = [e.PlayerDeviated(at=START, match_id=match_id, **about) for match_id in ("R1M1", "R9M9")]
     others = msgspec.structs.replace(noticed[0], player_id="P09")
     referees = {name: replace(one, events=[*one.events, *noticed, others]) for name, one in whole.referees.items()}
-    told = explain(case_in(replace(whole, referees=referees))).remarks
+    account = explain(case_in(replace(whole, referees=referees)))
+    told = account.remarks
     line = "On record against P01, though it cost nothing: E003 odd (GAME_JOIN_ACK.accept)."
     assert [one for one in told if "GAME_JOIN_ACK.accept" in one] == [line]
     assert not any("P09" in one for one in told)
+    texts = [one.text for attempt in account.attempts for one in attempt.lines]
+    assert "An answer of P01 was odd, and let pass (E003 MISSING_REQUIRED_FIELD): odd." in texts
 
 
 def test_equal_choices_are_a_draw() -> None:

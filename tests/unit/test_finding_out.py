@@ -92,6 +92,29 @@ def test_an_answer_as_its_own_request_proves_the_convention_that_was_acknowledge
     assert put(rig, kind="CHOOSE_PARITY_CALL") == ["SPEC"]
 
 
+def test_who_acknowledged_one_convention_and_refused_the_others_may_still_answer_by_itself() -> None:
+    rig = Rig().given().joins("P01").says("P02", UNKNOWN).says("P02", {"status": "ok"}).until(1)
+    for _ in ORDER[2:]:
+        rig.says("P02", UNKNOWN)
+    assert put(rig) == ORDER
+    rig.until(5.9)
+    assert counted(rig) == []
+    rig.request(rig.joining("P02"))
+    assert learned(rig) == ["TYPE"]
+    assert counted(rig) == []
+
+
+def test_who_acknowledged_and_then_never_answers_is_late_and_asked_again_in_the_same_way() -> None:
+    rig = Rig().given().joins("P01").says("P02", UNKNOWN).says("P02", {"status": "ok"}).until(1)
+    for _ in ORDER[2:]:
+        rig.says("P02", UNKNOWN)
+    rig.until(6)
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E001"]
+    rig.until(8).says("P02", UNKNOWN)
+    assert put(rig)[-1] == "TYPE"
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E001", "E009"]
+
+
 def test_who_only_ever_acknowledges_loses_time_after_all_conventions_were_tried() -> None:
     rig = Rig().given().joins("P01")
     for t in range(6):
@@ -103,6 +126,17 @@ def test_who_only_ever_acknowledges_loses_time_after_all_conventions_were_tried(
     assert [(one.code, one.retry) for one in rig.of(e.AttemptFailed)] == [("E001", 1)]
     rig.until(12)
     assert put(rig) == [*ORDER, "SPEC"]
+
+
+def test_if_no_convention_helps_the_refusal_that_tells_most_counts_and_is_come_back_to() -> None:
+    rig = Rig().given().joins("P01").says("P02", UNKNOWN)
+    rig.says("P02", b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"nobody knows this field"}}')
+    for _ in ORDER[2:]:
+        rig.says("P02", UNKNOWN)
+    (failed,) = rig.of(e.AttemptFailed)
+    assert (failed.code, failed.detail.partition(":")[0]) == ("E009", "answered with E003")
+    rig.until(2)
+    assert put(rig) == [*ORDER, "TYPE"]
 
 
 def test_an_error_of_the_catalogue_was_understood_and_counts() -> None:

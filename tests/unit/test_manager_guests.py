@@ -165,6 +165,14 @@ def test_a_match_is_spelled_in_every_way() -> None:
     assert {"conversation_id", "sender", "timestamp", "protocol", "player_A_token", "attempt"} <= told.keys()
 
 
+def test_a_match_is_given_by_a_manager_with_an_id_and_by_one_without() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    say(league, given(league, "START_MATCH"), BUSY)
+    senders = [plain(league.told("REF01", kind)[-1].message)["sender"] for kind in START]  # type: ignore[arg-type]
+    assert senders == ["league_manager:LM01", "league_manager"]
+
+
 def test_what_made_it_play_is_where_the_next_match_begins_even_after_a_restart() -> None:
     league = league_of(players=2, double=True)
     refuse_announcement(league)

@@ -78,6 +78,20 @@ def test_a_free_well_formed_id_in_sender_is_honoured(sender: str, given: str) ->
     assert agent_of(Managed().register("player", 1, sender=sender)) == given
 
 
+def test_a_referee_is_told_which_id_a_player_asked_for_and_did_not_get() -> None:
+    league = Managed(players=2)
+    league.register("player", 1, sender="player:P02")
+    league.register("player", 2, sender="player:P02")
+    league.fill()
+    league.answer_pings()
+    league.answer_all()
+    (told,) = league.told("REF01", "ROUND_ANNOUNCEMENT")
+    assert isinstance(told.message, RoundAnnouncement)
+    (match,) = told.message.matches
+    known_as = {match.player_A_id: match.player_A_known_as, match.player_B_id: match.player_B_known_as}
+    assert known_as == {"P02": None, "P01": "P02"}
+
+
 def test_an_id_that_was_given_is_never_given_again() -> None:
     league = Managed(players=8)
     given = [agent_of(league.register("player", 1, sender="player:P02"))]

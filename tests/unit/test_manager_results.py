@@ -253,6 +253,14 @@ def test_of_several_errors_in_a_report_the_first_is_answered() -> None:
     assert found == ["E018", "E021", "E011", "E012", "E032", "E032", "E028", "E007", "E014", ""]
 
 
+def test_who_calls_every_league_by_one_name_is_understood_where_its_match_leaves_no_doubt() -> None:
+    league = started(2)
+    assert code_of(league.report("R1M1", league_id="league_2025_even_odd")) == ""
+    assert "MATCH_RESULT_REPORT.league_id" in {one.requirement for one in league.of(e.DeviationRecorded)}
+    strict = started(2, profile="strict")
+    assert code_of(strict.report("R1M1", league_id="league_2025_even_odd")) == "E028"
+
+
 def test_a_token_of_the_wrong_type_and_an_empty_one() -> None:
     league = started(2)
     assert code_of(league.report("R1M1", auth_token=7)) == "E007"

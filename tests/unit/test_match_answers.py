@@ -274,3 +274,17 @@ def test_an_acknowledgement_of_another_kind_is_no_answer_yet(status: str) -> Non
     assert wrongs(rig) == []
     rig.until(30)
     assert [one.code for one in rig.of(e.AttemptFailed)] == ["E001"]
+
+
+@pytest.mark.requirement("MATCH.wrong_ids")
+@pytest.mark.parametrize(("profile", "refused"), [("compat", []), ("strict", [("E033", 3)])])
+def test_the_id_a_player_asked_for_is_its_own_too_but_not_in_strict(
+    profile: Profile, refused: list[tuple[str, int]]
+) -> None:
+    rig = Rig(profile).given(announced(player_B_known_as="P01")).joins("P01")
+    rig.says("P02", rig.joining("P02", player_id="P01"))
+    assert wrongs(rig) == refused
+    if profile == "compat":
+        assert [(one.player_id, one.code) for one in rig.of(e.PlayerDeviated)] == [("P02", "E033")]
+        rig.says("P01", rig.choosing("P01", "even", player_id="P02"))
+        assert wrongs(rig) == [("E033", 3)]

@@ -200,9 +200,16 @@ def test_after_the_end_no_match_is_begun_or_played_on(rig: Rig) -> None:
     assert rig.player.lifecycle == "SHUTDOWN"
 
 
-def test_messages_of_another_league_are_refused(rig: Rig) -> None:
+def test_announcements_of_another_league_are_refused(rig: Rig) -> None:
     assert rig.refusal_of(rig.announcement(league_id="autumn")) == "E028"
-    assert rig.refusal_of(rig.invitation(league_id="autumn")) == "E028"
+
+
+def test_a_referee_that_calls_every_league_by_one_name_is_recorded_and_in_strict_refused(rig: Rig) -> None:
+    rig.say(rig.invitation(league_id="autumn"))
+    found = {one.requirement for one in rig.journal if isinstance(one, DeviationRecorded)}
+    assert "GAME_INVITATION.league_id" in found
+    strict = Rig(profile="strict").enrolled()
+    assert strict.refusal_of(strict.invitation(league_id="autumn")) == "E028"
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------

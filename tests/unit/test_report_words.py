@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.protocol.envelope import Reading
+from league.machine import Address
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
-from league.transport import letters
+from league.protocol.messages import MatchResultReport
+from league.protocol.parts import Result, ResultDetails
+from league.transport import jsonrpc, letters
 from league.transport.letters import Speaker
 from tests.support.managed import Managed, Object, code_of
 
@@ -161,3 +165,54 @@ def test_strict_understands_no_other_words(flat: Object) -> None:
     league = Managed(players=2, referees=1, profile="strict").fill()
     league.answer_all()
     assert said(league, **flat) == "E003"
+
+
+# --- ours, for managers of others -------------------------------------------------------------------------------------
+
+
+def written(convention: Convention, winner: str | None, details: Object | None) -> Object:
+    """The message our referee's report is for a manager that is spoken to like this."""
+    report = MatchResultReport(
+        **seal("referee:REF01", 0.0, "c"),
+        league_id="l",
+        round_id=1,
+        match_id="R1M1",
+        game_type="even_odd",
+        result=Result(
+            winner=winner,
+            score={one: 3 if one == winner else 0 for one in (A, B)},
+            details=ResultDetails(**details) if details else None,
+        ),
+    )
+    raw = letters.write_call(1, report, jsonrpc.encode_body(report), Address("m", "http://m", None, convention))
+    params = json.loads(raw)["params"]
+    assert isinstance(params, dict)
+    return params
+
+
+def test_a_manager_of_another_convention_can_read_our_report_flat() -> None:
+    flat = written(Convention.TYPE, A, DETAILS)
+    assert FLAT_WIN.items() <= flat.items()
+    assert flat["winner_id"] == flat["result"]["winner"] == A
+    assert letters.read_request(
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "MATCH_RESULT_REPORT", "params": flat}).encode(),
+        Speaker(Role.MANAGER, "league_manager", Reading("strict")),
+    ).content.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("winner", "details", "outcomes"),
+    [
+        (None, DRAWN, ("DRAW", "DRAW")),
+        (B, {"status": "TECHNICAL_LOSS", "drawn_number": None}, ("TECHNICAL_LOSS", "WIN")),
+        (None, {"status": "TECHNICAL_LOSS"}, ("TECHNICAL_LOSS", "TECHNICAL_LOSS")),
+        (A, None, ("WIN", "LOSS")),
+    ],
+)
+def test_it_says_how_the_match_ended_for_each(winner: str | None, details: Object | None, outcomes: object) -> None:
+    flat = written(Convention.TOOLS, winner, details)["arguments"]
+    assert (flat["player_a_result"], flat["player_b_result"]) == outcomes
+
+
+def test_the_documents_own_convention_gets_the_documents_report() -> None:
+    assert not FLAT_WIN.keys() & written(Convention.SPEC, A, DETAILS).keys()

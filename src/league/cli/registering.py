@@ -56,7 +56,10 @@ async def _register(door: Door, scope: ASGIScope, receive: ASGIReceive) -> Respo
         said = {"message_type": "LEAGUE_ERROR", "error_code": error.code, "error_description": error.row.name}
         return Response(400, _JSON.encode({**said, "error_name": error.row.name, "error_detail": error.detail}))
     answer = await door.post(call, client[0] if client else "")
-    return replace(answer, body=_bare(answer.body))
+    told, is_error = _bare(answer.body)
+    refused = 400 if is_error else 409 if told.get("status") == "REJECTED" else answer.status
+    # Whoever speaks without JSON-RPC goes by the status.
+    return replace(answer, body=_JSON.encode(told), status=refused if answer.status == 200 else answer.status)
 
 
 def _call(raw: bytes) -> bytes:
@@ -69,8 +72,9 @@ def _call(raw: bytes) -> bytes:
     return jsonrpc.encode_call(1, method, _JSON.encode(message))
 
 
-def _bare(raw: bytes) -> bytes:
-    """An answer without its frame: the result, or the message in the error."""
-    answer = msgspec.json.decode(raw)
-    error = answer.get("error") or {}
-    return _JSON.encode(answer.get("result", error.get("data", answer)))
+def _bare(raw: bytes) -> tuple[dict[str, object], bool]:
+    """An answer without its frame: the result, or the message in the error; and whether it is an error."""
+    answer = msgspec.json.decode(raw, type=dict[str, object])
+    error = answer.get("error")
+    found = answer.get("result") if error is None else error.get("data") if isinstance(error, dict) else None
+    return found if isinstance(found, dict) else answer, error is not None

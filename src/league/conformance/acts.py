@@ -30,6 +30,8 @@ WAYS: Final = (
 )
 """In the order in which they are tried."""
 MCP_VERSION: Final = "2025-06-18"
+UNREAD: Final = (-32700, -32600, -32601)
+"""JSON-RPC's numbers for a request that was not understood as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,15 @@ class _Try:
         named = said.get("message_type") == "GAME_JOIN_ACK"
         says = named or isinstance(said.get("accept", said.get("accepted")), bool)
         return self.invitation.is_answered and says
+
+    @property
+    def shows(self) -> int:
+        """How much of a player that did not join is seen in its answer: most if it looked at the message and refused
+        it, least if it knows no such request."""
+        refusal = self.invitation.heard.refusal
+        if refusal is not None:
+            return 0 if refusal.number is None or refusal.number in UNREAD else 2
+        return int(self.invitation.trouble is None or self.invitation.trouble is Trouble.TIMEOUT)
 
 
 REPEATS: Final = 5
@@ -108,7 +119,7 @@ async def dialect(kit: Kit) -> None:
         tries.append(_Try(kit.way, kit.record.exchanges, invitation))
         if tries[-1].is_understood or invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED):
             break  # silence is no matter of dialect
-    best = max(tries, key=lambda one: (one.is_understood, one.invitation.is_answered))
+    best = max(tries, key=lambda one: (one.is_understood, one.invitation.is_answered, one.shows))
     kit.way, kit.record.exchanges = best.way, [*before, *best.exchanges]
     kit.record.tried = [exchange for one in tries if one is not best for exchange in one.exchanges]
     if best.invitation.is_answered:

@@ -28,6 +28,8 @@ class AgentRegistered(Event, frozen=True, kw_only=True):
     serial: int
     verify: str
     convention: str = "SPEC"
+    known_as: str = ""
+    """The id it asked for and did not get; it may go on using it (R-104)."""
 
 
 class AgentApplied(Event, frozen=True, kw_only=True):

@@ -26,6 +26,8 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     seed: str
     conventions: tuple[str, str] = ("SPEC", "SPEC")
     """How the manager says the players speak: the way to begin with."""
+    known_as: tuple[str, str] = ("", "")
+    """What the players may call themselves, too."""
 
 
 class MatchBegun(Event, frozen=True, kw_only=True):

@@ -29,7 +29,8 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import AnnouncedMatch, Record
 
-REFEREE_ID: Final = "REF99"
+REFEREE_ID: Final = "REF01"
+"""The first of any league: some players know the referees they play under by a list, and refuse all others."""
 GUEST_ID: Final = "P01"
 """Opponents count down from P99: a guest that goes by an id of its own must not answer under theirs (E033)."""
 LAST_OPPONENT: Final = 99

@@ -149,6 +149,8 @@ class Notices:
             player_B_suspended=b.state == "SUSPENDED",
             player_A_convention=_unless_usual(a.convention),
             player_B_convention=_unless_usual(b.convention),
+            player_A_known_as=a.known_as or None,
+            player_B_known_as=b.known_as or None,
             attempt=match.attempt,
             move_seconds=self._ledger.settings.move_seconds,
         )

@@ -243,11 +243,15 @@ class Registration:
                 serial=1,
                 verify=tokens.verifier(token),
                 convention=application.convention.value,
+                known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
             )
         )
         self.office.record(agent_id, application.read.deviations, now)
         self._welcome(self.office.member(agent_id), now)
         return token
+
+    def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
+        return wanted_id != agent_id and wanted_id in self._ledger.roster.members
 
     def _welcome(self, member: Member, now: float) -> None:
         """Before the start a new member is probed; a referee that comes later goes to work at once."""

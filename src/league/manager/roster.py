@@ -40,6 +40,8 @@ class Member(Struct):
     technical_losses: int = 0
     convention: str = "SPEC"
     """How it is spoken to: at first as it spoke to us."""
+    known_as: str = ""
+    """What it may call itself in its answers, too (R-104)."""
     handover: str = ""
     """What makes it play, if it is a referee by others and that was seen (events.HandoverLearned)."""
 
@@ -113,6 +115,7 @@ class Roster(Struct):
             minted=event.serial,
             told=told,
             convention=event.convention,
+            known_as=event.known_as,
         )
         self.names.setdefault(f"{event.role}:{folded(event.display_name)}", []).append(event.agent_id)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id

@@ -25,7 +25,7 @@ from league.player.membership import Member
 from league.player.questions import WAITING, Call, Question, Questions, Waiting, answer, options_of, turn_of
 from league.protocol import timestamps
 from league.protocol.envelope import Profile, seal
-from league.protocol.errors import PeerError, read_foreign
+from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.messages import (
     ChooseParityCall,
     GameError,
@@ -71,7 +71,7 @@ class Playing(Member):
         match_id = invitation.match_id
         known = self._memory.matches.by(match_id, name_of(invitation.sender))
         speaker = self._recognise(invitation, now, match_id, invitation.attempt or (known.numbered if known else 1))
-        self._check_league(invitation.league_id)
+        self._check_invitations_league(invitation, speaker, now)
         self._check_player(invitation.player_id)
         match = self._same_again(known, invitation, speaker)
         if match is None:
@@ -101,6 +101,15 @@ class Playing(Member):
             return known if invitation.attempt == known.said else None
         done = known.over or known.superseded
         return None if done and invitation.conversation_id != known.conversation_id else known
+
+    def _check_invitations_league(self, invitation: GameInvitation, speaker: Speaker, now: float) -> None:
+        """Referees by others may call every league by one name."""
+        try:
+            self._check_league(invitation.league_id)
+        except PeerError as error:
+            if self._profile == "strict":
+                raise
+            self._record(speaker.id, Violation("E028", "league_id", error.detail, "GAME_INVITATION.league_id"), now)
 
     @abstractmethod
     def _take_up_token(self, now: float) -> None:

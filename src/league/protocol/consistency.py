@@ -49,7 +49,7 @@ def _announcement(message: Fields) -> Iterator[Violation]:
         for player in players:
             if isinstance(player, str) and (player in seen or players[0] == players[1]):
                 detail = f"{player} would play twice in this round or against itself"
-                # Some managers cut their list of pairs into rounds as it comes: two matches of one player can be played.
+                # Some managers cut their list of pairs into rounds as it comes: both matches can be played.
                 playable = players[0] != players[1]
                 yield Violation("E008", f"matches[{index}]", detail, "ROUND_ANNOUNCEMENT.matches", lenient=playable)
                 break

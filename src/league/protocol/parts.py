@@ -82,6 +82,8 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_suspended: bool | None = None  # noqa: N815
     player_A_convention: Text | None = None  # noqa: N815
     player_B_convention: Text | None = None  # noqa: N815
+    player_A_known_as: Text | None = None  # noqa: N815
+    player_B_known_as: Text | None = None  # noqa: N815
     attempt: Ordinal | None = None
     move_seconds: Seconds | None = None
 

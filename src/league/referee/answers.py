@@ -27,6 +27,8 @@ from league.referee.office import said, shortened
 from league.referee.words import awaited_type
 
 LONGEST_QUOTE = 100
+ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
+"""What is said of a request that was not understood as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,12 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error, never an acknowledgement. Not `understood`: perhaps the call was put in words it does not know."""
+    """An error, never an acknowledgement. Not `understood`: perhaps the call was put in words it does not know; but
+    it `tells` more if it is not about the request as such."""
 
     detail: str
     understood: bool = True
+    tells: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +87,19 @@ class Question:
     def player_id(self) -> str:
         return self.match.taken.players[self.seat]
 
+    @property
+    def _alias(self) -> str:
+        """The id it asked for, which is another player's: on a connection of ours that is no doubt about it."""
+        return self.match.taken.known_as[self.seat]
+
     def is_right(self, token: object) -> bool:
         return isinstance(token, str) and tokens.fits(token, self.digests)
 
     def read(self, content: Content) -> Answer:
         """What this answer says."""
         if isinstance(content, Refusal):
-            return Refused(shortened(f"answered with {content.code}: {content.detail}"), content.understood)
+            detail = shortened(f"answered with {content.code}: {content.detail}")
+            return Refused(detail, content.understood, content.code not in ABOUT_REQUESTS)
         if not isinstance(content, Unsealed):
             return Mere()
         message = content.message
@@ -153,7 +163,7 @@ class Question:
         match_id, player_id = said_id(message, "match_id"), said_id(message, "player_id")
         if match_id not in (None, self.match.match_id):
             return _violation("E015", "match_id", f"this is about {self.match.match_id}", "MATCH.wrong_ids")
-        if player_id in (None, self.player_id):
+        if player_id in (None, self.player_id) or (player_id == self._alias and self.profile != "strict"):
             return None
         if player_id in self.players or self.profile == "strict":
             return _violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids")

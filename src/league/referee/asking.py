@@ -87,8 +87,11 @@ class Asking:
         self._put: dict[str, Convention] = {}
         """In which convention each call was put."""
         self._first_heard = to.convention
-        """What to come back to: the first convention in which a call was acknowledged, or else the likeliest."""
-        self._doubting = self._was_heard = False
+        """What to come back to: the first convention in which a call was acknowledged, or else refused for more than
+        how it was put, or else the likeliest."""
+        self._doubting = self._was_heard = self._was_told = False
+        self._may_post = False
+        """A call of this attempt was acknowledged."""
         self._first_verdict: Wrong | str | None = None
 
     # --- inputs -------------------------------------------------------------------------------------------------------
@@ -116,7 +119,7 @@ class Asking:
             is_unread = answer.code in UNREAD and not self._is_proven
             self._judge(answer, is_unread and self._rule_out(), now)
         elif isinstance(answer, Refused):
-            self._judge(answer.detail, not answer.understood and self._rule_out(), now)
+            self._refused(answer, now)
         else:
             self._acknowledged(now)
 
@@ -206,13 +209,24 @@ class Asking:
             self._ruled_out.add(self._to.convention)
         return True
 
+    def _refused(self, answer: Refused, now: float) -> None:
+        """If no words help, the refusal that tells most counts."""
+        if answer.tells and not answer.understood and not (self._was_told or self._was_heard):
+            self._was_told = True
+            self._first_heard, self._first_verdict = self._to.convention, answer.detail
+        self._judge(answer.detail, not answer.understood and self._rule_out(), now)
+
     def _judge(self, verdict: Wrong | str, may_be_the_words: bool, now: float) -> None:
-        """What went wrong counts, unless other words help. If none do, what it made of the likeliest ones counts."""
+        """What went wrong counts, unless other words help. If none do, what it made of the likeliest ones counts; but
+        whoever acknowledged one of these calls may still answer it by a request of its own (R-02)."""
         if may_be_the_words:
             self._first_verdict = self._first_verdict or verdict
             if self._put_otherwise(now):
                 return
-            verdict = self._first_verdict
+            verdict, self._first_verdict = self._first_verdict, None
+            if self._may_post:
+                self._listen()
+                return
         self._first_verdict = None
         if isinstance(verdict, Wrong):
             self._wrong(verdict, now)
@@ -231,6 +245,7 @@ class Asking:
     def _acknowledged(self, now: float) -> None:
         """The answer may still come as a request of its own. Some say yes to what they do not know: unless we know
         better, another convention is tried soon."""
+        self._may_post = True
         if not self._was_heard:
             self._was_heard, self._first_heard = True, self._to.convention
         self._doubting = bool(self._ways) and not self._is_proven and not self._is_correcting
@@ -327,7 +342,7 @@ class Asking:
         retry = self._seated.failed + 1
         pause = self._retries.pause_before(retry)
         left = None if pause is None else retry
-        self._window = None
+        self._window, self._may_post = None, False
         if self._finds_out:
             untried = [one for one in ways(self._first_heard) if one not in self._ruled_out]
             first, *self._ways = untried or [self._first_heard]

@@ -22,6 +22,7 @@ from league.reports.explain import Explanation, explain
 from league.reports.faults import Fault, final_faults, stumbles
 from league.reports.journals import Journals
 from league.reports.telling import named
+from league.transport.dialects import in_our_words
 from league.transport.jsonrpc import decode_answer
 
 Cost = Literal["the match", "a retry or a correction", "nothing"]
@@ -178,10 +179,11 @@ def _tolerated(case: Case, guest_id: str) -> Iterator[tuple[str, str, str]]:
             answer = decode_answer(note.body)
         except PeerError:
             continue  # no JSON-RPC: the referee has said what it thinks of it
-        if not answer.is_error:
-            read = unseal(answer.content, Reading("compat"), EXCHANGES[note.message_type].replies)
+        if not answer.is_error and isinstance(answer.content, dict):
+            words, odd = in_our_words(answer.content, note.message_type)
+            read = unseal(words, Reading("compat"), EXCHANGES[note.message_type].replies)
             # What was not understood so has been judged as something else, or as wrong.
-            passed = read.deviations if read.message is not None else ()
+            passed = (*odd, *read.deviations) if read.message is not None else ()
             yield from ((one.code, one.requirement, one.detail) for one in passed)
 
 

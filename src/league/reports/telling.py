@@ -20,6 +20,7 @@ from league.events import (
     MatchUnparked,
     MoveMade,
     NumberDrawn,
+    PlayerDeviated,
     PlayerFaulted,
     PlayerJoined,
     PlayersTold,
@@ -154,6 +155,10 @@ class _Account:
         text = f"The answer of {event.player_id} was wrong {told}."
         return Told(text, event.player_id, event.code, clause_of(event.code, event.requirement))
 
+    def _deviated(self, event: PlayerDeviated) -> Told:
+        text = f"An answer of {event.player_id} was odd, and let pass ({named(event.code)}): {event.detail}."
+        return Told(text, event.player_id, event.code, clause_of(event.code, event.requirement))
+
     def _joined(self, event: PlayerJoined) -> Told:
         return Told(f"{event.player_id} joined.", event.player_id)
 
@@ -213,6 +218,7 @@ _TOLD: Final[Mapping[type[Event], Callable[[_Account, Any], Told]]] = {
     MoveMade: _Account._moved,
     AttemptFailed: _Account._failed,
     WrongAnswer: _Account._wrong,
+    PlayerDeviated: _Account._deviated,
     PlayerJoined: _Account._joined,
     PlayerFaulted: _Account._faulted,
     NumberDrawn: _Account._drawn,

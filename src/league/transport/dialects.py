@@ -16,10 +16,11 @@ from league.protocol.errors import PeerError, Stage, Violation
 from league.protocol.exchanges import EXCHANGES, message_type_of
 from league.protocol.judge import ENVELOPE
 from league.protocol.messages import MESSAGES, Message
-from league.transport import jsonrpc, report_words
+from league.transport import jsonrpc, notice_words, report_words
 from league.transport.jsonrpc import NESTED_METHODS, TOOLS_CALL, Answer, is_int
 
 UNKNOWN_METHOD = -32601
+UNKNOWN_VERSION = "0.0.0"
 INTERNAL_ERROR = -32603
 
 # What the tool for a message is called, when it is not called by its verb or its type.
@@ -202,9 +203,14 @@ def event_data(body: bytes) -> bytes:
 def is_not_understood(answer: Answer) -> bool:
     """An error that names nothing of our catalogue rather means the call itself; so do those about requests. An
     internal error is a bug of theirs."""
-    if not answer.is_error or answer.number == INTERNAL_ERROR:
+    if not answer.is_error:
         return False
     data = answer.content if isinstance(answer.content, dict) else {}
+    if answer.number == UNKNOWN_METHOD or "nknown tool" in str(data.get("message")):
+        # Whatever catalogue the code beside it is from.
+        return True
+    if answer.number == INTERNAL_ERROR:
+        return False
     named = data.get("error_code") or data.get("error_name") or data.get("error_description")
     return not named or data.get("error_code") in ("E034", "E035", "E036")
 
@@ -304,7 +310,7 @@ def _odd(path: str, detail: str, clause: str) -> Violation:
 
 def request_in_our_words(content: dict[str, Any], method: str) -> Words:
     """A request of an agent as it is said out there: a choice or a join as its own POST, a registration whose meta
-    fields stand flat in it, or a report in other words. Any: JSON of others."""
+    fields stand flat in it, a report or what a player is told in other words. Any: JSON of others."""
     told = content.get("message_type") or message_type_of(method)
     if told == "GAME_JOIN_ACK":
         return _join(content)
@@ -312,19 +318,34 @@ def request_in_our_words(content: dict[str, Any], method: str) -> Words:
         return _choice(content)
     if isinstance(told, str) and told in REGISTRATIONS:
         return _registration(content, str(told))
+    if isinstance(told, str) and told in notice_words.KINDS:
+        return notice_words.in_our_words(content, told)
     return report_words.in_our_words(content) if told == report_words.KIND else (content, ())
 
 
 def _registration(content: dict[str, Any], kind: str) -> Words:
     place = REGISTRATIONS[kind]
+    if place in content and "message_type" in content:
+        return content, ()
     if place in content:
-        return (content, ()) if "message_type" in content else _typed(content, kind, [])
+        content, odd = _with_version(content, place, kind)
+        return _typed(content, kind, odd)
     if "contact_endpoint" not in content:
         return content, ()
     envelope = {name: value for name, value in content.items() if name in ENVELOPE or name == "auth_token"}
     meta = {name: value for name, value in content.items() if name not in envelope}
-    odd = [_odd(place, f"the fields of {place} stand in an object of that name", f"{kind}.{place}")]
-    return _typed({**envelope, place: meta}, kind, odd)
+    flat = _odd(place, f"the fields of {place} stand in an object of that name", f"{kind}.{place}")
+    content, odd = _with_version({**envelope, place: meta}, place, kind)
+    return _typed(content, kind, [flat, *odd])
+
+
+def _with_version(content: dict[str, Any], place: str, kind: str) -> tuple[dict[str, Any], list[Violation]]:
+    """Who sends no message of the documents, only what is to be in one, need not say its version. Any: JSON."""
+    meta = content[place]
+    if not isinstance(meta, dict) or meta.get("version") is not None:
+        return content, []
+    odd = _odd(f"{place}.version", "version is missing", f"{kind}.{place}.version")
+    return {**content, place: {**meta, "version": UNKNOWN_VERSION}}, [odd]
 
 
 def registration_of(fields: dict[str, Any]) -> dict[str, Any]:

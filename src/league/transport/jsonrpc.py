@@ -118,8 +118,8 @@ def _unwrapped(call: Call) -> Call:
         wrap = Convention.NESTED if call.convention is Convention.SPEC else call.convention
         return replace(call, params=inner, convention=wrap)
     if call.convention is Convention.TOOLS and "message_type" not in params and len(params) == 1:
-        (inner,) = params.values()
-        return replace(call, params=inner) if isinstance(inner, dict) else call
+        ((name, inner),) = params.items()
+        return replace(call, params=inner) if isinstance(inner, dict) and not name.endswith("_meta") else call
     if call.convention is not Convention.SPEC or call.method.upper() not in MESSAGES:
         return call
     return replace(call, convention=Convention.LOWER if call.method.islower() else Convention.TYPE)
@@ -188,7 +188,8 @@ def answer_in(value: object) -> Answer:
         if not isinstance(error, dict) or not is_int(error.get("code")):
             detail = "error must be an object with a whole number as code"
             raise PeerError("E035", detail, {"field": "error"}, "RPC.error_shape")
-        return Answer(error.get("data"), error["code"], is_error=True)
+        # Without data all that is said is the line of JSON-RPC itself.
+        return Answer(error.get("data") or {"message": error.get("message")}, error["code"], is_error=True)
     if "result" not in value:
         raise PeerError("E035", "an answer carries result or error", {"field": "result"}, "RPC.one_answer")
     return Answer(value["result"])

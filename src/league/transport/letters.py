@@ -30,7 +30,7 @@ from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
 from league.protocol.exchanges import EXCHANGES, Role, family_of
 from league.protocol.messages import MESSAGES, Message
-from league.transport import dialects, jsonrpc
+from league.transport import dialects, jsonrpc, report_words
 from league.transport.jsonrpc import BadRequestError, Id, is_int
 
 PING = "ping"
@@ -85,6 +85,8 @@ def write_call(
         body = body[:-1] + b',"auth_token":"' + to.token.encode() + b'"}'
     if to.convention is Convention.BARE:
         body = dialects.with_flat_meta(message, body)
+    if to.convention is not Convention.SPEC:
+        body = report_words.said_flat_too(message, body)
     if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
         return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
     tool = tool or dialects.Tool(dialects.spellings(to.convention, message.type)[0])
@@ -309,5 +311,6 @@ def _refusal(content: object, number: int | None, understood: bool) -> Refusal:
     fields = inner if isinstance(inner, dict) else fields
     code, name = _text(fields, "error_code"), _text(fields, "error_name") or _text(fields, "error_description")
     known = read_foreign(code, name, number)
-    detail = _text(fields, "error_detail") or _text(fields, "reason") or name or ERRORS[known].when
+    words = (_text(fields, place) for place in ("error_detail", "reason", "message"))
+    detail = next(filter(None, words), None) or name or ERRORS[known].when
     return Refusal(known, detail[:500], understood)

@@ -1,5 +1,6 @@
 """MATCH_RESULT_REPORT as referees by others write it (spec section 13.3), read as the documents have it: another name
-for the winner, or everything flat beside the match. Pure. What is said twice must be the same both times.
+for the winner, or everything flat beside the match. And ours, so that their managers can read it. Pure. What is said
+twice must be the same both times.
 """
 
 from __future__ import annotations
@@ -7,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from league.protocol.errors import Stage, Violation
+from league.protocol.messages import MatchResultReport, Message
 
 KIND = "MATCH_RESULT_REPORT"
 _WINNERS = ("winner", "winner_id", "winner_player_id")
@@ -86,3 +90,29 @@ def _gathered(content: Fields, winner: str | None) -> Fields:
 
 def _odd(path: str, detail: str) -> Violation:
     return Violation("E003", path, detail, f"{KIND}.{path}", lenient=True)
+
+
+def said_flat_too(message: Message, body: bytes) -> bytes:
+    """A report of ours for a manager that speaks in other ways than the documents': the same once more, flat beside
+    the match, for some read nothing else."""
+    if not isinstance(message, MatchResultReport):
+        return body
+    result, details = message.result, message.result.details
+    choices = (details.choices if details else None) or {}
+    flat: Fields = {"winner_id": result.winner, "drawn_number": (details and details.drawn_number) or None}
+    for side, player_id in zip(("player_a", "player_b"), result.score, strict=False):
+        flat[f"{side}_id"] = player_id
+        flat[f"{side}_choice"] = choices.get(player_id)
+        flat[f"{side}_score"] = result.score[player_id]
+        flat[f"{side}_result"] = _outcome(message, player_id)
+    return body[:-1] + b"," + msgspec.json.encode(flat)[1:]
+
+
+def _outcome(report: MatchResultReport, player_id: str) -> str:
+    """How it ended for one of the two."""
+    winner, details = report.result.winner, report.result.details
+    if winner == player_id:
+        return "WIN"
+    if details is not None and details.status == "TECHNICAL_LOSS":
+        return "TECHNICAL_LOSS"
+    return _DRAW if winner is None else "LOSS"
