@@ -17,7 +17,7 @@ from tests.support.peer import Peer
 from tests.support.processes import Processes
 from tests.support.scripts import HANG, Reaction, on
 
-SCALE = 20
+SCALE = 10
 
 
 def secrets_in(folder: Path) -> Iterator[str]:
