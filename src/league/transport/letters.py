@@ -106,13 +106,13 @@ def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMI
     inquired = _inquired(call.method, content.get("message_type"), speaker.role)
     if inquired is not None:
         return Asked(call.id, Inquiry(inquired, content), convention=call.convention)
-    odd: tuple[Violation, ...] = ()
-    if speaker.reading.profile == "compat":
-        content, odd = dialects.request_in_our_words(content, call.method)
-        call = replace(call, params=content) if odd else call
     read = jsonrpc.read_call(call, speaker.reading, speaker.role)
-    if odd:
-        read = _with(read, odd, content)
+    if speaker.reading.profile == "compat" and (read.message is None or read.message_type == report_words.KIND):
+        # What is right as it stands costs nothing more; but a report may contradict itself in other words.
+        content, odd = dialects.request_in_our_words(content, call.method)
+        if odd:
+            said_anew = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
+            read = _with(said_anew, odd, content)
     kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
     return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention)
 
