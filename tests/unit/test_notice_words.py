@@ -43,6 +43,24 @@ def test_a_choice_under_another_name_is_judged_like_any_other() -> None:
     assert heard(content).message is None
 
 
+def test_a_loser_that_reads_loss_learns_who_won() -> None:
+    content = message("game_over.full")
+    content["game_result"]["status"] = "LOSS"
+    read = heard(content)
+    assert isinstance(read.message, GameOver)
+    assert read.message.game_result.status == "WIN"
+    assert read.message.game_result.winner_player_id == content["game_result"]["winner_player_id"]
+    assert clauses(read) == ["GAME_OVER.game_result.status"]
+    assert heard(content, "strict").message is None
+
+
+@pytest.mark.parametrize("winner", [None, 1])
+def test_a_loss_to_nobody_is_refused(winner: object) -> None:
+    content = message("game_over.full")
+    content["game_result"] |= {"status": "LOSS", "winner_player_id": winner}
+    assert heard(content).message is None
+
+
 def test_a_table_without_ranks_and_names_is_read_by_its_order() -> None:
     content = message("league_standings_update.full")
     bare = [

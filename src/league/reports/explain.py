@@ -124,10 +124,11 @@ def _technical(case: Case, ending: _Ending) -> Verdict:
         first = f"Both players lost for technical reasons: {losers}. Nobody gets points."
     else:
         other = f"{case.named(ending.winner)} gets {ending.points.get(ending.winner, 3)} points"
-        first = f"{losers} lost for technical reasons, by its own fault; {other}."
+        whose = "by its own fault" if faults else "as its referee says"
+        first = f"{losers} lost for technical reasons, {whose}; {other}."
     why = [first, *(f"{one.sentence}." for one in faults)]
     if not faults:
-        why.append("Which fault it was is not on record here: the report names none.")
+        why.append("Which fault it was is not on record here, and so not whose: the report names none.")
     clauses = [found for one in faults for found in (one.clause, one.rule) if found is not None]
     clauses.append(known("MATCH.points"))
     return Verdict(

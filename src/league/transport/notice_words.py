@@ -1,6 +1,6 @@
 """What referees and managers by others tell a player (spec section 13.5), in the words of the documents: a GAME_OVER
-whose choices have another name, a table whose rows lack what their order or another field says, and a call whose
-context is a form that nobody filled in.
+whose choices have another name or whose loser reads LOSS, a table whose rows lack what their order or another field
+says, and a call whose context is a form that nobody filled in.
 """
 
 from __future__ import annotations
@@ -45,11 +45,23 @@ def _is_same(value: object, nothing: object) -> bool:
 
 def _game_over(content: dict[str, Any]) -> Words:
     result = content.get("game_result")
-    if not isinstance(result, dict) or "choices" in result or not isinstance(result.get("player_choices"), dict):
+    if not isinstance(result, dict):
         return content, ()
-    place = "game_result.choices"
-    odd = Violation("E003", place, "the choices are under choices", f"{GAME_OVER}.{place}", lenient=True)
-    return {**content, "game_result": {**result, "choices": result["player_choices"]}}, (odd,)
+    told: dict[str, Any] = {}
+    odd = []
+    if "choices" not in result and isinstance(result.get("player_choices"), dict):
+        told["choices"] = result["player_choices"]
+        odd.append(_odd_result("E003", "choices", "the choices are under choices"))
+    if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
+        # As its receiver sees it; the match itself was won by somebody.
+        told["status"] = "WIN"
+        odd.append(_odd_result("E008", "status", "a match that somebody won is a WIN, also to the loser"))
+    return ({**content, "game_result": {**result, **told}}, tuple(odd)) if odd else (content, ())
+
+
+def _odd_result(code: str, name: str, detail: str) -> Violation:
+    place = f"game_result.{name}"
+    return Violation(code, place, detail, f"{GAME_OVER}.{place}", lenient=True)
 
 
 def _standings(content: dict[str, Any]) -> Words:
