@@ -416,3 +416,11 @@ def test_new_tokens_for_a_match_that_is_played_are_shown_from_the_next_call_on()
     assert rig.of(e.PlayerDeviated) == []
     rig.restart()
     assert rig.question("P02").to.token == "tok_REF01_other"
+
+
+def test_the_end_of_a_league_is_nothing_to_a_referee_that_is_in_none() -> None:
+    rig = Rig()
+    rig.take(rig.desk.resume(rig.now))
+    for _ in range(2):
+        assert isinstance(rig.request(ends(rig)), LeagueCompletedAck)
+    assert rig.of(e.LeagueEnded) == []

@@ -339,7 +339,7 @@ class RefereeDesk(Machine):
         self._fill(now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
-        if self.state == "SHUTDOWN":
+        if self.state in ("INIT", "SHUTDOWN"):  # who is in no league yet has none to end
             return
         self._polling.end()
         for match in list(self._docket.open.values()):
