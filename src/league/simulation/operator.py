@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from league.machine import Failure, Operate
+from league.manager.rounds import FEWEST_PLAYERS
 
 if TYPE_CHECKING:
     from league.simulation.world import World
@@ -73,7 +74,10 @@ class Operator:
         self._pick("replay-match", lambda: list(self.world.league.completed))
 
     def _withdraw_somebody(self) -> None:
-        self._pick("withdraw", lambda: list(self.world.league.player_ids))
+        """Not before the start in a league that would be left with one player: nobody else would ever come."""
+        league = self.world.league
+        if league.waiting != "WAITING_FOR_REGISTRATIONS" or len(self.world.players) > FEWEST_PLAYERS:
+            self._pick("withdraw", lambda: list(league.player_ids))
 
     def _pick(self, order: str, choices: Callable[[], list[str]]) -> None:
         found = choices()
