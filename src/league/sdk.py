@@ -10,9 +10,8 @@ import argparse
 import sys
 from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from league.hosting import USAGE, CommandError, options
+from league.hosting import CommandError, Parser, options
 from league.player.history import PastMatch
 from league.player.strategies import Turn
 from league.protocol.fields import Parity
@@ -93,13 +92,6 @@ def _is_written(player: Player, method: str) -> bool:
     return getattr(getattr(player, method), "__func__", None) is not getattr(Player, method)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence instead of printing the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
 def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     """Take this player to a league: register it and answer for it, until the league is over or SIGINT or SIGTERM ends
     it. What can be set stands on the command line (`--help` lists it) or in `argv`. SystemExit if it cannot be done.
@@ -120,7 +112,7 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
 
 def _parser(player: Player) -> argparse.ArgumentParser:
     script = Path(sys.argv[0]).name or "player.py"
-    parser = _Parser(
+    parser = Parser(
         prog=script,
         description=f"{type(player).__name__}, a player for leagues of the league.v2 protocol.",
         epilog=f"example: python {script} --manager http://127.0.0.1:8000/mcp --port 8101",

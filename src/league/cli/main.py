@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
-from league.cli import USAGE, CommandError
+from league.cli import CommandError
+from league.hosting import Parser
 
 COMMANDS = (
     "demo",
@@ -54,13 +55,6 @@ class Command(Protocol):
     def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, args: argparse.Namespace) -> int: ...
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence instead of printing the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 class Overview(argparse.HelpFormatter):

@@ -5,6 +5,9 @@ With the command line and the SDK, which both stand on it, the only place that r
 
 from __future__ import annotations
 
+import argparse
+from typing import NoReturn
+
 USAGE = 2
 """The exit status of wrong usage; 0 is success, 1 failure."""
 
@@ -15,3 +18,10 @@ class CommandError(Exception):
     def __init__(self, sentence: str, status: int = 1) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence instead of printing the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")

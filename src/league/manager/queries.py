@@ -11,6 +11,7 @@ from league.manager.ledger import Ledger, Match
 from league.manager.notices import columns, table
 from league.manager.office import Office, said
 from league.manager.roster import Member
+from league.protocol.assigning import REGISTRATIONS
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
@@ -18,7 +19,6 @@ from league.protocol.messages import LeagueQuery, LeagueQueryResponse
 from league.protocol.parts import QueryError, QueryParams
 
 Object = dict[str, Any]
-REGISTRATIONS = "GET_REGISTRATIONS"
 _ROLES: tuple[AgentRole, ...] = ("player", "referee")
 _NOT_STARTED = "there is no schedule yet: the league has not started"
 
