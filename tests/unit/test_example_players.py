@@ -11,7 +11,8 @@ from examples.players.contrarian import Contrarian
 from examples.players.follower import BEATEN_BY, Follower
 from examples.players.learner import Learner
 from examples.players.perfect import LINES, Board, Perfect, marked
-from league import ChooseParityCall, PastMatch, Turn
+from league import ChooseParityCall, Turn
+from tests.unit.test_player_strategies import past
 
 CALL = ChooseParityCall(
     protocol="league.v2",
@@ -23,24 +24,6 @@ CALL = ChooseParityCall(
     game_type="even_odd",
     deadline="2025-01-15T10:30:30Z",
 )
-
-
-def past(opponent_choice: str | None, opponent: str = "P02", **changed: Any) -> PastMatch:
-    row: dict[str, Any] = {
-        "match_id": "R1M1",
-        "game_type": "even_odd",
-        "attempt": 1,
-        "opponent_id": opponent,
-        "role": "PLAYER_A",
-        "status": "DRAW",
-        "winner": None,
-        "my_choice": "even",
-        "opponent_choice": opponent_choice,
-        "drawn_number": 4,
-        "number_parity": "even",
-        "game_result": {},
-    }
-    return PastMatch(**(row | changed))
 
 
 def turn(options: tuple[str, ...] = ("even", "odd"), chance: bytes = bytes(32), **view: Any) -> Turn:

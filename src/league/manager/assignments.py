@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -63,8 +63,9 @@ class Assignments:
             self._assign([self._ledger.matches[match_id] for match_id in self._ledger.voided], referees, now)
 
     def _assign(self, matches: Sequence[Match], referees: Sequence[Member], now: float) -> None:
+        odd = {agent_id for agent_id, _, _ in self._ledger.deviations}
         for match in matches:
-            referee = min(self._fitting(match, self._others(match, referees)), key=self._load)
+            referee = min(self._fitting(match, self._others(match, referees), odd), key=self._load)
             self.office.happened(
                 MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
             )
@@ -77,9 +78,8 @@ class Assignments:
             return referees
         return [one for one in referees if one.agent_id != match.referee_id] or referees
 
-    def _fitting(self, match: Match, referees: Sequence[Member]) -> Sequence[Member]:
+    def _fitting(self, match: Match, referees: Sequence[Member], odd: Collection[str]) -> Sequence[Member]:
         """Referees by others may know one way of speaking only: who speaks otherwise gets one of ours, if there is."""
-        odd = {agent_id for agent_id, _, _ in self._ledger.deviations}
         members = [self.office.member(player) for player in match.players]
         if all(one.convention == Convention.SPEC.value and one.agent_id not in odd for one in members):
             return referees

@@ -90,7 +90,7 @@ class Office:
     def authenticate(self, read: Unsealed, now: float) -> Member:
         """Whoever sent this request, by its token; the errors of the envelope come first (section 10.3)."""
         _raise(read.until(Stage.ENVELOPE))
-        token, sender = said(read, "auth_token"), said(read, "sender")
+        token, sender = read.said("auth_token"), read.said("sender")
         if not isinstance(token, str | None):
             _raise(read.until(Stage.AUTHORITY))
         member, serial = self._owner(token)
@@ -121,7 +121,7 @@ class Office:
 
     def check_league(self, read: Unsealed) -> None:
         """E028 comes before the message's own fields; a league_id that is none at all is a matter of those."""
-        league_id = said(read, "league_id")
+        league_id = read.said("league_id")
         if isinstance(league_id, str) and league_id not in ("", self.league_id):
             raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
 
@@ -136,11 +136,6 @@ class Office:
 def _raise(violation: Violation | None) -> None:
     if violation is not None:
         raise as_error(violation)
-
-
-def said(read: Unsealed, name: str) -> object:
-    """A field of a message, also of one that is wrong elsewhere."""
-    return read.content.get(name) if read.message is None else getattr(read.message, name, None)
 
 
 def _check_sender(member: Member, sender: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from league.events import AgentRole, ResultAccepted
 from league.manager.ledger import Ledger, Match
 from league.manager.notices import columns, table
-from league.manager.office import Office, said
+from league.manager.office import Office
 from league.manager.roster import Member
 from league.protocol.assigning import REGISTRATIONS
 from league.protocol.envelope import Unsealed
@@ -55,7 +55,7 @@ class Queries:
 
     def _failure(self, read: Unsealed, error: PeerError, now: float) -> LeagueQueryResponse:
         worst = read.violations[0] if read.violations else None
-        query_type, conversation_id = said(read, "query_type"), said(read, "conversation_id")
+        query_type, conversation_id = read.said("query_type"), read.said("conversation_id")
         if not isinstance(query_type, str) or (worst is not None and error.code == worst.code and _is_gross(worst)):
             raise error
         return LeagueQueryResponse(
@@ -144,7 +144,7 @@ class Queries:
     def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
         """A query of no document; who plays no match needs no addresses."""
         compat = self._ledger.settings.profile == "compat"
-        return compat and not asking.is_player and said(read, "query_type") == REGISTRATIONS
+        return compat and not asking.is_player and read.said("query_type") == REGISTRATIONS
 
     def _registrations(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
         """Where everybody lives. It is all that such a query says: whatever else it lacks is recorded with it."""
@@ -153,7 +153,7 @@ class Queries:
             f"{role}s": [_registered(one) for one in self._ledger.roster.of_role(role) if not one.withdrawn]
             for role in _ROLES
         }
-        conversation = str(said(read, "conversation_id"))
+        conversation = str(read.said("conversation_id"))
         return LeagueQueryResponse(
             **self.office.sealed(now, conversation), query_type=REGISTRATIONS, success=True, data=data
         )

@@ -15,7 +15,7 @@ from league.games.contract import SEATS, Seat, Verdict
 from league.machine import Letter
 from league.manager.assignments import Assignments
 from league.manager.ledger import Ledger, Match
-from league.manager.office import Office, said
+from league.manager.office import Office
 from league.manager.records import MatchRecords
 from league.manager.roster import Member
 from league.manager.standings import Decided
@@ -105,7 +105,7 @@ class Results:
         try:
             self.office.check_league(read)
         except PeerError as error:
-            match = self._ledger.matches.get(str(said(read, "match_id")))
+            match = self._ledger.matches.get(str(read.said("match_id")))
             holds_it = match is not None and match.referee_id == referee.agent_id
             if not holds_it or self._ledger.settings.profile == "strict":
                 raise

@@ -46,6 +46,10 @@ class Unsealed:
         """The decisive violation among those of this stage or earlier."""
         return next((one for one in self.violations if one.stage <= stage), None)
 
+    def said(self, name: str) -> object:
+        """A field of the message, also of one that is wrong elsewhere."""
+        return self.content.get(name) if self.message is None else getattr(self.message, name, None)
+
     def open(self) -> Message:
         """The message, or the decisive violation as an error."""
         if self.message is None:

@@ -23,7 +23,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.referee.match import Match
-from league.referee.office import said, shortened
+from league.referee.office import shortened
 from league.referee.words import awaited_type
 
 LONGEST_QUOTE = 100
@@ -146,7 +146,7 @@ class Question:
         """`strict` only; where it matters more, an answer as its own request, it is checked there."""
         if self.profile != "strict" or not self.digests:
             return None
-        token = said(read, "auth_token")
+        token = read.said("auth_token")
         if not token:
             return _violation("E011", "auth_token", "auth_token is missing", "TOKEN.wrong_in_answer")
         if not self.is_right(token):

@@ -47,7 +47,7 @@ from league.referee import assignments, offers, posts
 from league.referee.calls import Calls
 from league.referee.docket import Docket
 from league.referee.match import Match
-from league.referee.office import Office, RefereeSettings, said
+from league.referee.office import Office, RefereeSettings
 from league.referee.playing import Playing
 from league.referee.polling import Polling
 from league.referee.records import Records
@@ -300,7 +300,7 @@ class RefereeDesk(Machine):
     def _check_manager(self, read: Unsealed, now: float) -> None:
         """Envelope, token, role and league, in this order, before the message's own fields (section 10.3)."""
         _raise(read.until(Stage.ENVELOPE))
-        token = said(read, "auth_token")
+        token = read.said("auth_token")
         if not isinstance(token, str | None):
             _raise(read.until(Stage.AUTHORITY))
         if self._enrolment.derived_tokens and not token:
@@ -309,7 +309,7 @@ class RefereeDesk(Machine):
             self._records.show_token(self._enrolment.league_id, now)
             raise PeerError("E012", "this is not our manager's token", {"provided_token": tokens.masked(str(token))})
         _raise(read.until(Stage.AUTHORITY))
-        league_id, ours = said(read, "league_id"), self._enrolment.league_id
+        league_id, ours = read.said("league_id"), self._enrolment.league_id
         # Only our manager is sure to call the league the same everywhere.
         if self._enrolment.derived_tokens and isinstance(league_id, str) and league_id not in ("", ours):
             raise PeerError("E028", f"this referee plays in {ours!r}", {"league_id": league_id[:80]})

@@ -9,7 +9,7 @@ from typing import Any
 from league.enrolment import Enrolment
 from league.events import Event
 from league.machine import Address, Chance
-from league.protocol.envelope import Profile, Unsealed, seal
+from league.protocol.envelope import Profile, seal
 from league.protocol.exchanges import EXCHANGES, Repetition
 from league.referee.calls import Calls
 from league.referee.docket import Docket
@@ -47,11 +47,6 @@ class Office:
     def sealed(self, now: float, conversation_id: str) -> dict[str, Any]:
         """The envelope of a message of ours (Any: as `seal` has it)."""
         return seal(self.enrolment.sender, now, conversation_id)
-
-
-def said(read: Unsealed, name: str) -> object:
-    """A field of a message, also of one that is wrong elsewhere."""
-    return read.content.get(name) if read.message is None else getattr(read.message, name, None)
 
 
 def shortened(detail: str) -> str:

@@ -12,7 +12,7 @@ from league.protocol.errors import PeerError, Stage, as_error
 from league.protocol.messages import GameJoinAck
 from league.referee.answers import Question, Valid
 from league.referee.match import Match
-from league.referee.office import Office, said
+from league.referee.office import Office
 from league.referee.playing import Playing
 from league.referee.words import JOIN, awaited_type
 
@@ -46,7 +46,7 @@ def _check_envelope(read: Unsealed) -> None:
 
 
 def _match(read: Unsealed, office: Office) -> Match:
-    match_id = said(read, "match_id")
+    match_id = read.said("match_id")
     if match_id is None:
         raise PeerError("E003", "match_id is missing", {"field": "match_id"})
     match = office.docket.newest(match_id) if isinstance(match_id, str) else None
@@ -57,9 +57,9 @@ def _match(read: Unsealed, office: Office) -> Match:
 
 def _seat(read: Unsealed, match: Match) -> Seat:
     """Whose answer it is. `sender` speaks for a player that leaves out its id, and may not name the opponent."""
-    sender = said(read, "sender")
+    sender = read.said("sender")
     named = sender.partition(":")[2] if isinstance(sender, str) else ""
-    player_id = said(read, "player_id")
+    player_id = read.said("player_id")
     seat = match.seat_of(str(player_id or named))
     if seat is None or match.seat_of(named) not in (None, seat):
         raise PeerError("E033", f"this is no answer of a player of {match.match_id}", {"field": "player_id"})
@@ -68,7 +68,7 @@ def _seat(read: Unsealed, match: Match) -> Seat:
 
 def _check_author(letter: Letter, read: Unsealed, question: Question) -> bool:
     """By its token, or else by its address. True if nobody but the player can have sent it."""
-    token = said(read, "auth_token")
+    token = read.said("auth_token")
     if question.is_right(token):
         return True
     endpoint = question.match.taken.endpoints[question.seat]

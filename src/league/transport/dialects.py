@@ -18,6 +18,7 @@ from league.protocol.judge import ENVELOPE
 from league.protocol.messages import MESSAGES, Message
 from league.transport import jsonrpc, notice_words, report_words
 from league.transport.jsonrpc import NESTED_METHODS, TOOLS_CALL, Answer, is_int
+from league.transport.notice_words import Words
 
 UNKNOWN_METHOD = -32601
 UNKNOWN_VERSION = "0.0.0"
@@ -216,10 +217,6 @@ def is_not_understood(answer: Answer) -> bool:
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
-
-
-Words = tuple[dict[str, Any], tuple[Violation, ...]]
-"""A message as the protocol has it, and what was odd about how it was said. Any: JSON of others."""
 
 
 def in_our_words(content: dict[str, Any], sent: str) -> Words:

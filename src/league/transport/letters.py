@@ -107,8 +107,8 @@ def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMI
     if inquired is not None:
         return Asked(call.id, Inquiry(inquired, content), convention=call.convention)
     read = jsonrpc.read_call(call, speaker.reading, speaker.role)
-    if speaker.reading.profile == "compat" and (read.message is None or read.message_type == report_words.KIND):
-        # What is right as it stands costs nothing more; but a report may contradict itself in other words.
+    if speaker.reading.profile == "compat" and read.message is None:
+        # What is right as it stands costs nothing more.
         content, odd = dialects.request_in_our_words(content, call.method)
         if odd:
             said_anew = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
