@@ -12,7 +12,7 @@ from examples.players.follower import BEATEN_BY, Follower
 from examples.players.learner import Learner
 from examples.players.perfect import LINES, Board, Perfect, marked
 from league import ChooseParityCall, Turn
-from tests.unit.test_player_strategies import past
+from tests.unit.player.test_strategies import past
 
 CALL = ChooseParityCall(
     protocol="league.v2",

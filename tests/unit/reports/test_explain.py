@@ -37,7 +37,7 @@ from tests.support.stories import (
     story,
 )
 
-SPEC = Path(__file__).parents[2] / "spec" / "requirements.toml"
+SPEC = Path(__file__).parents[3] / "spec" / "requirements.toml"
 
 
 def given(**changed: Any) -> Rig:
