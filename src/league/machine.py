@@ -30,9 +30,14 @@ class Ping:
 
 @dataclass(frozen=True, slots=True)
 class Pong:
-    """An answer to a ping; our referees say which matches and attempts they hold, others say nothing."""
+    """The answer to a ping; our referees say which matches and attempts they hold, others say nothing."""
 
     matches: tuple[tuple[str, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Received, and nothing more: an answer without a message of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Refusal:
     code: str
     detail: str
     understood: bool = True
-    """False if it rather means that the call itself was not understood: it may be put otherwise."""
+    """False if it rather means that the call itself was not understood: another calling convention may help."""
 
 
 ASSIGNMENTS = ("start_match", "assign_match", "match_assignment")
@@ -92,7 +97,9 @@ class Operate:
     target: str = ""
 
 
-Content = Unsealed | Ping | Pong | MatchRecord | Refusal | Operate | Inquiry | Information
+Content = Unsealed | Ping | Pong | Acknowledged | MatchRecord | Refusal | Operate | Inquiry | Information
+ReplyContent = Message | Pong | Acknowledged | MatchRecord | Information | PeerError
+"""What a request may be answered with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +152,7 @@ class Answering:
     """The answer to a letter: a message, or the error it gets."""
 
     letter_id: int
-    content: Message | Pong | MatchRecord | Information | PeerError
+    content: ReplyContent
     about: str | None = None
     """The message type the error is about, for its JSON-RPC number."""
 
@@ -158,6 +165,8 @@ class Failure(Enum):
     BROKEN = "broken"
     BUSY = "busy"
     NOT_UNDERSTOOD = "not understood"
+    ERROR = "error"
+    """It was answered, with an error."""
 
 
 class Blame(Enum):
@@ -250,10 +259,12 @@ class Machine(ABC):
         self._secrets[name] = value
         self._step.secrets[name] = value
 
-    def _reply(
-        self, letter: Letter, content: Message | Pong | MatchRecord | Information | PeerError, about: str | None = None
-    ) -> None:
+    def _reply(self, letter: Letter, content: ReplyContent, about: str | None = None) -> None:
         self._step.replies.append(Answering(letter.id, content, about))
 
     def _send(self, outgoing: Outgoing) -> None:
         self._step.outbox.append(outgoing)
+
+    def _cancel(self, key: str) -> None:
+        """The answers to this call are no longer wanted."""
+        self._step.cancel.append(key)

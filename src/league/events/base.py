@@ -19,7 +19,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ev
     at: float
 
 
-class Enrolled(Event, frozen=True, kw_only=True):
+class Registered(Event, frozen=True, kw_only=True):
     """The manager accepted us. The token is kept as the secret `token/{serial}`."""
 
     agent_id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -82,12 +82,12 @@ class DeviationRecorded(Event, frozen=True, kw_only=True):
     detail: str
 
 
-class HandoverLearned(Event, frozen=True, kw_only=True):
+class DispatchLearned(Event, frozen=True, kw_only=True):
     """What made a referee by others play a match: the message it was given it by, or that it asked for its matches.
-    Its next ones are given to it in the same way (spec section 13.4)."""
+    Its next ones are dispatched by the same method (spec section 13.4)."""
 
     agent_id: str
-    way: str
+    method: str
 
 
 class Pairing(Struct, frozen=True):
@@ -211,9 +211,20 @@ class LeagueStartOrdered(Event, frozen=True, kw_only=True):
     key: str
 
 
-class Told(Event, frozen=True, kw_only=True):
-    """Deliveries of completions to an agent have ended up to this number (2r-1 final standings of round r,
-    2r ROUND_COMPLETED r, then LEAGUE_COMPLETED): after a restart only later ones go out again."""
+BulletinKind = Literal["standings_update", "final_standings", "round_completed", "league_completed"]
+
+
+class Bulletin(Struct, frozen=True):
+    """What every member is sent in order: after each round its final standings (players only) and ROUND_COMPLETED, at
+    the end LEAGUE_COMPLETED, with the number of the last round. An update of the standings belongs to no round (0) and
+    is not journalled."""
+
+    kind: BulletinKind
+    round_id: int
+
+
+class BulletinDelivered(Event, frozen=True, kw_only=True):
+    """The delivery of a bulletin has ended, answered or not: after a restart only later ones go out again."""
 
     agent_id: str
-    upto: int
+    bulletin: Bulletin

@@ -7,16 +7,21 @@ from typing import Any
 from league.events.base import Event, Status
 
 
-class RoundTold(Event, frozen=True, kw_only=True):
-    """The manager announced a round to us, or told us that it is completed."""
+class RoundAnnounced(Event, frozen=True, kw_only=True):
+    """ROUND_ANNOUNCEMENT reached us."""
 
     round_id: int
-    completed: bool
+
+
+class RoundEnded(Event, frozen=True, kw_only=True):
+    """ROUND_COMPLETED reached us."""
+
+    round_id: int
 
 
 class InvitationAnswered(Event, frozen=True, kw_only=True):
-    """`said`: the attempt as the invitation numbers it, 0 if it does not; `attempt` is told apart by referee and
-    conversation then. `trusted`: the referee proved who it is, or under this manager nobody can."""
+    """GAME_INVITATION, and whether we joined. `stated_attempt`: as the invitation numbers it, 0 if it does not; then we
+    count `attempt` ourselves. `trusted`: the referee proved who it is, or under this manager nobody can."""
 
     match_id: str
     attempt: int
@@ -28,7 +33,7 @@ class InvitationAnswered(Event, frozen=True, kw_only=True):
     referee_id: str
     conversation_id: str
     player_id: str = ""
-    said: int = 0
+    stated_attempt: int = 0
     trusted: bool = True
 
 
@@ -62,7 +67,7 @@ class ChoiceFailed(Event, frozen=True, kw_only=True):
 
 
 class GameEnded(Event, frozen=True, kw_only=True):
-    """GAME_OVER: what the referee said, for history and strategies. `trusted` as in InvitationAnswered."""
+    """GAME_OVER, for history and strategies. `trusted` as in InvitationAnswered."""
 
     match_id: str
     attempt: int

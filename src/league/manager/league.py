@@ -7,23 +7,23 @@ from typing import Any
 
 import msgspec
 
-from league.events import Event, LeagueCreated, LeagueSettings
+from league.calling.delivery import Delivery
+from league.calling.engine import is_refusal
+from league.calling.role import RoleMachine
+from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
-from league.machine import Blame, Chance, Inquiry, Letter, Machine, Operate, Ping, Pong, Step, Undelivered
+from league.machine import Blame, Chance, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
 from league.manager.assignments import Assignments
+from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
-from league.manager.courier import Courier, Errand, is_refusal
-from league.manager.handovers import Handovers
-from league.manager.inquiries import Inquiries
-from league.manager.leases import Leases
-from league.manager.ledger import Ledger, Match
-from league.manager.notices import Notices, table
-from league.manager.office import Office
-from league.manager.orders import Orders
-from league.manager.probes import Probes
-from league.manager.queries import Queries
-from league.manager.records import MatchRecords
-from league.manager.registration import Registration
+from league.manager.context import ManagerContext
+from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.ledger import Ledger
+from league.manager.messages import Messages, table
+from league.manager.orders import OperatorOrders
+from league.manager.queries import LeagueQueries
+from league.manager.registration import Admission, RegistrationDesk
 from league.manager.results import Results
 from league.manager.rounds import Rounds
 from league.manager.standings import TIEBREAKERS
@@ -36,7 +36,7 @@ OPERATOR = "operator"
 """The secret that V of the operator's token is kept as."""
 
 
-class LeagueManager(Machine):
+class LeagueManager(RoleMachine):
     """`allows` is the policy about agents' endpoints, `operator` V of the operator's token (kept as a secret, so that
     the journal knows whom it obeys); everything else about a league is in its settings."""
 
@@ -58,37 +58,36 @@ class LeagueManager(Machine):
             )
         self._ledger = Ledger(settings)
         self._is_awake = False
-        self._allows = allows
         self._operator = operator
-        self._build()
+        self._build(allows)
 
-    def _build(self) -> None:
-        office = self._office = Office(
-            self._ledger,
+    def _build(self, allows: Callable[[str], bool]) -> None:
+        context = self._context = ManagerContext(
+            self._calls,
+            self._timers,
             self._secrets,
             self._chance,
             self._happened,
-            self._send,
             self._reply,
             self._keep_secret,
+            self._ledger,
         )
-        notices = Notices(office)
-        courier = self._courier = Courier(office, self._heard, lambda agent_id: self._broadcasts.look_at(agent_id))
-        self._broadcasts = Broadcasts(office, courier, notices)
-        probes = self._probes = Probes(office, courier)
-        handovers = Handovers(office, courier, notices)
-        assignments = Assignments(office, courier, handovers, self._overdue)
-        office.switched = assignments.show_anew
-        leases = self._leases = Leases(office, courier, assignments)
-        rounds = self._rounds = Rounds(office, courier, notices, probes, assignments, leases)
-        self._registration = Registration(office, probes, leases, self._allows)
-        self._results = Results(office, assignments, MatchRecords(office, courier, leases))
-        self._queries = Queries(office)
-        self._inquiries = Inquiries(office, notices, handovers)
-        self._orders = Orders(office, rounds, leases)
-
-    def _overdue(self, match: Match, why: str, now: float) -> None:
-        self._leases.overdue(match, why, now)
+        messages = Messages(context)
+        self._broadcasts = Broadcasts(context, messages)
+        habits = self._habits = RefereeHabits(context)
+        dispatches = Dispatches(context, messages, habits)
+        assignments = Assignments(context, dispatches, habits)
+        self._probes = Probes(context)
+        self._heartbeats = Heartbeats(context, assignments, habits)
+        self._rounds = Rounds(context, messages, self._probes, assignments, self._heartbeats)
+        self._registration = RegistrationDesk(
+            context, Admission(context, allows), self._probes, self._heartbeats, assignments
+        )
+        self._results = Results(context, assignments, dispatches, habits)
+        self._authentication = Authentication(context, assignments.show_new_token)
+        self._queries = LeagueQueries(context, self._authentication, messages, dispatches)
+        self._orders = OperatorOrders(context, self._rounds, assignments)
+        self._calls.on_answer, self._calls.on_idle = self._call_answered, self._broadcasts.look_at
 
     # --- what others may look at --------------------------------------------------------------------------------------
 
@@ -103,25 +102,29 @@ class LeagueManager(Machine):
         return digest is not None and tokens.fits(token, (digest,))
 
     @property
+    def state(self) -> LeagueState:
+        return self._ledger.state
+
+    @property
     def is_finished(self) -> bool:
         return self._ledger.is_finished
 
     @property
-    def has_told_everybody(self) -> bool:
-        """The league is over and every member was told: the process may end."""
+    def has_notified_everybody(self) -> bool:
+        """The league is over and every member got LEAGUE_COMPLETED: the process may end."""
         return self.is_finished and not any(one.takes_part for one in self._ledger.roster.members.values())
 
     @property
     def waiting(self) -> str | None:
         """What the league waits for, if not for the players of a match: registrations, the operator, or a referee."""
         ledger = self._ledger
-        if ledger.state == "WAITING_FOR_REGISTRATIONS":
-            return ledger.state
+        if self.state == "WAITING_FOR_REGISTRATIONS":
+            return self.state
         if not ledger.is_running:
             return None
-        if ledger.paused:
+        if ledger.controls.paused:
             return "PAUSED"
-        if ledger.parked:
+        if ledger.in_play.parked:
             return "WAITING_FOR_OPERATOR"
         if not any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")):
             return "WAITING_FOR_REFEREE"
@@ -133,7 +136,7 @@ class LeagueManager(Machine):
 
     @property
     def parked(self) -> tuple[str, ...]:
-        return tuple(self._ledger.parked)
+        return tuple(self._ledger.in_play.parked)
 
     @property
     def completed(self) -> tuple[str, ...]:
@@ -159,58 +162,34 @@ class LeagueManager(Machine):
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
         if self._operator and not tokens.same(self._secrets.get(OPERATOR), self._operator):
             self._keep_secret(OPERATOR, self._operator)
-        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
+        if self.state == "WAITING_FOR_REGISTRATIONS":
             for agent_id in self._ledger.roster.members:
                 self._probes.begin(agent_id, now)
         self._rounds.take_up(now)
-        return self._settled(now)
-
-    def tick(self, now: float) -> Step:
-        self._begin()
-        while (alarm := self._office.timers.ring(now)) is not None:
-            alarm(now)
-        return self._settled(now)
-
-    @property
-    def deadline(self) -> float | None:
-        return self._office.timers.next
+        return self._conclude(now)
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
-        self._begin()
         if failed.blame is Blame.LOCAL:
-            self._leases.slept(now)
-        self._courier.failed(failed, now)
-        return self._settled(now)
+            self._heartbeats.slept(now)
+        return super().undelivered(failed, now)
 
-    def handle(self, letter: Letter, now: float) -> Step:
-        self._begin()
-        if letter.answers is not None:
-            self._courier.answered(letter.answers, letter.peer, letter.content, now)
-        else:
-            try:
-                self._request(letter, now)
-            except PeerError as error:
-                self._reply(letter, error)
-        return self._settled(now)
-
-    def _settled(self, now: float) -> Step:
-        """The end of every step: what has become possible is done, and who must be told is told. Until we were
-        resumed we only answer questions."""
+    def _conclude(self, now: float) -> Step:
+        """What has become possible is done, and what is due is sent. Until we were resumed we only answer questions."""
         if self._is_awake:
             self._rounds.advance(now)
             self._broadcasts.flush(now)
         return self._finish()
 
-    # --- letters ------------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
-    def _request(self, letter: Letter, now: float) -> None:
+    def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
         if isinstance(content, Ping):
             self._reply(letter, Pong())
         elif isinstance(content, Operate):
             self._orders.carry_out(letter, content, now)
         elif isinstance(content, Inquiry):
-            self._inquire(letter, content, now)
+            self._inquiry(letter, content, now)
         elif not isinstance(content, Unsealed):
             raise PeerError("E035", "an answer without a question")
         elif content.message_type in ("REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"):
@@ -218,17 +197,17 @@ class LeagueManager(Machine):
         else:
             self._member_request(letter, content, now)
 
-    def _inquire(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
-        asker = self._inquiries.asker(inquiry, now)
+    def _inquiry(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
+        asker = self._queries.asker(inquiry, now)
         if asker is not None:
             self._alive(asker.agent_id, now)
-        self._reply(letter, self._inquiries.answer(asker, now))
+        self._reply(letter, self._queries.inform(asker, now))
 
     def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
         if read.message_type not in ("MATCH_RESULT_REPORT", "LEAGUE_QUERY"):
             foreign = PeerError("E036", f"a manager does not take {read.message_type}")
             raise as_error(read.violations[0]) if read.violations else foreign
-        member = self._office.authenticate(read, now)
+        member = self._authentication.authenticate(read, now)
         self._alive(member.agent_id, now)
         if read.message_type == "LEAGUE_QUERY":
             self._reply(letter, self._queries.answer(read, member, now))
@@ -241,17 +220,22 @@ class LeagueManager(Machine):
         member = self._ledger.roster.members.get(agent_id)
         if member is None or not self._is_awake:
             return
-        self._courier.alive(agent_id)
-        self._probes.heard(agent_id)
+        self._calls.breaker(agent_id).succeeded()
+        self._probes.alive(agent_id)
         if not member.is_player:
-            self._leases.heard(member, now)
+            self._heartbeats.alive(member, now)
 
-    def _heard(self, errand: Errand, now: float) -> None:
+    def _call_answered(self, delivery: Delivery, now: float) -> None:
         """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
-        self._alive(errand.agent_id, now)
-        member = self._ledger.roster.members.get(errand.agent_id)
-        if member is None or not member.is_player or isinstance(errand.message, Ping):
+        answer, member = delivery.answer, self._ledger.roster.members.get(delivery.peer)
+        if member is None:
             return
-        acknowledged = errand.answer is not None and not is_refusal(errand.answer)
-        if acknowledged and errand.to_suspended and member.state == "SUSPENDED" and self._ledger.is_running:
-            self._office.change(member, "recover", now)
+        if isinstance(answer, Unsealed):
+            self._context.record(member.agent_id, answer.deviations, now)
+        if isinstance(answer, Pong) and answer.matches is not None:
+            self._habits.listed_matches(member.agent_id)
+        self._alive(member.agent_id, now)
+        is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
+        was_suspended = member.state == "SUSPENDED" and member.suspended_at <= delivery.attempt.sent_at
+        if member.is_player and is_acknowledged and was_suspended and self._ledger.is_running:
+            self._context.change(member, "recover", now)

@@ -7,54 +7,21 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from league.events import (
-    AgentApplied,
-    AgentApproved,
-    AgentRegistered,
-    AgentStateChanged,
-    AssignmentsSent,
-    ConventionLearned,
-    DeviationRecorded,
-    Event,
-    HandoverLearned,
-    LeagueCreated,
-    LeagueFinished,
-    LeaguePaused,
-    LeagueResumed,
-    LeagueSettings,
-    LeagueStartOrdered,
-    LeagueState,
-    LeagueStateChanged,
-    MatchAssigned,
-    MatchLost,
-    MatchParked,
-    MatchRecordKept,
-    MatchUnparked,
-    PlayerWithdrawn,
-    ResultAccepted,
-    ResultVoided,
-    RoundFinished,
-    RoundOpened,
-    ScheduleMade,
-    TokenRenewed,
-    TokenTakenUp,
-    Told,
-    WalkoverDecided,
-)
-from league.manager.applicants import Applicants
+from league import events
+from league.events import Event, LeagueSettings, LeagueState
 from league.manager.roster import Roster
 from league.manager.standings import Decided, Standings
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS
 
-Result = ResultAccepted | WalkoverDecided
+ResultInForce = events.ResultAccepted | events.WalkoverDecided
 MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
 """WAITING: needs a referee now. VOIDED: will need one when the round being played is finished."""
 DEVIATIONS, LONGEST_CLAUSE = 100, 120
 """So many deviations of a player are taken from the records of referees, each under a clause of this length."""
 
 
-class Match(Struct):
+class ScheduledMatch(Struct):
     """A match of the schedule. `referee_id` and `attempt` are those of the current attempt, or of the last."""
 
     match_id: str
@@ -66,7 +33,7 @@ class Match(Struct):
     attempt: int = 0
     tries: int = 0
     """Attempts since it was scheduled, voided or unparked."""
-    result: Result | None = None
+    result: ResultInForce | None = None
 
     @property
     def players(self) -> tuple[str, str]:
@@ -89,10 +56,41 @@ class Round(Struct):
     """The version of the standings when it was finished."""
 
 
-def decided(match: Match, result: Result) -> Decided:
+def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
     """How a result counts in the table: a walkover as a technical loss of whoever was withdrawn."""
-    technical = isinstance(result, WalkoverDecided) or result.status == "TECHNICAL_LOSS"
+    technical = isinstance(result, events.WalkoverDecided) or result.status == "TECHNICAL_LOSS"
     return Decided(match.players, result.winner, technical)
+
+
+class MatchesInPlay(Struct):
+    """The ids of matches that need something before they have a result."""
+
+    waiting: dict[str, None] = {}
+    voided: dict[str, None] = {}
+    parked: dict[str, None] = {}
+    holdings: dict[str, dict[str, None]] = {}
+    """Referee to the matches it holds, in the order it got them."""
+
+    def remove(self, match: ScheduledMatch) -> None:
+        for names in (self.waiting, self.voided, self.parked):
+            names.pop(match.match_id, None)
+        if match.referee_id is not None:
+            self.holdings[match.referee_id].pop(match.match_id, None)
+
+    def wait(self, match: ScheduledMatch) -> None:
+        """It needs a referee now."""
+        self.remove(match)
+        match.status = "WAITING"
+        self.waiting[match.match_id] = None
+
+
+class OperatorControls(Struct):
+    """What the operator ordered."""
+
+    paused: bool = False
+    start_ordered: bool = False
+    orders: dict[str, str] = {}
+    """The keys of orders that were carried out, and what they were."""
 
 
 class Ledger(Struct):
@@ -101,27 +99,17 @@ class Ledger(Struct):
     settings: LeagueSettings
     created: bool = False
     state: LeagueState = "WAITING_FOR_REGISTRATIONS"
-    paused: bool = False
-    start_ordered: bool = False
+    controls: OperatorControls = field(default_factory=OperatorControls)
     roster: Roster = field(default_factory=Roster)
-    applicants: Applicants = field(default_factory=Applicants)
     rounds: list[Round] = []
-    matches: dict[str, Match] = {}
+    matches: dict[str, ScheduledMatch] = {}
     matches_of: dict[str, list[str]] = {}
     current_round: int = 0
     finished_rounds: int = 0
     undecided: int = 0
-    waiting: dict[str, None] = {}
-    voided: dict[str, None] = {}
-    parked: dict[str, None] = {}
-    holdings: dict[str, dict[str, None]] = {}
-    """Referee to the matches it holds, in the order it got them."""
+    in_play: MatchesInPlay = field(default_factory=MatchesInPlay)
     standings: Standings = field(default_factory=Standings)
-    version: int = 0
-    newest_round: int = 0
     champion: str | None = None
-    orders: dict[str, str] = {}
-    """The keys of orders that were carried out, and what they were."""
     deviations: set[tuple[str, str, str]] = set()
 
     def apply(self, event: Event) -> None:
@@ -144,129 +132,127 @@ class Ledger(Struct):
         current = self.rounds[self.current_round - 1] if self.current_round else None
         return None if current is None or current.finished else current
 
-    @property
-    def last_completion(self) -> int:
-        """The number of LEAGUE_COMPLETED among the completions (events.Told)."""
-        return 2 * len(self.rounds) + 1
+    def bulletin_after(self, last: events.Bulletin) -> events.Bulletin | None:
+        """The next in the order in which members get them; None as long as there is none."""
+        if last.kind == "final_standings":
+            return events.Bulletin("round_completed", last.round_id)
+        if last.kind == "round_completed" and last.round_id < self.finished_rounds:
+            return events.Bulletin("final_standings", last.round_id + 1)
+        if last.kind == "round_completed" and self.is_finished:
+            return events.Bulletin("league_completed", last.round_id)
+        return None
 
-    def round_of(self, match: Match) -> Round:
+    def round_of(self, match: ScheduledMatch) -> Round:
         return self.rounds[match.round_id - 1]
 
-    def matches_in(self, round_id: int) -> Iterator[Match]:
+    def held_by(self, referee_id: str) -> list[ScheduledMatch]:
+        """The matches a referee holds, in the order it got them."""
+        return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
+
+    def matches_in(self, round_id: int) -> Iterator[ScheduledMatch]:
         return (self.matches[match_id] for match_id in self.rounds[round_id - 1].matches)
 
     # --- agents -------------------------------------------------------------------------------------------------------
 
-    def _created(self, event: LeagueCreated) -> None:
+    def _created(self, event: events.LeagueCreated) -> None:
         self.settings = event.settings
         self.created = True
 
-    def _registered(self, event: AgentRegistered) -> None:
-        self.roster.enter(event, told=2 * self.finished_rounds)
+    def _registered(self, event: events.AgentRegistered) -> None:
+        self.roster.enter(event, events.Bulletin("round_completed", self.finished_rounds))
         if event.role == "player":
             self.standings.enter(event.agent_id)
             self.matches_of[event.agent_id] = []
         else:
-            self.holdings[event.agent_id] = {}
+            self.in_play.holdings[event.agent_id] = {}
 
-    def _applied(self, event: AgentApplied) -> None:
-        self.applicants.enter(event)
+    def _applied(self, event: events.AgentApplied) -> None:
+        self.roster.applicants.enter(event)
 
-    def _token_renewed(self, event: TokenRenewed) -> None:
+    def _token_renewed(self, event: events.TokenRenewed) -> None:
         self.roster.renew(self.roster.members[event.agent_id], event.serial, event.verify)
 
-    def _token_taken_up(self, event: TokenTakenUp) -> None:
+    def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.take_up(self.roster.members[event.agent_id], event.serial)
 
-    def _agent_state(self, event: AgentStateChanged) -> None:
+    def _agent_state(self, event: events.AgentStateChanged) -> None:
         member = self.roster.members[event.agent_id]
         if member.state == "SUSPENDED" and event.state == "ACTIVE":
             member.faults_in_a_row = 0
+        if event.state == "SUSPENDED":
+            member.suspended_at = event.at
         member.state = event.state
 
-    def _convention_learned(self, event: ConventionLearned) -> None:
+    def _convention_learned(self, event: events.ConventionLearned) -> None:
         self.roster.members[event.agent_id].convention = event.convention
 
-    def _handover_learned(self, event: HandoverLearned) -> None:
-        self.roster.members[event.agent_id].handover = event.way
+    def _dispatch_learned(self, event: events.DispatchLearned) -> None:
+        self.roster.members[event.agent_id].dispatch_method = event.method
 
-    def _deviation(self, event: DeviationRecorded) -> None:
+    def _deviation(self, event: events.DeviationRecorded) -> None:
         self.deviations.add((event.agent_id, event.code, event.requirement))
 
-    def _told(self, event: Told) -> None:
-        self.roster.members[event.agent_id].told = event.upto
+    def _delivered(self, event: events.BulletinDelivered) -> None:
+        self.roster.members[event.agent_id].delivered = event.bulletin
 
     # --- rounds and matches -------------------------------------------------------------------------------------------
 
-    def _scheduled(self, event: ScheduleMade) -> None:
+    def _scheduled(self, event: events.ScheduleMade) -> None:
         for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), start=1):
             self.rounds.append(Round([one.match_id for one in pairings], bye, len(pairings)))
             self.undecided += len(pairings)
             for one in pairings:
-                self.matches[one.match_id] = Match(one.match_id, round_id, one.player_a, one.player_b)
+                self.matches[one.match_id] = ScheduledMatch(one.match_id, round_id, one.player_a, one.player_b)
                 self.matches_of[one.player_a].append(one.match_id)
                 self.matches_of[one.player_b].append(one.match_id)
 
-    def _league_state(self, event: LeagueStateChanged) -> None:
+    def _league_state(self, event: events.LeagueStateChanged) -> None:
         self.state = event.state
 
-    def _round_opened(self, event: RoundOpened) -> None:
+    def _round_opened(self, event: events.RoundOpened) -> None:
         self.current_round = event.round_id
         self.rounds[event.round_id - 1].opened_at = event.at
         for match in self.matches_in(event.round_id):
             if match.status == "SCHEDULED":
-                self._wait(match)
+                self.in_play.wait(match)
 
-    def _wait(self, match: Match) -> None:
-        match.status = "WAITING"
-        self.waiting[match.match_id] = None
-
-    def _set_aside(self, match: Match) -> None:
-        """Out of every list of matches in play."""
-        for names in (self.waiting, self.voided, self.parked):
-            names.pop(match.match_id, None)
-        if match.referee_id is not None:
-            self.holdings[match.referee_id].pop(match.match_id, None)
-
-    def _assigned(self, event: MatchAssigned) -> None:
+    def _assigned(self, event: events.MatchAssigned) -> None:
         match = self.matches[event.match_id]
-        self._set_aside(match)
+        self.in_play.remove(match)
         match.status, match.referee_id, match.attempt = "ASSIGNED", event.referee_id, event.attempt
         match.tries += 1
-        self.holdings[event.referee_id][event.match_id] = None
+        self.in_play.holdings[event.referee_id][event.match_id] = None
 
-    def _assignments_sent(self, event: AssignmentsSent) -> None:
+    def _assignments_sent(self, event: events.AssignmentsSent) -> None:
         self.rounds[event.round_id - 1].assignments_sent = True
 
-    def _lost(self, event: MatchLost) -> None:
+    def _lost(self, event: events.MatchLost) -> None:
         match = self.matches[event.match_id]
         if match.referee_id is not None:
             # Whatever made it play before did not now: it is found out anew.
-            self.roster.members[match.referee_id].handover = ""
-        self._set_aside(match)
-        self._wait(match)
+            self.roster.members[match.referee_id].dispatch_method = ""
+        self.in_play.wait(match)
 
-    def _parked(self, event: MatchParked) -> None:
+    def _parked(self, event: events.MatchParked) -> None:
         match = self.matches[event.match_id]
-        self._set_aside(match)
+        self.in_play.remove(match)
         match.status = "PARKED"
-        self.parked[event.match_id] = None
+        self.in_play.parked[event.match_id] = None
 
-    def _unparked(self, event: MatchUnparked) -> None:
+    def _unparked(self, event: events.MatchUnparked) -> None:
         match = self.matches[event.match_id]
-        self._set_aside(match)
         match.tries = 0
-        self._wait(match)
-        self.orders[event.key] = f"replay-match {event.match_id}"
+        self.in_play.wait(match)
+        self.controls.orders[event.key] = f"replay-match {event.match_id}"
 
-    def _round_finished(self, event: RoundFinished) -> None:
+    def _round_finished(self, event: events.RoundFinished) -> None:
         current = self.rounds[event.round_id - 1]
-        current.finished, current.final_version = True, self.version
+        current.finished, current.final_version = True, self.standings.version
         self.finished_rounds = event.round_id
 
     # --- results ------------------------------------------------------------------------------------------------------
 
-    def _result(self, event: ResultAccepted) -> None:
+    def _result(self, event: events.ResultAccepted) -> None:
         self._decide(event)
         if event.status != "TECHNICAL_LOSS":
             at_fault: tuple[str, ...] = ()
@@ -277,9 +263,9 @@ class Ledger(Struct):
             member.faults_in_a_row = member.faults_in_a_row + 1 if player in at_fault else 0
             member.technical_losses += player in at_fault
 
-    def _record_kept(self, event: MatchRecordKept) -> None:
+    def _record_kept(self, event: events.MatchRecordKept) -> None:
         """For those who explain and verify; the league itself goes by the report. What it takes from the record is how
-        players are spoken to, and what was let pass of them."""
+        players are called, and their deviations."""
         players = self.matches[event.match_id].players
         for one in event.record:
             if one.get("player_id") not in players:
@@ -287,33 +273,33 @@ class Ledger(Struct):
             if one.get("event") == "PlayerJoined":
                 self.roster.members[one["player_id"]].convention = convention_of(str(one.get("convention"))).value
             elif one.get("event") == "PlayerDeviated":
-                self._let_pass(one["player_id"], str(one.get("code")), str(one.get("requirement")))
+                self._deviated(one["player_id"], str(one.get("code")), str(one.get("requirement")))
 
-    def _let_pass(self, player: str, code: str, requirement: str) -> None:
+    def _deviated(self, player: str, code: str, requirement: str) -> None:
         """A record may say anything, and as much as it likes."""
         known = sum(agent_id == player for agent_id, _, _ in self.deviations)
         if code in ERRORS and len(requirement) <= LONGEST_CLAUSE and known < DEVIATIONS:
             self.deviations.add((player, code, requirement))
 
-    def _decide(self, event: Result) -> None:
+    def _decide(self, event: ResultInForce) -> None:
         match = self.matches[event.match_id]
-        self._set_aside(match)
+        self.in_play.remove(match)
         match.status, match.result = "COMPLETED", event
         self.round_of(match).undecided -= 1
         self.undecided -= 1
         self.standings.add(decided(match, event))
         self._version_grows(match)
 
-    def _version_grows(self, match: Match) -> None:
-        self.version += 1
+    def _version_grows(self, match: ScheduledMatch) -> None:
+        self.standings.version += 1
         # Walkovers are decided long before their rounds; a table is never of a round that was not opened.
-        self.newest_round = min(match.round_id, max(self.current_round, 1))
+        self.standings.round_id = min(match.round_id, max(self.current_round, 1))
 
-    def _voided(self, event: ResultVoided) -> None:
+    def _voided(self, event: events.ResultVoided) -> None:
         match = self.matches[event.match_id]
         assert match.result is not None
         self.standings.add(decided(match, match.result), times=-1)
-        if isinstance(match.result, ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
+        if isinstance(match.result, events.ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
             for player in match.players:
                 self.roster.members[player].technical_losses -= player != match.result.winner
         match.result = None
@@ -321,68 +307,68 @@ class Ledger(Struct):
         self.round_of(match).undecided += 1
         self.undecided += 1
         self._version_grows(match)
-        self.orders[event.key] = f"replay-match {event.match_id}"
+        self.controls.orders[event.key] = f"replay-match {event.match_id}"
         if self.round_of(match).finished:
             match.status = "VOIDED"
-            self.voided[event.match_id] = None
+            self.in_play.voided[event.match_id] = None
         else:
-            self._wait(match)
+            self.in_play.wait(match)
 
-    def _finished(self, event: LeagueFinished) -> None:
+    def _finished(self, event: events.LeagueFinished) -> None:
         self.champion = event.champion
 
     # --- the operator -------------------------------------------------------------------------------------------------
 
-    def _approved(self, event: AgentApproved) -> None:
-        self.applicants.approve(event)
-        self.orders[event.key] = f"approve {event.target}"
+    def _approved(self, event: events.AgentApproved) -> None:
+        self.roster.applicants.approve(event)
+        self.controls.orders[event.key] = f"approve {event.target}"
 
-    def _withdrawn(self, event: PlayerWithdrawn) -> None:
+    def _withdrawn(self, event: events.PlayerWithdrawn) -> None:
         self.roster.leave(self.roster.members[event.agent_id])
-        self.orders[event.key] = f"withdraw {event.agent_id}"
+        self.controls.orders[event.key] = f"withdraw {event.agent_id}"
 
-    def _pause(self, event: LeaguePaused) -> None:
-        self.paused = True
-        self.orders[event.key] = "pause"
+    def _pause(self, event: events.LeaguePaused) -> None:
+        self.controls.paused = True
+        self.controls.orders[event.key] = "pause"
 
-    def _resume(self, event: LeagueResumed) -> None:
-        self.paused = False
-        self.orders[event.key] = "resume"
+    def _resume(self, event: events.LeagueResumed) -> None:
+        self.controls.paused = False
+        self.controls.orders[event.key] = "resume"
 
-    def _start(self, event: LeagueStartOrdered) -> None:
-        self.start_ordered = True
-        self.orders[event.key] = "start"
+    def _start(self, event: events.LeagueStartOrdered) -> None:
+        self.controls.start_ordered = True
+        self.controls.orders[event.key] = "start"
 
 
 # Any: each handler takes the one event it is listed under.
 _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
-    LeagueCreated: Ledger._created,
-    AgentRegistered: Ledger._registered,
-    ConventionLearned: Ledger._convention_learned,
-    HandoverLearned: Ledger._handover_learned,
-    AgentApplied: Ledger._applied,
-    AgentApproved: Ledger._approved,
-    TokenRenewed: Ledger._token_renewed,
-    TokenTakenUp: Ledger._token_taken_up,
-    AgentStateChanged: Ledger._agent_state,
-    DeviationRecorded: Ledger._deviation,
-    Told: Ledger._told,
-    ScheduleMade: Ledger._scheduled,
-    LeagueStateChanged: Ledger._league_state,
-    RoundOpened: Ledger._round_opened,
-    MatchAssigned: Ledger._assigned,
-    AssignmentsSent: Ledger._assignments_sent,
-    MatchLost: Ledger._lost,
-    MatchParked: Ledger._parked,
-    MatchUnparked: Ledger._unparked,
-    ResultAccepted: Ledger._result,
-    MatchRecordKept: Ledger._record_kept,
-    WalkoverDecided: Ledger._decide,
-    ResultVoided: Ledger._voided,
-    RoundFinished: Ledger._round_finished,
-    LeagueFinished: Ledger._finished,
-    PlayerWithdrawn: Ledger._withdrawn,
-    LeaguePaused: Ledger._pause,
-    LeagueResumed: Ledger._resume,
-    LeagueStartOrdered: Ledger._start,
+    events.LeagueCreated: Ledger._created,
+    events.AgentRegistered: Ledger._registered,
+    events.ConventionLearned: Ledger._convention_learned,
+    events.DispatchLearned: Ledger._dispatch_learned,
+    events.AgentApplied: Ledger._applied,
+    events.AgentApproved: Ledger._approved,
+    events.TokenRenewed: Ledger._token_renewed,
+    events.TokenTakenUp: Ledger._token_taken_up,
+    events.AgentStateChanged: Ledger._agent_state,
+    events.DeviationRecorded: Ledger._deviation,
+    events.BulletinDelivered: Ledger._delivered,
+    events.ScheduleMade: Ledger._scheduled,
+    events.LeagueStateChanged: Ledger._league_state,
+    events.RoundOpened: Ledger._round_opened,
+    events.MatchAssigned: Ledger._assigned,
+    events.AssignmentsSent: Ledger._assignments_sent,
+    events.MatchLost: Ledger._lost,
+    events.MatchParked: Ledger._parked,
+    events.MatchUnparked: Ledger._unparked,
+    events.ResultAccepted: Ledger._result,
+    events.MatchRecordKept: Ledger._record_kept,
+    events.WalkoverDecided: Ledger._decide,
+    events.ResultVoided: Ledger._voided,
+    events.RoundFinished: Ledger._round_finished,
+    events.LeagueFinished: Ledger._finished,
+    events.PlayerWithdrawn: Ledger._withdrawn,
+    events.LeaguePaused: Ledger._pause,
+    events.LeagueResumed: Ledger._resume,
+    events.LeagueStartOrdered: Ledger._start,
 }

@@ -14,29 +14,23 @@ from league.events import (
     PlayerWithdrawn,
     ResultVoided,
 )
-from league.machine import Letter, Operate, Pong
-from league.manager.leases import Leases
-from league.manager.ledger import Ledger
-from league.manager.office import Office
+from league.machine import Acknowledged, Letter, Operate
+from league.manager.assignments import Assignments
+from league.manager.context import ManagerPart
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
 from league.protocol.errors import PeerError
 
 
 @dataclass(slots=True)
-class Orders:
+class OperatorOrders(ManagerPart):
     """Carries orders out, or says why not (PeerError)."""
 
-    office: Office
     rounds: Rounds
-    leases: Leases
-
-    @property
-    def _ledger(self) -> Ledger:
-        return self.office.ledger
+    assignments: Assignments
 
     def carry_out(self, letter: Letter, order: Operate, now: float) -> None:
         what = f"{order.order} {order.target}".strip()
-        done = self._ledger.orders.get(order.key)
+        done = self._ledger.controls.orders.get(order.key)
         if done is not None and done != what:
             raise PeerError("E023", f"the key of this order was used for another one: {done}")
         if done is None:
@@ -44,7 +38,7 @@ class Orders:
             if handler is None:
                 raise PeerError("E023", f"there is no order {order.order[:80]!r}; there are {', '.join(ORDERS)}")
             handler(self, order, now)
-        self.office.reply(letter, Pong())
+        self.context.reply(letter, Acknowledged())
 
     def _start(self, order: Operate, now: float) -> None:
         self._not_over()
@@ -54,24 +48,24 @@ class Orders:
         if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
             there = f"there are {players} players and {referees} referees"
             raise PeerError("E023", f"a league needs {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee; {there}")
-        self.office.happened(LeagueStartOrdered(at=now, key=order.key))
+        self.context.happened(LeagueStartOrdered(at=now, key=order.key))
 
     def _pause(self, order: Operate, now: float) -> None:
         self._running()
-        if self._ledger.paused:
+        if self._ledger.controls.paused:
             raise PeerError("E023", "the league is paused already")
-        self.office.happened(LeaguePaused(at=now, key=order.key))
+        self.context.happened(LeaguePaused(at=now, key=order.key))
 
     def _resume(self, order: Operate, now: float) -> None:
         self._running()
-        if not self._ledger.paused:
+        if not self._ledger.controls.paused:
             raise PeerError("E023", "the league is not paused")
-        self.office.happened(LeagueResumed(at=now, key=order.key))
-        self.leases.rescue(now)
+        self.context.happened(LeagueResumed(at=now, key=order.key))
+        self.assignments.reassign(now)
 
     def _approve(self, order: Operate, now: float) -> None:
         self._not_over()
-        found = self._ledger.applicants.meant_by(order.target)
+        found = self._ledger.roster.applicants.meant_by(order.target)
         waiting = [one for one in found if not one.approved]
         called = repr(order.target[:80])
         if not found:
@@ -82,7 +76,7 @@ class Orders:
             several = ", ".join(f"{one.applicant_id} from {one.origin}" for one in waiting[:10])
             raise PeerError("E023", f"several applicants are called {called}; name one by its id: {several}")
         approved = waiting[0].applicant_id
-        self.office.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
+        self.context.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
 
     def _withdraw(self, order: Operate, now: float) -> None:
         member = self._ledger.roster.members.get(order.target)
@@ -91,7 +85,7 @@ class Orders:
         self._not_over()
         if member.withdrawn:
             raise PeerError("E023", f"{member.agent_id} was withdrawn already")
-        self.office.happened(PlayerWithdrawn(at=now, agent_id=member.agent_id, key=order.key))
+        self.context.happened(PlayerWithdrawn(at=now, agent_id=member.agent_id, key=order.key))
         self.rounds.withdraw(member, now)
 
     def _replay(self, order: Operate, now: float) -> None:
@@ -101,12 +95,12 @@ class Orders:
             raise PeerError("E014", f"there is no match {order.target[:80]!r}")
         self._running()
         assert match is not None
-        if any(self.office.member(player).withdrawn for player in match.players):
+        if any(self.context.member(player).withdrawn for player in match.players):
             raise PeerError("E023", f"{match.match_id} cannot be played again: a player was withdrawn")
         if match.status == "PARKED":
-            self.office.happened(MatchUnparked(at=now, match_id=match.match_id, key=order.key))
+            self.context.happened(MatchUnparked(at=now, match_id=match.match_id, key=order.key))
         elif match.result is not None:
-            self.office.happened(ResultVoided(at=now, match_id=match.match_id, key=order.key))
+            self.context.happened(ResultVoided(at=now, match_id=match.match_id, key=order.key))
         else:
             raise PeerError("E023", f"{match.match_id} has no result to void")
 
@@ -120,11 +114,11 @@ class Orders:
             raise PeerError("E030", "the league has not started")
 
 
-ORDERS: Mapping[str, Callable[[Orders, Operate, float], None]] = {
-    "start": Orders._start,
-    "pause": Orders._pause,
-    "resume": Orders._resume,
-    "approve": Orders._approve,
-    "withdraw": Orders._withdraw,
-    "replay-match": Orders._replay,
+ORDERS: Mapping[str, Callable[[OperatorOrders, Operate, float], None]] = {
+    "start": OperatorOrders._start,
+    "pause": OperatorOrders._pause,
+    "resume": OperatorOrders._resume,
+    "approve": OperatorOrders._approve,
+    "withdraw": OperatorOrders._withdraw,
+    "replay-match": OperatorOrders._replay,
 }

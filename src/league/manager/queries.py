@@ -1,4 +1,7 @@
-"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11)."""
+"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11); and what agents by others
+ask that is no message of the documents (section 13.4): which matches a referee has, and the table. Nothing of it is a
+secret: neither tokens nor choices of matches that are being played.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from league.dialects.assignments import REGISTRATIONS
 from league.events import AgentRole, ResultAccepted
-from league.manager.ledger import Ledger, Match
-from league.manager.notices import columns, table
-from league.manager.office import Office
+from league.machine import Information, Inquiry
+from league.manager.authentication import Authentication
+from league.manager.context import ManagerPart
+from league.manager.dispatch import Dispatches
+from league.manager.ledger import ScheduledMatch
+from league.manager.messages import Messages, columns, table
 from league.manager.roster import Member
-from league.protocol.assigning import REGISTRATIONS
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
@@ -24,19 +30,17 @@ _NOT_STARTED = "there is no schedule yet: the league has not started"
 
 
 @dataclass(slots=True)
-class Queries:
+class LeagueQueries(ManagerPart):
     """Answers whoever is registered, about anyone."""
 
-    office: Office
-
-    @property
-    def _ledger(self) -> Ledger:
-        return self.office.ledger
+    authentication: Authentication
+    messages: Messages
+    dispatches: Dispatches
 
     def answer(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
         """The answer, be it that there is none; PeerError for what does not even name a question."""
         try:
-            self.office.check_league(read)
+            self.context.check_league(read)
             if self._asks_for_addresses(read, asking):
                 return self._registrations(read, asking, now)
             message = read.open()
@@ -45,7 +49,7 @@ class Queries:
         except PeerError as error:
             return self._failure(read, error, now)
         return LeagueQueryResponse(
-            **self.office.sealed(now, message.conversation_id),
+            **self.context.sealed(now, message.conversation_id),
             query_type=message.query_type,
             success=True,
             data=data,
@@ -55,11 +59,11 @@ class Queries:
 
     def _failure(self, read: Unsealed, error: PeerError, now: float) -> LeagueQueryResponse:
         worst = read.violations[0] if read.violations else None
-        query_type, conversation_id = read.said("query_type"), read.said("conversation_id")
+        query_type, conversation_id = read.field("query_type"), read.field("conversation_id")
         if not isinstance(query_type, str) or (worst is not None and error.code == worst.code and _is_gross(worst)):
             raise error
         return LeagueQueryResponse(
-            **self.office.sealed(now, str(conversation_id)),
+            **self.context.sealed(now, str(conversation_id)),
             query_type=query_type,
             success=False,
             error=QueryError(
@@ -129,7 +133,7 @@ class Queries:
         members = ledger.roster.members.values()
         players = sum(one.is_player for one in members)
         return {
-            "league_id": self.office.league_id,
+            "league_id": self.context.league_id,
             "status": ledger.state,
             "current_round": ledger.current_round,
             "total_rounds": len(ledger.rounds),
@@ -139,23 +143,45 @@ class Queries:
             "total_matches": len(ledger.matches),
         }
 
-    # --- what referees by others ask ----------------------------------------------------------------------------------
+    # --- what agents by others ask ------------------------------------------------------------------------------------
+
+    def asker(self, inquiry: Inquiry, now: float) -> Member | None:
+        """Who asks, if that matters: only a referee itself may ask for its matches, whoever else may know its id."""
+        if not self.context.accepts_deviations:
+            raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+        if inquiry.method == "get_standings":
+            return None
+        member = self.authentication.identify(inquiry.params, now)
+        if member.is_player:
+            raise PeerError("E032", "matches are assigned to referees")
+        detail = f"{inquiry.method} is a method of no document"
+        self.context.record(member.agent_id, [Violation("E036", "method", detail, "RPC.method", lenient=True)], now)
+        return member
+
+    def inform(self, asker: Member | None, now: float) -> Information:
+        """The table for everybody; for a referee what was dispatched to it and it has not reported."""
+        if asker is None:
+            rows = [columns(row) for row in table(self._ledger)]
+            return Information({"standings": rows, "current_round": self._ledger.current_round})
+        matches = self.dispatches.polled(asker, now)
+        more = {"referee_endpoint": asker.endpoint, "status": "ASSIGNED"}
+        return Information({"matches": [{**self.messages.assigned(one), **more} for one in matches]})
 
     def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
         """A query of no document; who plays no match needs no addresses."""
-        compat = self._ledger.settings.profile == "compat"
-        return compat and not asking.is_player and read.said("query_type") == REGISTRATIONS
+        is_asked = not asking.is_player and read.field("query_type") == REGISTRATIONS
+        return is_asked and self.context.accepts_deviations
 
     def _registrations(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
         """Where everybody lives. It is all that such a query says: whatever else it lacks is recorded with it."""
-        self.office.record(asking.agent_id, read.violations, now)
+        self.context.record(asking.agent_id, read.violations, now)
         data: Object = {
             f"{role}s": [_registered(one) for one in self._ledger.roster.of_role(role) if not one.withdrawn]
             for role in _ROLES
         }
-        conversation = str(read.said("conversation_id"))
+        conversation = str(read.field("conversation_id"))
         return LeagueQueryResponse(
-            **self.office.sealed(now, conversation), query_type=REGISTRATIONS, success=True, data=data
+            **self.context.sealed(now, conversation), query_type=REGISTRATIONS, success=True, data=data
         )
 
     # --- what they need -----------------------------------------------------------------------------------------------
@@ -176,16 +202,16 @@ class Queries:
             raise PeerError("E005", f"there is no player {player_id[:80]}", {"player_id": player_id[:80]})
         return member
 
-    def _referee_endpoint(self, match: Match) -> str | None:
-        return self.office.member(match.referee_id).endpoint if match.referee_id else None
+    def _referee_endpoint(self, match: ScheduledMatch) -> str | None:
+        return self.context.member(match.referee_id).endpoint if match.referee_id else None
 
 
-_QUESTIONS: Mapping[str, Callable[[Queries, QueryParams, Member], Object]] = {
-    "GET_STANDINGS": Queries._standings,
-    "GET_SCHEDULE": Queries._schedule,
-    "GET_NEXT_MATCH": Queries._next_match,
-    "GET_PLAYER_STATS": Queries._player_stats,
-    "GET_STATUS": Queries._status,
+_QUESTIONS: Mapping[str, Callable[[LeagueQueries, QueryParams, Member], Object]] = {
+    "GET_STANDINGS": LeagueQueries._standings,
+    "GET_SCHEDULE": LeagueQueries._schedule,
+    "GET_NEXT_MATCH": LeagueQueries._next_match,
+    "GET_PLAYER_STATS": LeagueQueries._player_stats,
+    "GET_STATUS": LeagueQueries._status,
 }
 _STATUS = {"ASSIGNED": "RUNNING", "COMPLETED": "COMPLETED", "PARKED": "PARKED"}
 
@@ -208,7 +234,7 @@ def _is_gross(worst: Violation) -> bool:
     return worst.code != "E029" and not worst.path.startswith("query_params")
 
 
-def _played(match: Match, player: str) -> Object:
+def _played(match: ScheduledMatch, player: str) -> Object:
     """One match of a player; an unfinished one shows neither outcome nor choices."""
     opponent = match.opponent(player)
     choices = match.result.details.get("choices") if isinstance(match.result, ResultAccepted) else None
@@ -222,7 +248,7 @@ def _played(match: Match, player: str) -> Object:
     }
 
 
-def _outcome(match: Match, player: str) -> str | None:
+def _outcome(match: ScheduledMatch, player: str) -> str | None:
     result = match.result
     if result is None:
         return None

@@ -11,12 +11,10 @@ from typing import Any
 
 from league.events import AgentApplied, AgentRegistered, AgentRole, TokenRenewed
 from league.machine import Letter
-from league.manager.applicants import Applicant
-from league.manager.leases import Leases
-from league.manager.ledger import Ledger
-from league.manager.office import Office
-from league.manager.probes import Probes
-from league.manager.roster import Member, folded
+from league.manager.assignments import Assignments
+from league.manager.context import ManagerPart
+from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.roster import Applicant, Member, folded
 from league.protocol import tokens
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
@@ -50,87 +48,22 @@ class Application:
 
 
 @dataclass(slots=True)
-class Registration:
-    """`allows` is the policy about addresses (E026)."""
+class Admission(ManagerPart):
+    """Who may become a member; PeerError says why not. `allows` is the policy about addresses (E026)."""
 
-    office: Office
-    probes: Probes
-    leases: Leases
     allows: Callable[[str], bool]
 
-    @property
-    def _ledger(self) -> Ledger:
-        return self.office.ledger
-
-    def register(self, letter: Letter, read: Unsealed, now: float) -> None:
-        """Answer an application: ACCEPTED, REJECTED or, for a message that is wrong, an error (PeerError)."""
-        message = read.message
-        if not isinstance(message, RefereeRegisterRequest | LeagueRegisterRequest):
-            self._answer_wrong(letter, read, now)
-            return
-        is_referee = isinstance(message, RefereeRegisterRequest)
-        application = Application(
-            "referee" if is_referee else "player",
-            message.referee_meta if isinstance(message, RefereeRegisterRequest) else message.player_meta,
-            (message.sender or "").rpartition(":")[2],
-            message.conversation_id or NO_CONVERSATION,
-            message.auth_token,
-            letter.origin,
-            letter.convention,
-            read,
-        )
-        self._consider(letter, application, now, was_probed=self._ledger.settings.profile != "strict")
-
-    def _answer_wrong(self, letter: Letter, read: Unsealed, now: float) -> None:
-        error = as_error(read.violations[0])
-        if error.code not in REJECTIONS:
-            raise error
-        conversation_id = read.content.get("conversation_id")
-        known = conversation_id if isinstance(conversation_id, str) and conversation_id else NO_CONVERSATION
-        role: AgentRole = "referee" if read.message_type == "REFEREE_REGISTER_REQUEST" else "player"
-        self.office.reply(letter, self._rejected(role, known, error, now))
-
-    def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool) -> None:
-        try:
-            self._check_key(application)
-            member = self._come_back(application, now)
-            if member is None:
-                self._check(application)
-                self._check_approval(application, now)
-                if not was_probed:
-                    self._probe_first(letter, application, now)
-                    return
-        except PeerError as error:
-            self.office.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
-            return
-        token = self._enter(application, now) if member is None else self._renew(member, application, now)
-        self.office.reply(letter, self._accepted(application, token, now))
-
-    def _probe_first(self, letter: Letter, application: Application, now: float) -> None:
-        """`strict` answers when the endpoint has answered (R-35); by then it may be too late."""
-
-        def probed(answered: bool, later: float) -> None:
-            if answered:
-                self._consider(letter, application, later, was_probed=True)
-                return
-            error = PeerError("E025", f"{application.meta.contact_endpoint} does not answer")
-            self.office.reply(letter, self._rejected(application.role, application.conversation_id, error, later))
-
-        self.probes.first(application.meta.contact_endpoint, probed, now)
-
-    # --- who may come in ----------------------------------------------------------------------------------------------
-
-    def _check_key(self, application: Application) -> None:
+    def check_key(self, application: Application) -> None:
         """E043: a league may ask referees for a key."""
         meta = application.meta
         if self._ledger.settings.enrolment != "key" or not isinstance(meta, RefereeMeta):
             return
-        key = self.office.secrets.get("enrolment_key")
+        key = self.context.secrets.get("enrolment_key")
         if not key or not tokens.same(meta.enrolment_key, key):
             raise PeerError("E043", "referees need the enrolment key of this league")
 
-    def _come_back(self, application: Application, now: float) -> Member | None:
-        """R-36: the same name and endpoint, from the same address, with a valid token, or by the operator's leave."""
+    def returning(self, application: Application, now: float) -> Member | None:
+        """R-36: the same name and endpoint, from the same address, with a valid token or the operator's approval."""
         member = self._ledger.roster.at_endpoint(application.meta.contact_endpoint)
         if member is None or member.role != application.role:
             return None
@@ -145,8 +78,8 @@ class Registration:
             raise self._pending(application)
         return None
 
-    def _check(self, application: Application) -> None:
-        """Everything else, in the order of section 10.3."""
+    def check(self, application: Application, now: float) -> None:
+        """May somebody new come in? In the order of section 10.3."""
         self._check_time(application.role)
         self._check_room(application.role)
         meta, settings = application.meta, self._ledger.settings
@@ -163,6 +96,7 @@ class Registration:
         if self._ledger.roster.at_endpoint(meta.contact_endpoint) is not None:
             context = {"contact_endpoint": meta.contact_endpoint}
             raise PeerError("E044", "another agent registered this endpoint", context)
+        self._check_approval(application, now)
 
     def _check_time(self, role: AgentRole) -> None:
         ledger = self._ledger
@@ -172,7 +106,7 @@ class Registration:
             return
         if role == "player":
             raise PeerError("E019", "the league has started")
-        closed = not ledger.settings.late_referees or ledger.settings.profile == "strict"
+        closed = not ledger.settings.late_referees or not self.context.accepts_deviations
         if closed and any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")):
             raise PeerError("E019", "the league has started, and its referees are alive")
 
@@ -194,15 +128,15 @@ class Registration:
 
     def _applicant(self, application: Application) -> Applicant | None:
         meta = application.meta
-        return self._ledger.applicants.find(
+        return self._ledger.roster.applicants.find(
             application.role, meta.display_name, meta.contact_endpoint, application.origin
         )
 
     def _apply(self, application: Application, now: float) -> None:
         """Put it on the operator's list, once."""
-        applicants, meta = self._ledger.applicants, application.meta
+        applicants, meta = self._ledger.roster.applicants, application.meta
         if self._applicant(application) is None and not applicants.is_full:
-            self.office.happened(
+            self.context.happened(
                 AgentApplied(
                     at=now,
                     applicant_id=applicants.next_id,
@@ -222,6 +156,71 @@ class Registration:
         sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
         return PeerError("E043", sentence, {"pending": True, "applicant_id": applicant.applicant_id})
 
+
+@dataclass(slots=True)
+class RegistrationDesk(ManagerPart):
+    """Takes registrations."""
+
+    admission: Admission
+    probes: Probes
+    heartbeats: Heartbeats
+    assignments: Assignments
+
+    def register(self, letter: Letter, read: Unsealed, now: float) -> None:
+        """Answer an application: ACCEPTED, REJECTED or, for a message that is wrong, an error (PeerError)."""
+        message = read.message
+        if not isinstance(message, RefereeRegisterRequest | LeagueRegisterRequest):
+            self._answer_wrong(letter, read, now)
+            return
+        is_referee = isinstance(message, RefereeRegisterRequest)
+        application = Application(
+            "referee" if is_referee else "player",
+            message.referee_meta if isinstance(message, RefereeRegisterRequest) else message.player_meta,
+            (message.sender or "").rpartition(":")[2],
+            message.conversation_id or NO_CONVERSATION,
+            message.auth_token,
+            letter.origin,
+            letter.convention,
+            read,
+        )
+        self._consider(letter, application, now, was_probed=not self.context.probes_before_accepting)
+
+    def _answer_wrong(self, letter: Letter, read: Unsealed, now: float) -> None:
+        error = as_error(read.violations[0])
+        if error.code not in REJECTIONS:
+            raise error
+        conversation_id = read.content.get("conversation_id")
+        known = conversation_id if isinstance(conversation_id, str) and conversation_id else NO_CONVERSATION
+        role: AgentRole = "referee" if read.message_type == "REFEREE_REGISTER_REQUEST" else "player"
+        self.context.reply(letter, self._rejected(role, known, error, now))
+
+    def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool) -> None:
+        try:
+            self.admission.check_key(application)
+            member = self.admission.returning(application, now)
+            if member is None:
+                self.admission.check(application, now)
+                if not was_probed:
+                    self._probe_first(letter, application, now)
+                    return
+        except PeerError as error:
+            self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
+            return
+        token = self._enter(application, now) if member is None else self._renew(member, application, now)
+        self.context.reply(letter, self._accepted(application, token, now))
+
+    def _probe_first(self, letter: Letter, application: Application, now: float) -> None:
+        """The answer waits until the endpoint has answered (R-35); by then it may be too late."""
+
+        def probed(answered: bool, later: float) -> None:
+            if answered:
+                self._consider(letter, application, later, was_probed=True)
+                return
+            error = PeerError("E025", f"{application.meta.contact_endpoint} does not answer")
+            self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, later))
+
+        self.probes.probe_stranger(application.meta.contact_endpoint, probed, now)
+
     # --- becoming a member --------------------------------------------------------------------------------------------
 
     def _enter(self, application: Application, now: float) -> str:
@@ -229,7 +228,7 @@ class Registration:
         agent_id = self._ledger.roster.free_id(application.role, application.wanted_id)
         token = self._mint(agent_id, 1)
         capacity = meta.max_concurrent_matches if isinstance(meta, RefereeMeta) else None
-        self.office.happened(
+        self.context.happened(
             AgentRegistered(
                 at=now,
                 role=application.role,
@@ -246,8 +245,8 @@ class Registration:
                 known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
             )
         )
-        self.office.record(agent_id, application.read.deviations, now)
-        self._welcome(self.office.member(agent_id), now)
+        self.context.record(agent_id, application.read.deviations, now)
+        self._welcome(self.context.member(agent_id), now)
         return token
 
     def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
@@ -255,32 +254,32 @@ class Registration:
 
     def _welcome(self, member: Member, now: float) -> None:
         """Before the start a new member is probed; a referee that comes later goes to work at once."""
-        if self._ledger.settings.profile == "strict":
-            self.probes.heard(member.agent_id)
+        if self.context.probes_before_accepting:
+            self.probes.alive(member.agent_id)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.begin(member.agent_id, now)
         else:
-            self.office.change(member, "league_start", now)
-            self.leases.heard(member, now)
-            self.leases.ask(member, now)
-            self.leases.rescue(now)
+            self.context.change(member, "league_start", now)
+            self.heartbeats.alive(member, now)
+            self.heartbeats.greet(member, now)
+            self.assignments.reassign(now)
 
     def _renew(self, member: Member, application: Application, now: float) -> str:
-        self.office.speak(member, application.convention, now)
-        self.office.record(member.agent_id, application.read.deviations, now)
-        serial = member.minted + 1
+        self.context.learn_convention(member, application.convention, now)
+        self.context.record(member.agent_id, application.read.deviations, now)
+        serial = member.newest_serial + 1
         token = self._mint(member.agent_id, serial)
         verify = tokens.verifier(token)
-        self.office.happened(TokenRenewed(at=now, agent_id=member.agent_id, serial=serial, verify=verify))
+        self.context.happened(TokenRenewed(at=now, agent_id=member.agent_id, serial=serial, verify=verify))
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.begin(member.agent_id, now)
         elif not member.is_player:
-            self.leases.heard(member, now)
+            self.heartbeats.alive(member, now)
         return token
 
     def _mint(self, agent_id: str, serial: int) -> str:
-        token = tokens.mint(agent_id, self.office.chance(32))
-        self.office.keep_secret(f"derive/{agent_id}/{serial}", tokens.deriver(token))
+        token = tokens.mint(agent_id, self.context.chance(32))
+        self.context.keep_secret(f"derive/{agent_id}/{serial}", tokens.deriver(token))
         return token
 
     # --- answers ------------------------------------------------------------------------------------------------------
@@ -289,10 +288,10 @@ class Registration:
         owner = self._ledger.roster.owner(token)
         assert owner is not None, "a token that was just minted has an owner"
         fields: dict[str, Any] = {
-            **self.office.sealed(now, application.conversation_id, token),
+            **self.context.sealed(now, application.conversation_id, token),
             "status": "ACCEPTED",
             "reason": None,
-            "league_id": self.office.league_id,
+            "league_id": self.context.league_id,
             "token_scheme": TOKEN_SCHEME,
         }
         return _response(application.role, owner[0].agent_id, fields)
@@ -300,10 +299,10 @@ class Registration:
     def _rejected(self, role: AgentRole, conversation_id: str, error: PeerError, now: float) -> RegisterResponse:
         kind = "REFEREE_REGISTER_REQUEST" if role == "referee" else "LEAGUE_REGISTER_REQUEST"
         fields: dict[str, Any] = {
-            **self.office.sealed(now, conversation_id),
+            **self.context.sealed(now, conversation_id),
             "status": "REJECTED",
             "reason": error.detail,
-            "league_id": self.office.league_id,
+            "league_id": self.context.league_id,
             "error_code": error.code,
             "error_name": error.row.name,
             "rpc_code": error.row.number(EXCHANGES[kind].family),

@@ -1,22 +1,25 @@
 """MATCH_RESULT_REPORT: who may report what (E014, E016), what was reported before (E017, E040), and what a report
-proves (R-10). Winner and points come from the rules of the game; the referee's score is only compared.
+proves (R-10). Winner and points come from the rules of the game; the referee's score is only compared. After a report
+a referee of ours is asked for its record of the match: attempts, faults, seed, choices.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from league.events import ResultAccepted, Status
+from league.calling.delivery import Delivery, Ending, Policy
+from league.events import MatchRecordKept, ResultAccepted, Status
 from league.games import registry
 from league.games.contract import SEATS, Seat, Verdict
-from league.machine import Letter
+from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
-from league.manager.ledger import Ledger, Match
-from league.manager.office import Office
-from league.manager.records import MatchRecords
+from league.manager.context import ManagerPart
+from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.manager.standings import Decided
 from league.protocol import timestamps
@@ -26,6 +29,7 @@ from league.protocol.messages import MatchResultAck, MatchResultReport, Message
 
 DRAW = "DRAW"
 FAULTS_THAT_SUSPEND = 2
+RECORD_LIMIT_S = 10.0
 
 Object = dict[str, Any]
 
@@ -41,16 +45,12 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Results:
+class Results(ManagerPart):
     """Takes reports."""
 
-    office: Office
     assignments: Assignments
-    records: MatchRecords
-
-    @property
-    def _ledger(self) -> Ledger:
-        return self.office.ledger
+    dispatches: Dispatches
+    habits: RefereeHabits
 
     def report(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         """Judge a report of an authenticated sender; PeerError refuses it."""
@@ -63,11 +63,18 @@ class Results:
         details: Object = msgspec.to_builtins(report.result.details or {})
         if match.result is not None:
             raise _already(match, report, details)
-        judged = self._judge(match, report, details)
-        self.office.record(referee.agent_id, judged.deviations, now)
-        self.assignments.handovers.reported(match, referee, now)
+        self._accept(match, self._judge(match, report, details), details, now)
+        self._suspend_or_recover(match, now)
+        self._fetch_record(match, referee, now)
+        self.context.reply(letter, self._ack(report, match, now))
+
+    def _accept(self, match: ScheduledMatch, judged: Judged, details: Object, now: float) -> None:
+        """From now on it is the result in force."""
+        referee = self.context.member(match.referee_id or "")
+        self.context.record(referee.agent_id, judged.deviations, now)
+        self.dispatches.reported(match, referee, now)
         self.assignments.forget(match.match_id)
-        self.office.happened(
+        self.context.happened(
             ResultAccepted(
                 at=now,
                 match_id=match.match_id,
@@ -81,42 +88,39 @@ class Results:
                 reported_at=timestamps.write(now),
             )
         )
-        self._suspend_or_recover(match, now)
-        self.records.fetch(match, referee, now)
-        self.office.reply(letter, self._ack(report, match, now))
 
     def _filled_in(self, read: Unsealed, referee: Member, now: float) -> Message | None:
         """A report that lacks only what its match says anyway: `compat` reads it with that, and records it."""
         match = self._ledger.matches.get(str(read.content.get("match_id")))
-        if read.message is not None or match is None or self._ledger.settings.profile == "strict":
+        if read.message is not None or match is None or not self.context.accepts_deviations:
             return None
-        league, game_type = self.office.league_id, self._ledger.settings.game_type
+        league, game_type = self.context.league_id, self._ledger.settings.game_type
         known = {"league_id": league, "round_id": match.round_id, "game_type": game_type}
         absent = {name: value for name, value in known.items() if name not in read.content}
         if any(one.path not in absent for one in read.violations):
             return None
-        self.office.record(referee.agent_id, read.violations, now)
+        self.context.record(referee.agent_id, read.violations, now)
         again = unseal({**read.content, **absent}, Reading())
-        self.office.record(referee.agent_id, again.deviations, now)
+        self.context.record(referee.agent_id, again.deviations, now)
         return again.message
 
     def _check_league(self, read: Unsealed, referee: Member, now: float) -> None:
         """Some referees call every league by one name: with its token and its match there is no doubt which it is."""
         try:
-            self.office.check_league(read)
+            self.context.check_league(read)
         except PeerError as error:
-            match = self._ledger.matches.get(str(read.said("match_id")))
+            match = self._ledger.matches.get(str(read.field("match_id")))
             holds_it = match is not None and match.referee_id == referee.agent_id
-            if not holds_it or self._ledger.settings.profile == "strict":
+            if not holds_it or not self.context.accepts_deviations:
                 raise
-            odd = Violation("E028", "league_id", error.detail, "MATCH_RESULT_REPORT.league_id")
-            self.office.record(referee.agent_id, [odd], now)
+            deviation = Violation("E028", "league_id", error.detail, "MATCH_RESULT_REPORT.league_id")
+            self.context.record(referee.agent_id, [deviation], now)
 
-    def _ack(self, report: MatchResultReport, match: Match, now: float) -> MatchResultAck:
-        envelope = self.office.sealed(now, report.conversation_id)
+    def _ack(self, report: MatchResultReport, match: ScheduledMatch, now: float) -> MatchResultAck:
+        envelope = self.context.sealed(now, report.conversation_id)
         return MatchResultAck(**envelope, status="ACCEPTED", match_id=match.match_id, round_id=match.round_id)
 
-    def _match(self, report: MatchResultReport, referee: Member) -> Match:
+    def _match(self, report: MatchResultReport, referee: Member) -> ScheduledMatch:
         match = self._ledger.matches.get(report.match_id)
         if match is None:
             raise PeerError("E014", f"there is no match {report.match_id[:80]!r}", {"match_id": report.match_id[:80]})
@@ -128,18 +132,49 @@ class Results:
             raise PeerError("E016", f"attempt {report.attempt} of {match.match_id} is not the current one", context)
         return match
 
-    def _suspend_or_recover(self, match: Match, now: float) -> None:
+    def _suspend_or_recover(self, match: ScheduledMatch, now: float) -> None:
         """R-51: two technical losses in a row suspend, a match without own fault recovers."""
         for player in match.players:
-            member = self.office.member(player)
+            member = self.context.member(player)
             if member.faults_in_a_row == 0 and member.state == "SUSPENDED":
-                self.office.change(member, "recover", now)
+                self.context.change(member, "recover", now)
             elif member.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
-                self.office.change(member, "max_fail", now)
+                self.context.change(member, "max_fail", now)
+
+    # --- the referee's record -----------------------------------------------------------------------------------------
+
+    def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
+        """Once per result, with the usual retries; what cannot be had is not missed."""
+        if not self.habits.is_ours(referee.agent_id):
+            return
+        delivery = Delivery(
+            referee.agent_id,
+            f"{match.match_id}/{match.attempt}/record/{referee.agent_id}",
+            RecordRequest(match.match_id, match.attempt),
+            Policy(RECORD_LIMIT_S, self.context.retries(), is_guarded=True),
+            address=partial(self.context.address, referee),
+            on_end=self._record_fetched,
+        )
+        self.context.calls.deliver([delivery], now)
+
+    def _record_fetched(self, delivery: Delivery, _: Ending, now: float) -> None:
+        asked, answer = delivery.message, delivery.answer
+        if not isinstance(asked, RecordRequest) or not isinstance(answer, MatchRecord):
+            return
+        if (answer.match_id, answer.attempt) == (asked.match_id, asked.attempt):
+            self.context.happened(
+                MatchRecordKept(
+                    at=now,
+                    match_id=asked.match_id,
+                    attempt=asked.attempt,
+                    referee_id=delivery.peer,
+                    record=answer.events,
+                )
+            )
 
     # --- what a report proves -----------------------------------------------------------------------------------------
 
-    def _judge(self, match: Match, report: MatchResultReport, details: Object) -> Judged:
+    def _judge(self, match: ScheduledMatch, report: MatchResultReport, details: Object) -> Judged:
         game = registry.find(self._ledger.settings.game_type)
         assert game is not None, "a league is made with a game that is installed"
         verdict = game.wire.verdict(details, match.players)
@@ -150,12 +185,12 @@ class Results:
         decided = Decided(match.players, None if seat is None else match.players[seat], status == "TECHNICAL_LOSS")
         points = {player: decided.points(player) for player in match.players}
         deviations = tuple(self._deviations(match, report, verdict, points))
-        if deviations and self._ledger.settings.profile == "strict":
+        if deviations and not self.context.accepts_deviations:
             raise as_error(deviations[0])
         return Judged(status, decided.winner, points, deviations)
 
     def _deviations(
-        self, match: Match, report: MatchResultReport, verdict: Verdict, points: dict[str, int]
+        self, match: ScheduledMatch, report: MatchResultReport, verdict: Verdict, points: dict[str, int]
     ) -> list[Violation]:
         """What does not fit, but leaves no doubt about the winner."""
         found = []
@@ -178,7 +213,7 @@ def _deviation(path: str, detail: str, requirement: str) -> Violation:
     return Violation("E039", path, detail, requirement)
 
 
-def _already(match: Match, report: MatchResultReport, details: Object) -> PeerError:
+def _already(match: ScheduledMatch, report: MatchResultReport, details: Object) -> PeerError:
     """A result is in force: the same one again is as good as acknowledged, a different one changes nothing."""
     stored = match.result
     assert isinstance(stored, ResultAccepted)
@@ -197,7 +232,7 @@ def _winner(reported: str | None) -> str | None:
     return None if reported == DRAW else reported
 
 
-def _seat(match: Match, reported: str | None) -> Seat | None:
+def _seat(match: ScheduledMatch, reported: str | None) -> Seat | None:
     winner = _winner(reported)
     if winner is None:
         return None
@@ -216,6 +251,6 @@ def _status(verdict: Verdict, seat: Seat | None, details: Object) -> Status:
     if verdict.kind == "technical":
         return "TECHNICAL_LOSS"
     choices = details.get("choices")
-    told = details.get("status")
+    status = details.get("status")
     looks_technical = isinstance(choices, dict) and None in choices.values()
-    return "TECHNICAL_LOSS" if told == "TECHNICAL_LOSS" or (told is None and looks_technical) else played
+    return "TECHNICAL_LOSS" if status == "TECHNICAL_LOSS" or (status is None and looks_technical) else played

@@ -1,4 +1,4 @@
-"""Who belongs to the league: members by id, and the indexes that find them by name, endpoint and token."""
+"""Who belongs to the league, found by id, name, endpoint and token; and who applied and waits for the operator."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from league.events import AgentRegistered, AgentRole, AgentState
+from league.events import AgentApplied, AgentApproved, AgentRegistered, AgentRole, AgentState, Bulletin
 from league.protocol import tokens
 
 PREFIXES: Mapping[AgentRole, str] = {"player": "P", "referee": "REF"}
 UNUSED_TOKENS = 4
 """So many tokens that were never used are kept beside the one in use (an answer may be lost, or come twice)."""
 LONGEST_NUMBER = 6
+MOST_WAITING = 1000
+"""So many may wait for approval at once: whoever can reach the manager can apply, and each application is kept for
+ever."""
 
 
 class Member(Struct):
@@ -31,19 +34,23 @@ class Member(Struct):
     tokens: dict[int, str]
     serial: int
     """The token that was last handed out or used: what this agent is shown is derived from its K."""
-    minted: int
     state: AgentState = "REGISTERED"
+    suspended_at: float = 0.0
     withdrawn: bool = False
-    told: int = 0
-    """Completions up to this number are delivered (events.Told)."""
+    delivered: Bulletin = Bulletin("round_completed", 0)
+    """The last bulletin whose delivery has ended."""
     faults_in_a_row: int = 0
     technical_losses: int = 0
     convention: str = "SPEC"
-    """How it is spoken to: at first as it spoke to us."""
+    """How it is called: at first as it called us."""
     known_as: str = ""
     """What it may call itself in its answers, too (R-104)."""
-    handover: str = ""
-    """What makes it play, if it is a referee by others and that was seen (events.HandoverLearned)."""
+    dispatch_method: str = ""
+    """What makes it play, if it is a referee by others and that was seen (events.DispatchLearned)."""
+
+    @property
+    def newest_serial(self) -> int:
+        return max(self.tokens)
 
     @property
     def is_player(self) -> bool:
@@ -51,8 +58,75 @@ class Member(Struct):
 
     @property
     def takes_part(self) -> bool:
-        """May it be told something?"""
+        """May it be sent anything?"""
         return self.state != "SHUTDOWN"
+
+
+class Applicant(Struct):
+    """An agent as it described itself, and the address it spoke from: an approval is good for all of that together."""
+
+    applicant_id: str
+    role: AgentRole
+    display_name: str
+    endpoint: str
+    origin: str
+    applied_at: float
+    approved: bool = False
+
+
+class Applicants(Struct):
+    """Who needs the operator to become a member (R-89) or to come back from another address (R-90): everybody who ever
+    applied, in that order."""
+
+    by_id: dict[str, Applicant] = {}
+    known: dict[str, str] = {}
+    """What tells one applicant from another, to its id."""
+    approved: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.by_id) - self.approved >= MOST_WAITING
+
+    @property
+    def next_id(self) -> str:
+        return f"A{len(self.by_id) + 1:02d}"
+
+    @property
+    def waiting(self) -> Iterator[Applicant]:
+        return (one for one in self.by_id.values() if not one.approved)
+
+    def find(self, role: AgentRole, display_name: str, endpoint: str, origin: str) -> Applicant | None:
+        applicant_id = self.known.get(_identity(role, display_name, endpoint, origin))
+        return self.by_id[applicant_id] if applicant_id else None
+
+    def meant_by(self, target: str) -> list[Applicant]:
+        """Whom an operator calls so: one by its id, else all with this name or endpoint."""
+        if target in self.by_id:
+            return [self.by_id[target]]
+        name, endpoint = folded(target), same_endpoint(target)
+        return [
+            one
+            for one in self.by_id.values()
+            if folded(one.display_name) == name or same_endpoint(one.endpoint) == endpoint
+        ]
+
+    # --- made true by events ------------------------------------------------------------------------------------------
+
+    def enter(self, event: AgentApplied) -> None:
+        self.by_id[event.applicant_id] = Applicant(
+            applicant_id=event.applicant_id,
+            role=event.role,
+            display_name=event.display_name,
+            endpoint=event.endpoint,
+            origin=event.origin,
+            applied_at=event.at,
+        )
+        identity = _identity(event.role, event.display_name, event.endpoint, event.origin)
+        self.known[identity] = event.applicant_id
+
+    def approve(self, event: AgentApproved) -> None:
+        self.by_id[event.applicant_id].approved = True
+        self.approved += 1
 
 
 class Roster(Struct):
@@ -65,6 +139,7 @@ class Roster(Struct):
     next_number: dict[str, int] = {}
     """The smallest number of each role that was never given."""
     counts: dict[str, int] = {}
+    applicants: Applicants = field(default_factory=Applicants)
 
     def of_role(self, role: AgentRole) -> Iterator[Member]:
         return (member for member in self.members.values() if member.role == role)
@@ -100,7 +175,7 @@ class Roster(Struct):
 
     # --- made true by events ------------------------------------------------------------------------------------------
 
-    def enter(self, event: AgentRegistered, told: int) -> None:
+    def enter(self, event: AgentRegistered, delivered: Bulletin) -> None:
         self.members[event.agent_id] = Member(
             role=event.role,
             agent_id=event.agent_id,
@@ -112,8 +187,7 @@ class Roster(Struct):
             capacity=event.capacity,
             tokens={event.serial: event.verify},
             serial=event.serial,
-            minted=event.serial,
-            told=told,
+            delivered=delivered,
             convention=event.convention,
             known_as=event.known_as,
         )
@@ -129,7 +203,7 @@ class Roster(Struct):
     def renew(self, member: Member, serial: int, verify: str) -> None:
         """A new token beside the one in use; the oldest of those never used makes room."""
         member.tokens[serial] = verify
-        member.serial = member.minted = serial
+        member.serial = serial
         self.verifiers[verify] = (member.agent_id, serial)
         _, *unused = sorted(member.tokens)
         for old in unused[:-UNUSED_TOKENS]:
@@ -163,3 +237,8 @@ def same_endpoint(url: str) -> str:
 
 def _written(prefix: str, number: int) -> str:
     return f"{prefix}{number:02d}"
+
+
+def _identity(role: AgentRole, display_name: str, endpoint: str, origin: str) -> str:
+    # None of these holds a line break: a folded name has single blanks only.
+    return "\n".join((role, origin, same_endpoint(endpoint), folded(display_name)))

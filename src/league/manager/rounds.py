@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
+from league.calling.delivery import Delivery, Policy
 from league.events import (
     AssignmentsSent,
     LeagueFinished,
@@ -16,56 +18,47 @@ from league.events import (
     ScheduleMade,
     WalkoverDecided,
 )
-from league.machine import Failure
 from league.manager.assignments import Assignments
-from league.manager.courier import Courier, Ending, Errand, Policy
-from league.manager.leases import Leases
-from league.manager.ledger import Ledger, Match, Round
-from league.manager.notices import Notices
-from league.manager.office import Office
-from league.manager.probes import Probes
+from league.manager.context import ManagerPart
+from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.ledger import Round, ScheduledMatch
+from league.manager.messages import Messages
 from league.manager.roster import Member
 from league.manager.schedule import round_robin
 from league.manager.standings import number_of
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import RoundAnnouncement
 
 FEWEST_PLAYERS, FEWEST_REFEREES = 2, 1
 
 
 @dataclass(slots=True)
-class Announcing:
-    """A round being announced: whose first call has not ended, and when referees get their copies."""
+class AnnouncementPhase:
+    """A round is being announced: whose first call has not ended, and when referees get their copies."""
 
-    round_id: int
     not_before: float
     at_latest: float
     awaited: set[str] = field(default_factory=set)
-    errands: list[Errand] = field(default_factory=list)
+    deliveries: list[Delivery] = field(default_factory=list)
 
     def is_over(self, now: float) -> bool:
         return now >= self.not_before and (not self.awaited or now >= self.at_latest)
 
 
 @dataclass(slots=True)
-class Rounds:
+class Rounds(ManagerPart):
     """Decides what happens next."""
 
-    office: Office
-    courier: Courier
-    notices: Notices
+    messages: Messages
     probes: Probes
     assignments: Assignments
-    leases: Leases
-    _announcing: Announcing | None = None
-
-    @property
-    def _ledger(self) -> Ledger:
-        return self.office.ledger
+    heartbeats: Heartbeats
+    _announcing: AnnouncementPhase | None = None
 
     def advance(self, now: float) -> None:
         """Do all that is possible now."""
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and self._may_start(now):
-            self.office.happened(LeagueStateChanged(at=now, state="CREATING_SCHEDULE"))
+            self.context.happened(LeagueStateChanged(at=now, state="CREATING_SCHEDULE"))
         if self._ledger.state == "CREATING_SCHEDULE":
             self._start(now)
         while self._ledger.is_running and self._step(now):
@@ -76,16 +69,16 @@ class Rounds:
         announcement of the round being played."""
         start_at = self._ledger.settings.start_at
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and start_at is not None:
-            self.office.timers.set("start", start_at, lambda _: None)  # the step it ends does the rest
+            self.context.timers.set("start", start_at, lambda _: None)  # the step it ends does the rest
         for member in self._ledger.roster.members.values():
             if member.withdrawn:
                 self.withdraw(member, now)
-            elif self._ledger.is_finished and member.told == self._ledger.last_completion:
-                self.office.change(member, "league_end", now)
+            elif member.delivered.kind == "league_completed":
+                self.context.change(member, "league_end", now)
         current = self._ledger.open_round
         if self._ledger.is_running:
-            self.leases.watch(now)
-            self.assignments.hand_over_again(now)
+            self.heartbeats.begin(now)
+            self.assignments.dispatch_again(now)
             if current is not None and current.undecided and self._is_assigned(current):
                 self._announce(self._ledger.current_round, now)
 
@@ -98,7 +91,7 @@ class Rounds:
             return False
         full = settings.start == "when-full" and players >= settings.players and referees >= settings.referees
         due = settings.start_at is not None and now >= settings.start_at
-        return full or due or self._ledger.start_ordered
+        return full or due or self._ledger.controls.start_ordered
 
     def _start(self, now: float) -> None:
         """Whoever could not be reached until now is SUSPENDED from the first round on (R-35)."""
@@ -106,15 +99,15 @@ class Rounds:
         if not self._ledger.rounds:
             playing = [one.agent_id for one in self._ledger.roster.of_role("player") if not one.withdrawn]
             made = round_robin(sorted(playing, key=number_of), settings.double, settings.rounds)
-            self.office.happened(ScheduleMade(at=now, rounds=made.rounds, byes=made.byes))
+            self.context.happened(ScheduleMade(at=now, rounds=made.rounds, byes=made.byes))
         for member in list(self._ledger.roster.members.values()):
-            if self.probes.all_failed(member.agent_id):
-                self.office.change(member, "max_fail", now)
+            if self.probes.is_unreachable(member.agent_id):
+                self.context.change(member, "max_fail", now)
             else:
-                self.office.change(member, "league_start", now)
-        self.office.happened(LeagueStateChanged(at=now, state="RUNNING_LEAGUE"))
+                self.context.change(member, "league_start", now)
+        self.context.happened(LeagueStateChanged(at=now, state="RUNNING_LEAGUE"))
         self.probes.stop()
-        self.leases.watch(now)
+        self.heartbeats.begin(now)
 
     # --- one thing after another --------------------------------------------------------------------------------------
 
@@ -125,12 +118,12 @@ class Rounds:
         if current is not None and not current.undecided:
             self._finish(now)
             return True
-        if ledger.paused:
+        if ledger.controls.paused:
             return False
-        self.assignments.hand_over_next(now)
+        self.assignments.dispatch_next(now)
         if current is not None:
             self.assignments.assign_waiting(now)
-            return self._hand_over(current, now)
+            return self._dispatch(current, now)
         if self._is_played_again():
             self.assignments.assign_voided(now)
             self.assignments.assign_waiting(now)
@@ -142,102 +135,105 @@ class Rounds:
 
     def _is_played_again(self) -> bool:
         """Between rounds only voided matches are in play, and the next round waits for them."""
-        ledger = self._ledger
-        return bool(ledger.voided or ledger.waiting or ledger.parked or any(ledger.holdings.values()))
+        matches = self._ledger.in_play
+        return bool(matches.voided or matches.waiting or matches.parked or any(matches.holdings.values()))
 
     def _open(self, round_id: int, now: float) -> bool:
-        if next(self.assignments.available(), None) is None and self._ledger.rounds[round_id - 1].undecided:
+        if not self.assignments.is_possible and self._ledger.rounds[round_id - 1].undecided:
             return False
-        self.office.happened(RoundOpened(at=now, round_id=round_id))
+        self.context.happened(RoundOpened(at=now, round_id=round_id))
         self.assignments.assign_waiting(now)
         self._announce(round_id, now)
         return True
 
     def _finish(self, now: float) -> None:
         self._stop_announcing()
-        self.office.happened(RoundFinished(at=now, round_id=self._ledger.current_round))
+        self.context.happened(RoundFinished(at=now, round_id=self._ledger.current_round))
 
     def _finish_league(self, now: float) -> None:
         if self._ledger.champion is None:
             champion = self._ledger.standings.ranking(self._ledger.settings.tiebreakers)[0]
-            self.office.happened(LeagueFinished(at=now, champion=champion))
-        self.office.happened(LeagueStateChanged(at=now, state="LEAGUE_COMPLETED"))
-        self.office.timers.clear("ping")
+            self.context.happened(LeagueFinished(at=now, champion=champion))
+        self.context.happened(LeagueStateChanged(at=now, state="LEAGUE_COMPLETED"))
+        self.context.timers.clear("ping")
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 
     def _announce(self, round_id: int, now: float) -> None:
-        """To all players at once, beside their lanes; the referees get their copies when it is over."""
+        """To all players at once, beside their queues; the referees get their copies when it is over."""
         settings, opened_at = self._ledger.settings, self._ledger.rounds[round_id - 1].opened_at
         # The clock may have been set back between two lives of this process.
         since = now if opened_at is None else min(opened_at, now)
         self._stop_announcing()
-        announcing = Announcing(round_id, since + settings.announcement_lead_s, since + settings.announcement_wait_s)
-        self._announcing = announcing
-        message = self.notices.announcement(round_id, now)
+        phase = AnnouncementPhase(since + settings.announcement_lead_s, since + settings.announcement_wait_s)
+        self._announcing = phase
+        message = self.messages.announcement(round_id, now)
         if message is not None:
-            policy = Policy(EXCHANGES[message.type].limit_s, settings.retry_delays_s)
-            for member in self._ledger.roster.of_role("player"):
-                if member.takes_part and not self.courier.is_closed(member.agent_id, now):
-                    errand = Errand(
-                        member.agent_id, f"R{round_id}/announce", message, policy, self._answered, self._stumbled
-                    )
-                    announcing.errands.append(errand)
-                    if self._is_awaited(member):
-                        announcing.awaited.add(member.agent_id)
-            self.courier.go(announcing.errands, now)
-        for moment in (announcing.not_before, announcing.at_latest):
+            players = self._ledger.roster.of_role("player")
+            reachable = [one for one in players if one.takes_part and self.context.is_reachable(one, now)]
+            phase.deliveries += [self._delivery(one, message) for one in reachable]
+            phase.awaited |= {one.agent_id for one in reachable if self._is_awaited(one)}
+            self.context.calls.deliver(phase.deliveries, now)
+        for moment in (phase.not_before, phase.at_latest):
             if moment > now:
-                self.office.timers.set(("announced", moment), moment, lambda _: None)
+                self.context.timers.set(("announced", moment), moment, lambda _: None)
 
     def _is_assigned(self, current: Round) -> bool:
         """Has every match a referee to be announced with? Not if a crash came between."""
         matches = (self._ledger.matches[match_id] for match_id in current.matches)
         return all(match.referee_id is not None or match.result is not None for match in matches)
 
-    def _is_awaited(self, member: Member) -> bool:
-        return member.state == "ACTIVE" and self.courier.answers_well(member.agent_id)
+    def _is_awaited(self, player: Member) -> bool:
+        """Referees get their copies when those who are likely to answer have answered."""
+        return player.state == "ACTIVE" and self.context.calls.breaker(player.agent_id).failures == 0
 
-    def _answered(self, errand: Errand, ending: Ending, now: float) -> None:
-        if self._announcing is not None:
-            self._announcing.awaited.discard(errand.agent_id)
+    def _delivery(self, player: Member, message: RoundAnnouncement) -> Delivery:
+        return Delivery(
+            player.agent_id,
+            f"R{message.round_id}/announce",
+            message,
+            Policy(EXCHANGES[message.type].limit_s, self.context.retries(), is_guarded=True),
+            address=partial(self.context.address, player),
+            on_end=self._call_ended,
+            on_attempt_failed=self._call_ended,
+        )
 
-    def _stumbled(self, errand: Errand, failure: Failure, now: float) -> None:
+    def _call_ended(self, delivery: Delivery, *_: object) -> None:
         if self._announcing is not None:
-            self._announcing.awaited.discard(errand.agent_id)
+            self._announcing.awaited.discard(delivery.peer)
 
     def _stop_announcing(self) -> None:
         if self._announcing is not None:
-            for errand in self._announcing.errands:
-                self.courier.drop(errand)
+            for delivery in self._announcing.deliveries:
+                self.context.calls.drop(delivery)
         self._announcing = None
 
-    def _hand_over(self, current: Round, now: float) -> bool:
+    def _dispatch(self, current: Round, now: float) -> bool:
         if current.assignments_sent:
             return False
         if self._announcing is None and self._is_assigned(current):
             self._announce(self._ledger.current_round, now)
         if self._announcing is None or not self._announcing.is_over(now):
             return False
-        self.office.happened(AssignmentsSent(at=now, round_id=self._ledger.current_round))
-        self.assignments.hand_over_round(self._ledger.current_round, now)
+        self.context.happened(AssignmentsSent(at=now, round_id=self._ledger.current_round))
+        self.assignments.dispatch_round(self._ledger.current_round, now)
         return True
 
     # --- withdrawals --------------------------------------------------------------------------------------------------
 
     def withdraw(self, player: Member, now: float) -> None:
-        """It is told nothing more, and every match it has not finished is decided at once (R-48)."""
-        self.office.change(player, "league_end", now, "withdrawn by the operator")
+        """It is sent nothing more, and every match it has not finished is decided at once (R-48)."""
+        self.context.change(player, "league_end", now, "withdrawn by the operator")
         for match_id in self._ledger.matches_of[player.agent_id]:
             match = self._ledger.matches[match_id]
             if match.result is None:
                 self._decide(match, now)
 
-    def _decide(self, match: Match, now: float) -> None:
-        staying = [player for player in match.players if not self.office.member(player).withdrawn]
+    def _decide(self, match: ScheduledMatch, now: float) -> None:
+        staying = [player for player in match.players if not self.context.member(player).withdrawn]
         withdrawn = tuple(player for player in match.players if player not in staying)
         self.assignments.forget(match.match_id)
-        self.office.happened(
+        self.context.happened(
             WalkoverDecided(
                 at=now, match_id=match.match_id, winner=staying[0] if staying else None, withdrawn=withdrawn
             )

@@ -39,6 +39,10 @@ class Standings(Struct):
     tallies: dict[str, Tally] = {}
     against: dict[str, dict[str, int]] = {}
     """Player, opponent, the points won against it."""
+    version: int = 0
+    """Grows with every change."""
+    round_id: int = 0
+    """The round of the newest change."""
 
     def enter(self, player: str) -> None:
         self.tallies[player] = Tally()

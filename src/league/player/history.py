@@ -12,7 +12,7 @@ from league.protocol.parts import Object
 REMEMBERED: Final = 10_000
 """A player that lives for ever still fits into memory: beyond this the oldest matches are forgotten."""
 
-Outcome = Literal["WIN", "DRAW", "LOSS"]
+MatchOutcome = Literal["WIN", "DRAW", "LOSS"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PastMatch:
     """All that GAME_OVER said of the result; `moves` has every move of a game of several turns."""
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> MatchOutcome:
         """How it ended for us; without a winner a technical loss is one for both."""
         if self.winner is None:
             return "DRAW" if self.status == "DRAW" else "LOSS"
@@ -71,7 +71,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-class Rows(Sequence[PastMatch]):
+class PastMatches(Sequence[PastMatch]):
     """The matches up to some moment; later ones do not change what was handed out, and nothing is copied."""
 
     __slots__ = ("_count", "_rows")
@@ -123,9 +123,9 @@ class History:
         """The row of a match."""
         return self._by_match.get(match_id)
 
-    def rows(self) -> Rows:
+    def rows(self) -> PastMatches:
         """The rows as they are now."""
-        return Rows(self._rows)
+        return PastMatches(self._rows)
 
     def snapshot(self) -> list[dict[str, Any]]:
         """The rows as plain data."""

@@ -1,158 +1,204 @@
-"""The matches a player was invited to, by match and inviting referee: which attempt counts, what we answered in it.
-
-A referee that was given up for dead may come back and play on: it gets its answers, or it would find us at fault
-(promise 11), but its match is superseded. A stranger, who cannot prove to be a referee, supersedes nobody.
-"""
+"""What referees tell a player about its matches: invitations, errors, results."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
-from league.events import ChoiceGiven, ChoiceRefused, GameEnded, InvitationAnswered
-from league.player.history import REMEMBERED
+import msgspec
 
-TURNS: Final = 1_000
-"""More answers in one match than this are not kept; no game has so many turns."""
-REFEREES: Final = 8
-"""More referees of one match than this are not kept."""
+from league.events import GameEnded, InvitationAnswered
+from league.machine import Letter
+from league.player.choices import Choices
+from league.player.context import PlayerContext, SenderIdentity, sender_id
+from league.player.memory import InvitedMatch
+from league.protocol import timestamps
+from league.protocol.envelope import seal
+from league.protocol.errors import PeerError, Violation, read_foreign
+from league.protocol.messages import GameError, GameErrorAck, GameInvitation, GameJoinAck, GameOver, GameOverAck
 
-NOBODY: Final[dict[str, OwnMatch]] = {}
-
-
-@dataclass(slots=True)
-class OwnMatch:
-    """A match as one referee invited us to it."""
-
-    match_id: str
-    attempt: int
-    said: int
-    game_type: str
-    round_id: int
-    player_id: str
-    opponent_id: str
-    role: str
-    referee_id: str
-    conversation_id: str
-    accepted: bool
-    trusted: bool
-    arrived: float
-    answers: dict[int, str] = field(default_factory=dict)
-    """Our choices by turn, in the order in which they were given; dropped when the match is over."""
-    superseded: bool = False
-    """A later attempt counts."""
-    over: bool = False
-
-    @property
-    def is_open(self) -> bool:
-        """May its referee ask for choices?"""
-        return self.accepted and not self.over
-
-    @property
-    def last_turn(self) -> int | None:
-        """The turn we answered last and nobody refused."""
-        return next(reversed(self.answers), None)
-
-    @property
-    def numbered(self) -> int:
-        """The attempt as this match's tokens number it."""
-        return self.said or 1
-
-    def attempt_of(self, said: int) -> int:
-        """Our number of the attempt that its referee calls `said` (0: it does not number them)."""
-        return self.attempt + (said - self.said if said and self.said else 0)
-
-    def end(self, attempt: int) -> None:
-        """It is over, perhaps in a later attempt than the one whose invitation reached us."""
-        self.said += attempt - self.attempt if self.said else 0
-        self.attempt = attempt
-        self.over = True
-        self.answers.clear()
+REFUSED_CHOICE: Final = frozenset({"E003", "E004", "E007", "E008", "E015", "E024", "E033", "E034", "E035", "E038"})
+"""What a referee says of a wrong answer that may be corrected (R-39 c)."""
+FOREIGN_WRONG_MOVE: Final = "E002"
 
 
-class Matches:
-    """All of them; the oldest are forgotten first."""
+class RefereeMessages:
+    """Joins matches and learns how they end. `show_token` shows the manager which of our tokens we go by."""
 
-    def __init__(self) -> None:
-        self._by_match: dict[str, dict[str, OwnMatch]] = {}
+    def __init__(self, context: PlayerContext, choices: Choices, show_token: Callable[[float], None]) -> None:
+        self._context = context
+        self._memory = context.memory
+        self._choices = choices
+        self._show_token = show_token
 
-    def of(self, match_id: str) -> list[OwnMatch]:
-        """The match, by every referee that invited us to it."""
-        return list(self._by_match.get(match_id, NOBODY).values())
+    # --- GAME_INVITATION ----------------------------------------------------------------------------------------------
 
-    def by(self, match_id: str, referee_id: str) -> OwnMatch | None:
-        """The match as this referee invited us to it."""
-        return self._by_match.get(match_id, NOBODY).get(referee_id)
+    def invited(self, letter: Letter, invitation: GameInvitation, now: float) -> None:
+        context, match_id = self._context, invitation.match_id
+        known = self._memory.matches.by(match_id, sender_id(invitation.sender))
+        attempt = invitation.attempt or (known.token_attempt if known else 1)
+        sender = context.authenticate(invitation, match_id, attempt, now)
+        self._check_league(invitation, sender, now)
+        context.check_player(invitation.player_id)
+        match = self._answered_before(known, invitation, sender) or self._join(known, invitation, sender, now)
+        token = context.credentials.for_referee(sender, match_id, match.token_attempt)
+        context.reply(
+            letter,
+            GameJoinAck(
+                **seal(f"player:{match.player_id}", now, invitation.conversation_id, token),
+                match_id=match_id,
+                player_id=match.player_id,
+                arrival_timestamp=timestamps.write(match.invitation.at),
+                accept=match.invitation.accepted,
+            ),
+        )
 
-    def snapshot(self) -> list[dict[str, Any]]:
-        return [
-            {**asdict(match), "answers": list(match.answers.items())}
-            for referees in self._by_match.values()
-            for match in referees.values()
-        ]
+    def _check_league(self, invitation: GameInvitation, sender: SenderIdentity, now: float) -> None:
+        """Referees by others may call every league by one name."""
+        try:
+            self._context.check_league(invitation.league_id)
+        except PeerError as error:
+            if self._context.is_strict:
+                raise
+            deviation = Violation("E028", "league_id", error.detail, "GAME_INVITATION.league_id")
+            self._context.record(sender.id, deviation, now)
 
-    # --- what events do -----------------------------------------------------------------------------------------------
+    def _answered_before(
+        self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity
+    ) -> InvitedMatch | None:
+        """The match, if this is the invitation we answered already."""
+        if known is None or (sender.trusted and not known.trusted):
+            return None
+        if invitation.attempt is not None:
+            return known if invitation.attempt == known.stated_attempt else None
+        done = known.over or known.superseded
+        return None if done and invitation.conversation_id != known.invitation.conversation_id else known
 
-    def invited(self, event: InvitationAnswered) -> None:
-        # The newest comes last, so that the first is the one to be forgotten.
-        referees = self._by_match.pop(event.match_id, {})
-        self._by_match[event.match_id] = referees
-        referees.pop(event.referee_id, None)
-        invited = _invited(event)
-        for other in referees.values():
-            _supersede(invited, other)
-            _supersede(other, invited)
-        referees[event.referee_id] = invited
-        _forget_first(referees, REFEREES)
-        _forget_first(self._by_match, REMEMBERED)
+    def _join(
+        self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity, now: float
+    ) -> InvitedMatch:
+        """Join, or decline a game we do not play."""
+        attempt = self._new_attempt(known, invitation, sender, now)
+        if self._memory.is_over:
+            raise PeerError("E031", "the league is over")
+        if known is not None:
+            self._choices.drop(known, PeerError("E016", f"a later attempt of {invitation.match_id} has begun"))
+        us = self._context.membership
+        self._context.happened(
+            InvitationAnswered(
+                at=now,
+                match_id=invitation.match_id,
+                attempt=attempt,
+                stated_attempt=invitation.attempt or 0,
+                game_type=invitation.game_type,
+                player_id=us.agent_id or invitation.player_id or us.meta.display_name,
+                opponent_id=invitation.opponent_id,
+                role=invitation.role_in_match,
+                accepted=invitation.game_type in us.meta.game_types,
+                round_id=invitation.round_id,
+                referee_id=sender.id,
+                conversation_id=invitation.conversation_id,
+                trusted=sender.trusted,
+            )
+        )
+        joined = self._memory.matches.by(invitation.match_id, sender.id)
+        assert joined is not None
+        return joined
 
-    def chosen(self, event: ChoiceGiven) -> None:
-        match = self._current(event)
-        if match is not None:
-            match.answers.pop(event.turn, None)
-            match.answers[event.turn] = event.choice
-            _forget_first(match.answers, TURNS)
+    def _new_attempt(
+        self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity, now: float
+    ) -> int:
+        """The number of the attempt this invitation begins; an error if this referee has begun a later one."""
+        if known is not None and known.trusted and not sender.trusted:
+            self._show_token(now)
+            raise PeerError("E012", "this referee has shown another token", requirement="ENVELOPE.auth_token")
+        stated = invitation.attempt or 0
+        if known is not None and known.trusted and 0 < stated < known.stated_attempt:
+            raise PeerError("E016", f"a later attempt of {invitation.match_id} has begun")
+        newest = self._newest_attempt(invitation.match_id, sender)
+        if stated > newest or (stated and self._context.membership.derived_tokens):
+            return stated
+        # Managers of others give a match to another referee without counting.
+        return newest + 1
 
-    def refused(self, event: ChoiceRefused) -> None:
-        match = self._current(event)
-        if match is not None:
-            match.answers.pop(event.turn, None)
+    def _newest_attempt(self, match_id: str, sender: SenderIdentity) -> int:
+        """The highest attempt of a match, as far as it counts against this sender; 0 without any."""
+        invited = self._memory.matches.of(match_id)
+        return max((one.attempt for one in invited if one.trusted or not sender.trusted), default=0)
 
-    def ended(self, event: GameEnded) -> None:
-        for match in self.of(event.match_id):
-            if match.referee_id == event.referee_id:
-                match.end(event.attempt)
-            elif event.trusted:
-                match.superseded |= match.attempt < event.attempt
+    # --- GAME_ERROR ---------------------------------------------------------------------------------------------------
 
-    def _current(self, event: ChoiceGiven | ChoiceRefused) -> OwnMatch | None:
-        match = self.by(event.match_id, event.referee_id)
-        return match if match is not None and match.attempt == event.attempt and match.is_open else None
+    def erred(self, letter: Letter, error: GameError, now: float) -> None:
+        match_id = error.match_id or "-"
+        match = self._memory.matches.by(match_id, sender_id(error.sender))
+        sender = self._context.authenticate(error, match_id, match.token_attempt if match else 1, now)
+        if match is not None and (sender.trusted or not match.trusted):
+            turn = match.last_turn
+            if turn is not None and _is_about(error, match, match.answers[turn]):
+                self._choices.refused(match, turn, _code_of(error), now)
+        fields = self._context.acknowledgement(error, sender, now, match)
+        self._context.reply(letter, GameErrorAck(**fields, match_id=error.match_id))
+
+    # --- GAME_OVER ----------------------------------------------------------------------------------------------------
+
+    def ended(self, letter: Letter, over: GameOver, now: float) -> None:
+        stated = over.game_result.attempt or 0
+        known = self._memory.matches.by(over.match_id, sender_id(over.sender))
+        token_attempt = stated or (known.token_attempt if known else 1)
+        sender = self._context.authenticate(over, over.match_id, token_attempt, now)
+        self._context.check_invited(over.match_id)
+        attempt = known.attempt_of(stated) if known else stated
+        if known is None and attempt <= self._newest_attempt(over.match_id, sender):
+            raise PeerError("E016", f"another referee invited us to {over.match_id}")
+        match = known or self._memory.matches.of(over.match_id)[-1]
+        if self._is_news(attempt, match, known, sender):
+            self._end(over, attempt, match, sender, now)
+        fields = self._context.acknowledgement(over, sender, now, match)
+        self._context.reply(letter, GameOverAck(**fields, match_id=over.match_id))
+
+    def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
+        """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
+        row = self._memory.history.of(match.match_id)
+        newest = self._newest_attempt(match.match_id, sender)
+        late = known is not None and (attempt < known.attempt or (known.superseded and attempt <= newest))
+        # A referee that proved itself with its invitation proves itself with its result too.
+        proven = sender.trusted or not any(one.trusted for one in self._memory.matches.of(match.match_id))
+        return proven and not late and (row is None or attempt > row.attempt)
+
+    def _end(self, over: GameOver, attempt: int, match: InvitedMatch, sender: SenderIdentity, now: float) -> None:
+        if match.referee_id == sender.id:
+            self._choices.drop(match, PeerError("E023", f"{over.match_id} is over"))
+        result = msgspec.to_builtins(over.game_result)
+        if over.reason is not None:
+            result.setdefault("reason", over.reason)
+        self._context.happened(
+            GameEnded(
+                at=now,
+                match_id=over.match_id,
+                attempt=attempt,
+                game_type=over.game_type,
+                opponent_id=match.invitation.opponent_id,
+                status=over.game_result.status,
+                winner=result.get("winner_player_id"),
+                game_result=result,
+                referee_id=sender.id,
+                trusted=sender.trusted,
+            )
+        )
 
 
-def _invited(event: InvitationAnswered) -> OwnMatch:
-    return OwnMatch(
-        match_id=event.match_id,
-        attempt=event.attempt,
-        said=event.said,
-        game_type=event.game_type,
-        round_id=event.round_id,
-        player_id=event.player_id,
-        opponent_id=event.opponent_id,
-        role=event.role,
-        referee_id=event.referee_id,
-        conversation_id=event.conversation_id,
-        accepted=event.accepted,
-        trusted=event.trusted,
-        arrived=event.at,
-    )
+def _code_of(error: GameError) -> str:
+    """The catalogue code of a referee's error, by name first (section 10.4)."""
+    name = error.error_name or error.error_description
+    code = read_foreign(error.error_code, name, None)
+    if code == "E099":
+        # What looked like a name was a sentence, or a name nobody knows.
+        code = read_foreign(error.error_code, None, None)
+    return "E024" if code == "E099" and error.error_code == FOREIGN_WRONG_MOVE else code
 
 
-def _supersede(match: OwnMatch, other: OwnMatch) -> None:
-    """The other attempt of this match is later, and may be trusted as much."""
-    match.superseded |= other.attempt > match.attempt and (other.trusted or not match.trusted)
-
-
-def _forget_first(kept: dict[Any, Any], limit: int) -> None:
-    if len(kept) > limit:
-        del kept[next(iter(kept))]
+def _is_about(error: GameError, match: InvitedMatch, choice: str) -> bool:
+    """Does it call this choice of ours wrong? One that names another choice is about an earlier answer."""
+    affected = error.affected_player or error.player_id or match.player_id
+    invalid = (error.context or {}).get("invalid_choice", choice)
+    return _code_of(error) in REFUSED_CHOICE and affected == match.player_id and invalid == choice

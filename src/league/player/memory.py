@@ -1,11 +1,14 @@
-"""What a player has been through: all that its events build, but for what its registrations gave it."""
+"""The state of a player: where it stands in its league, the matches it was invited to and what it answered in them, the
+matches it played. Events build it, and nothing else."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import structs
 
 from league.events import (
     AgentState,
@@ -13,53 +16,189 @@ from league.events import (
     ChoiceGiven,
     ChoiceRefused,
     DeviationRecorded,
-    Enrolled,
     Event,
     GameEnded,
     InvitationAnswered,
     LeagueEnded,
-    RoundTold,
+    Registered,
+    RoundAnnounced,
+    RoundEnded,
 )
 from league.lifecycle import after
-from league.player.history import History, past_match
-from league.player.matches import Matches, OwnMatch
+from league.player.history import REMEMBERED, History, past_match
 
-Phase = Literal["UNREGISTERED", "REGISTERED", "WAITING_FOR_ROUND", "IN_MATCH", "WAITING_FOR_RESULT"]
-"""The documents' states of a player, within the five of every agent (R-47)."""
-
+TURNS: Final = 1_000
+"""More answers in one match than this are not kept; no game has so many turns."""
+REFEREES: Final = 8
+"""More referees of one match than this are not kept."""
 FAILURES: Final = 20
 DEVIATIONS: Final = 1_000
 
+PlayerPhase = Literal["UNREGISTERED", "REGISTERED", "WAITING_FOR_ROUND", "IN_MATCH", "WAITING_FOR_RESULT"]
+"""The documents' states of a player, within the five of every agent (R-47)."""
+Deviation = tuple[str, str, str]
+"""Who, which error, which clause."""
+
+
+@dataclass(slots=True)
+class InvitedMatch:
+    """A match as one referee invited us to it."""
+
+    invitation: InvitationAnswered
+    attempt: int
+    stated_attempt: int
+    """The attempt as its referee numbers it; 0 if it does not."""
+    answers: dict[int, str] = field(default_factory=dict)
+    """Our choices by turn, in the order in which they were given; dropped when the match is over."""
+    superseded: bool = False
+    """A later attempt counts."""
+    over: bool = False
+
+    @property
+    def match_id(self) -> str:
+        return self.invitation.match_id
+
+    @property
+    def referee_id(self) -> str:
+        return self.invitation.referee_id
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What events call it by (Any: spread into an event)."""
+        return {"match_id": self.match_id, "attempt": self.attempt, "referee_id": self.referee_id}
+
+    @property
+    def player_id(self) -> str:
+        return self.invitation.player_id
+
+    @property
+    def trusted(self) -> bool:
+        return self.invitation.trusted
+
+    @property
+    def is_open(self) -> bool:
+        """May its referee ask for choices?"""
+        return self.invitation.accepted and not self.over
+
+    @property
+    def last_turn(self) -> int | None:
+        """The turn we answered last and nobody refused."""
+        return next(reversed(self.answers), None)
+
+    @property
+    def token_attempt(self) -> int:
+        """The attempt as this match's tokens number it."""
+        return self.stated_attempt or 1
+
+    def attempt_of(self, stated: int) -> int:
+        """Our number of the attempt that its referee calls `stated` (0: it does not number them)."""
+        return self.attempt + (stated - self.stated_attempt if stated and self.stated_attempt else 0)
+
+    def end(self, attempt: int) -> None:
+        """It is over, perhaps in a later attempt than the one whose invitation reached us."""
+        self.stated_attempt += attempt - self.attempt if self.stated_attempt else 0
+        self.attempt = attempt
+        self.over = True
+        self.answers.clear()
+
+    def supersede(self, other: InvitedMatch) -> None:
+        """The other one is superseded if this attempt is later, and may be trusted as much."""
+        other.superseded |= self.attempt > other.attempt and (self.trusted or not other.trusted)
+
+    def snapshot(self) -> dict[str, Any]:
+        known = {"attempt": self.attempt, "stated_attempt": self.stated_attempt, "answers": list(self.answers.items())}
+        return {**structs.asdict(self.invitation), **known, "superseded": self.superseded, "over": self.over}
+
+
+class InvitedMatches:
+    """By match and inviting referee; the oldest are forgotten first.
+
+    A referee that was given up for dead may come back and play on: it gets its answers, or it would find us at fault
+    (promise 11), but its match is superseded. A stranger, who cannot prove to be a referee, supersedes nobody.
+    """
+
+    def __init__(self) -> None:
+        self._by_match: dict[str, dict[str, InvitedMatch]] = {}
+
+    def of(self, match_id: str) -> list[InvitedMatch]:
+        """The match, by every referee that invited us to it."""
+        return list(self._by_match.get(match_id, {}).values())
+
+    def by(self, match_id: str, referee_id: str) -> InvitedMatch | None:
+        """The match as this referee invited us to it."""
+        return self._by_match.get(match_id, {}).get(referee_id)
+
+    def invited(self, event: InvitationAnswered) -> None:
+        # The newest comes last, so that the first is the one to be forgotten.
+        referees = self._by_match.pop(event.match_id, {})
+        self._by_match[event.match_id] = referees
+        referees.pop(event.referee_id, None)
+        invited = InvitedMatch(event, event.attempt, event.stated_attempt)
+        for other in referees.values():
+            other.supersede(invited)
+            invited.supersede(other)
+        referees[event.referee_id] = invited
+        _forget_first(referees, REFEREES)
+        _forget_first(self._by_match, REMEMBERED)
+
+    def chosen(self, event: ChoiceGiven) -> None:
+        match = self._current(event)
+        if match is not None:
+            match.answers.pop(event.turn, None)
+            match.answers[event.turn] = event.choice
+            _forget_first(match.answers, TURNS)
+
+    def refused(self, event: ChoiceRefused) -> None:
+        match = self._current(event)
+        if match is not None:
+            match.answers.pop(event.turn, None)
+
+    def ended(self, event: GameEnded) -> None:
+        for match in self.of(event.match_id):
+            if match.referee_id == event.referee_id:
+                match.end(event.attempt)
+            elif event.trusted:
+                match.superseded |= match.attempt < event.attempt
+
+    def _current(self, event: ChoiceGiven | ChoiceRefused) -> InvitedMatch | None:
+        match = self.by(event.match_id, event.referee_id)
+        return match if match is not None and match.attempt == event.attempt and match.is_open else None
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        return [match.snapshot() for referees in self._by_match.values() for match in referees.values()]
+
+
+def _forget_first(kept: dict[Any, Any], limit: int) -> None:
+    if len(kept) > limit:
+        del kept[next(iter(kept))]
+
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A question our strategy had no answer to."""
+class FailedChoice:
+    """A choice our strategy was asked for and did not make."""
 
     match_id: str
     turn: int
     detail: str
 
 
-Deviation = tuple[str, str, str]
-"""Who, which error, which clause."""
-
-
-class Memory:
-    """The state of a player. Only `apply` changes it."""
+class PlayerMemory:
+    """The state of a player, but for what its registrations gave it. Only `apply` changes it."""
 
     def __init__(self) -> None:
         self.state: AgentState = "INIT"
-        self.announced = 0
-        self.completed = 0
+        self.announced_round = 0
+        self.ended_round = 0
         self.champion: str | None = None
-        self.matches = Matches()
+        self.matches = InvitedMatches()
         self.history = History()
-        self.failures: deque[Failed] = deque(maxlen=FAILURES)
-        self.deviations: set[Deviation] = set()
+        self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
+        self._deviations: set[Deviation] = set()
         self._playing: tuple[str, str] | None = None
         self._effects: Mapping[type[Event], Callable[[Any], None]] = {
-            Enrolled: self._enrolled,
-            RoundTold: self._round_told,
+            Registered: self._registered,
+            RoundAnnounced: self._round_announced,
+            RoundEnded: self._round_ended,
             InvitationAnswered: self._invitation_answered,
             ChoiceGiven: self.matches.chosen,
             ChoiceRefused: self.matches.refused,
@@ -75,16 +214,19 @@ class Memory:
         if effect is not None:
             effect(event)
 
-    # --- what it means ------------------------------------------------------------------------------------------------
+    @property
+    def is_over(self) -> bool:
+        """Has the league ended?"""
+        return self.state == "SHUTDOWN"
 
     @property
-    def playing(self) -> OwnMatch | None:
+    def playing(self) -> InvitedMatch | None:
         """The match we joined last, while it may still go on."""
         match = self.matches.by(*self._playing) if self._playing else None
         return match if match is not None and match.is_open and not match.superseded else None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> PlayerPhase:
         """Where we stand, in the documents' own words; after the end we are merely registered."""
         if self.state == "INIT":
             return "UNREGISTERED"
@@ -97,35 +239,34 @@ class Memory:
 
     def is_new(self, deviation: Deviation) -> bool:
         """Is it still to be recorded? Once per agent and kind, and not without end."""
-        return deviation not in self.deviations and len(self.deviations) < DEVIATIONS
+        return deviation not in self._deviations and len(self._deviations) < DEVIATIONS
 
     def snapshot(self) -> dict[str, Any]:
         """Everything, as plain data."""
         return {
             "state": self.state,
-            "announced": self.announced,
-            "completed": self.completed,
+            "announced_round": self.announced_round,
+            "ended_round": self.ended_round,
             "champion": self.champion,
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
             "failures": [asdict(one) for one in self.failures],
-            "deviations": sorted(self.deviations),
+            "deviations": sorted(self._deviations),
             "playing": self._playing,
         }
 
-    # --- what events do -----------------------------------------------------------------------------------------------
-
-    def _enrolled(self, _: Enrolled) -> None:
+    def _registered(self, _: Registered) -> None:
         self.state = after(self.state, "register")
 
-    def _round_told(self, event: RoundTold) -> None:
+    def _round_announced(self, event: RoundAnnounced) -> None:
         self.state = after(self.state, "league_start")
-        if not event.completed:
-            self.announced = max(self.announced, event.round_id)
-            return
-        self.completed = max(self.completed, event.round_id)
+        self.announced_round = max(self.announced_round, event.round_id)
+
+    def _round_ended(self, event: RoundEnded) -> None:
+        self.state = after(self.state, "league_start")
+        self.ended_round = max(self.ended_round, event.round_id)
         match = self.playing
-        if match is not None and match.round_id <= event.round_id:
+        if match is not None and match.invitation.round_id <= event.round_id:
             # Its GAME_OVER was lost, or it never came to its end.
             self._playing = None
 
@@ -138,17 +279,17 @@ class Memory:
             self._playing = (event.match_id, event.referee_id)
 
     def _choice_failed(self, event: ChoiceFailed) -> None:
-        self.failures.append(Failed(event.match_id, event.turn, event.detail))
+        self.failures.append(FailedChoice(event.match_id, event.turn, event.detail))
 
     def _game_ended(self, event: GameEnded) -> None:
         invited = self.matches.of(event.match_id)
         if invited:
             match = self.matches.by(event.match_id, event.referee_id) or invited[-1]
-            self.history.add(past_match(event, match.player_id, match.role))
+            self.history.add(past_match(event, match.player_id, match.invitation.role))
             self.matches.ended(event)
 
     def _deviation_recorded(self, event: DeviationRecorded) -> None:
-        self.deviations.add((event.agent_id, event.code, event.requirement))
+        self._deviations.add((event.agent_id, event.code, event.requirement))
 
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")

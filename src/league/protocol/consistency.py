@@ -112,7 +112,7 @@ def _query_response(message: Fields) -> Iterator[Violation]:
             yield _missing(name, f"LEAGUE_QUERY_RESPONSE.{name}", detail)
 
 
-_RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
+CONSISTENCY_RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
     "REFEREE_REGISTER_REQUEST": _registration("REFEREE_REGISTER_REQUEST", "referee_meta"),
     "LEAGUE_REGISTER_REQUEST": _registration("LEAGUE_REGISTER_REQUEST", "player_meta"),
     "REFEREE_REGISTER_RESPONSE": _register_response("REFEREE_REGISTER_RESPONSE", "referee_id"),
@@ -124,12 +124,6 @@ _RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
     "LEAGUE_QUERY": _query,
     "LEAGUE_QUERY_RESPONSE": _query_response,
 }
-
-
-def contradictions(message_type: str, message: Fields) -> Iterator[Violation]:
-    """The violated clauses about several fields of one message."""
-    rule = _RULES.get(message_type)
-    return rule(message) if rule else iter(())
 
 
 def too_many_matches(message: Fields, limit: int) -> Iterator[Violation]:

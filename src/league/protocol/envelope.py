@@ -9,14 +9,16 @@ from typing import Any, Literal
 import msgspec
 
 from league.protocol import timestamps
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES, contradictions, too_many_matches
+from league.protocol.consistency import CONSISTENCY_RULES, MAX_CONCURRENT_MATCHES, too_many_matches
 from league.protocol.errors import Stage, Violation, as_error
-from league.protocol.exchanges import may_say, speakers
+from league.protocol.exchanges import EXCHANGES, Role, speakers
 from league.protocol.judge import ENVELOPE, check, json_name, place_of, quick, specs
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
 from league.protocol.versions import PROTOCOL
 
 Profile = Literal["compat", "strict"]
+DEFAULT_LIMIT_S = 10.0
+LONGEST_LIMIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Unsealed:
         """The decisive violation among those of this stage or earlier."""
         return next((one for one in self.violations if one.stage <= stage), None)
 
-    def said(self, name: str) -> object:
+    def field(self, name: str) -> object:
         """A field of the message, also of one that is wrong elsewhere."""
         return self.content.get(name) if self.message is None else getattr(self.message, name, None)
 
@@ -55,6 +57,25 @@ class Unsealed:
         if self.message is None:
             raise as_error(self.violations[0])
         return self.message
+
+
+_SENDERS = frozenset(role.value for role in Role)
+FORBIDDEN_SENDERS: Mapping[str, frozenset[str]] = {
+    kind: _SENDERS - frozenset(role.value for role in speakers(kind)) for kind in MESSAGES
+}
+"""By message type: the words a `sender` may not begin with. An unknown word is not judged here."""
+
+
+def answer_limit_s(read: Unsealed) -> float:
+    """How long the sender waits for the answer: until the deadline its message names, or else as long as the exchange
+    gives it."""
+    deadline = read.field("deadline") if read.message is not None else None
+    if isinstance(deadline, str):
+        # Both are readings of the sender's clock, in whole seconds.
+        given = timestamps.read(deadline) - timestamps.read(str(read.field("timestamp")))
+        return min(max(given, 1.0), LONGEST_LIMIT_S)
+    row = EXCHANGES.get(read.message_type or "")
+    return row.limit_s if row else DEFAULT_LIMIT_S
 
 
 def seal(sender: str, now: float, conversation_id: str, auth_token: str | None = None) -> dict[str, Any]:
@@ -93,25 +114,22 @@ def _quickly(cls: type[Message], content: Mapping[str, object], reading: Reading
 
 
 def _beyond_fields(cls: type[Message], content: Mapping[str, object], reading: Reading) -> Iterator[Violation]:
-    kind = str(cls.__struct_config__.tag)
-    yield from _wrong_role(kind, content, cls.is_reply)
-    yield from contradictions(kind, content)
+    """What no field says by itself: who sends it, and what only makes sense together."""
+    kind, sender = cls.type, content.get("sender")
+    if isinstance(sender, str) and sender.partition(":")[0] in FORBIDDEN_SENDERS[kind]:
+        detail = f"{kind} comes from {' or '.join(role.value for role in speakers(kind))}, not from {sender!r}"
+        yield Violation("E032", "sender", detail, "ENVELOPE.sender", Stage.AUTHORITY, lenient=cls.is_reply)
+    if kind in CONSISTENCY_RULES:
+        yield from CONSISTENCY_RULES[kind](content)
     if kind == "REFEREE_REGISTER_REQUEST":
         yield from too_many_matches(content, reading.max_concurrent_matches)
-
-
-def _wrong_role(kind: str, content: Mapping[str, object], is_reply: bool) -> Iterator[Violation]:
-    sender = content.get("sender")
-    if isinstance(sender, str) and not may_say(sender.partition(":")[0], kind):
-        detail = f"{kind} comes from {' or '.join(role.value for role in speakers(kind))}, not from {sender!r}"
-        yield Violation("E032", "sender", detail, "ENVELOPE.sender", Stage.AUTHORITY, lenient=is_reply)
 
 
 def _slowly(
     cls: type[Message] | None, content: dict[str, object], reading: Reading, expected: Collection[str]
 ) -> Unsealed:
     found = list(_type_violations(cls, content, expected))
-    kind = str(cls.__struct_config__.tag) if cls else None
+    kind = cls.type if cls else None
     # Of an unknown type we still judge the envelope, with any request's class.
     for spec in specs(cls or LeagueQuery):
         if cls is not None or spec.name in ENVELOPE:
@@ -139,7 +157,7 @@ def _type_violations(
 def _sorted_out(
     cls: type[Message] | None, content: dict[str, object], found: list[Violation], reading: Reading
 ) -> Unsealed:
-    kind = str(cls.__struct_config__.tag) if cls else None
+    kind = cls.type if cls else None
     strict = reading.profile == "strict"
     violations = sorted((one for one in found if strict or not one.lenient), key=_precedence)
     deviations = [] if strict else [one for one in found if one.lenient]

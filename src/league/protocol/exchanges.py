@@ -21,31 +21,31 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class RetrySchedule:
     """What happens when nobody answers: pauses between attempts, and the pause that then goes on for ever (if any).
 
     `refused_only`: only a refused connection is worth another attempt.
     """
 
-    pauses_s: tuple[float, ...] = ()
-    for_ever_s: tuple[float, ...] = ()
+    delays_s: tuple[float, ...] = ()
+    then_every_s: tuple[float, ...] = ()
     refused_only: bool = False
 
-    def pause_before(self, retry: int) -> float | None:
+    def delay_before(self, retry: int) -> float | None:
         """The pause before the given retry (the first is 1); None when there is no such retry."""
-        if retry <= len(self.pauses_s):
-            return self.pauses_s[retry - 1]
-        if not self.for_ever_s:
+        if retry <= len(self.delays_s):
+            return self.delays_s[retry - 1]
+        if not self.then_every_s:
             return None
-        return self.for_ever_s[min(retry - len(self.pauses_s), len(self.for_ever_s)) - 1]
+        return self.then_every_s[min(retry - len(self.delays_s), len(self.then_every_s)) - 1]
 
 
 THREE = (2.0, 2.0, 2.0)
-ONCE = Repetition()
-RETRIED = Repetition(THREE)
-UNTIL_ANSWERED = Repetition(for_ever_s=(2.0, 4.0, 8.0, 16.0, 30.0))
-UNTIL_ACKNOWLEDGED = Repetition(THREE, for_ever_s=(4.0, 8.0, 16.0, 30.0))
-IF_REFUSED = Repetition(THREE, refused_only=True)
+ONCE = RetrySchedule()
+RETRIED = RetrySchedule(THREE)
+UNTIL_ANSWERED = RetrySchedule(then_every_s=(2.0, 4.0, 8.0, 16.0, 30.0))
+UNTIL_ACKNOWLEDGED = RetrySchedule(THREE, then_every_s=(4.0, 8.0, 16.0, 30.0))
+IF_REFUSED = RetrySchedule(THREE, refused_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Exchange:
     method: str
     family: Family
     limit_s: float = 10.0
-    repetition: Repetition = ONCE
+    retries: RetrySchedule = ONCE
     token: bool = True
     other_methods: tuple[str, ...] = ()
 
@@ -69,28 +69,28 @@ _MEMBERS = _PL + _REF
 
 _ROWS = (
     Exchange("REFEREE_REGISTER_REQUEST", _REF, _LM, ("REFEREE_REGISTER_RESPONSE",), "register_referee",
-             Family.REFEREE_REGISTRATION, repetition=UNTIL_ANSWERED, token=False),
+             Family.REFEREE_REGISTRATION, retries=UNTIL_ANSWERED, token=False),
     Exchange("LEAGUE_REGISTER_REQUEST", _PL, _LM, ("LEAGUE_REGISTER_RESPONSE",), "register_player",
-             Family.PLAYER_REGISTRATION, repetition=UNTIL_ANSWERED, token=False),
+             Family.PLAYER_REGISTRATION, retries=UNTIL_ANSWERED, token=False),
     Exchange("ROUND_ANNOUNCEMENT", _LM, _MEMBERS, ("ROUND_ANNOUNCEMENT_ACK",), "notify_round",
-             Family.NOTIFICATION, repetition=RETRIED),
+             Family.NOTIFICATION, retries=RETRIED),
     Exchange("LEAGUE_STANDINGS_UPDATE", _LM, _PL, ("STANDINGS_UPDATE_ACK",), "update_standings", Family.NOTIFICATION),
     Exchange("ROUND_COMPLETED", _LM, _MEMBERS, ("ROUND_COMPLETED_ACK",), "notify_round_completed",
-             Family.NOTIFICATION, repetition=RETRIED),
+             Family.NOTIFICATION, retries=RETRIED),
     Exchange("LEAGUE_COMPLETED", _LM, _MEMBERS, ("LEAGUE_COMPLETED_ACK",), "notify_league_completed",
-             Family.NOTIFICATION, repetition=IF_REFUSED),
+             Family.NOTIFICATION, retries=IF_REFUSED),
     Exchange("GAME_INVITATION", _REF, _PL, ("GAME_JOIN_ACK",), "handle_game_invitation", Family.MATCH,
-             limit_s=5.0, repetition=RETRIED),
+             limit_s=5.0, retries=RETRIED),
     Exchange("CHOOSE_PARITY_CALL", _REF, _PL, ("CHOOSE_PARITY_RESPONSE",), "parity_choose", Family.MATCH,
-             limit_s=30.0, repetition=RETRIED, other_methods=("choose_parity",)),
+             limit_s=30.0, retries=RETRIED, other_methods=("choose_parity",)),
     Exchange("GAME_MOVE_CALL", _REF, _PL, ("GAME_MOVE_RESPONSE",), "choose_move", Family.MATCH,
-             limit_s=30.0, repetition=RETRIED),
+             limit_s=30.0, retries=RETRIED),
     Exchange("GAME_OVER", _REF, _PL, ("GAME_OVER_ACK",), "notify_match_result", Family.MATCH, limit_s=5.0),
     Exchange("GAME_ERROR", _REF, _PL, ("GAME_ERROR_ACK",), "notify_game_error", Family.MATCH),
     Exchange("MATCH_RESULT_REPORT", _REF, _LM, ("MATCH_RESULT_ACK",), "report_match_result", Family.REPORT,
-             repetition=UNTIL_ACKNOWLEDGED),
+             retries=UNTIL_ACKNOWLEDGED),
     Exchange("LEAGUE_QUERY", _MEMBERS, _LM, ("LEAGUE_QUERY_RESPONSE",), "league_query",
-             Family.QUERY, repetition=RETRIED),
+             Family.QUERY, retries=RETRIED),
 )  # fmt: skip
 
 EXCHANGES: Mapping[str, Exchange] = {row.message_type: row for row in _ROWS}
@@ -126,18 +126,6 @@ def family_of(message_type: str | None) -> Family:
     row = EXCHANGES.get(message_type or "")
     return row.family if row else Family.NOTIFICATION
 
-
-def may_say(sender_word: str, message_type: str) -> bool:
-    """May an agent whose `sender` begins with this word say this? An unknown word is not judged here."""
-    allowed = _WORDS.get(message_type, _MEMBER_WORDS)
-    return sender_word in allowed or sender_word not in _ALL_WORDS
-
-
-_ALL_WORDS = frozenset(role.value for role in Role)
-_MEMBER_WORDS = frozenset(role.value for role in _MEMBERS)
-_WORDS: Mapping[str, frozenset[str]] = {
-    kind: frozenset(role.value for role in speakers(kind)) for kind in (*EXCHANGES, *_SPEAKERS)
-}
 
 METHODS: Mapping[str, str] = {
     **{name: row.message_type for row in _ROWS for name in (row.method, *row.other_methods)},

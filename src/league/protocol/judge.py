@@ -312,6 +312,7 @@ def _quick_struct(info: ms.StructType) -> Quick | None:
     return right
 
 
+@cache
 def _remembering(rule: Rule) -> Quick:
     """Names, addresses and times come again in every row and every message; what is long is not kept."""
     is_right = lru_cache(maxsize=1024)(lambda text: rule(text) is None)

@@ -48,13 +48,8 @@ class Message(Struct, omit_defaults=True, kw_only=True, frozen=True, tag_field="
     """What all messages share: the type they are known by."""
 
     is_reply: ClassVar[bool] = False
-
-    @property
-    def type(self) -> str:
-        """The message type, as it stands on the wire."""
-        tag = self.__struct_config__.tag
-        assert isinstance(tag, str)
-        return tag
+    type: ClassVar[str] = ""
+    """The message type, as it stands on the wire."""
 
 
 class Request(Message, kw_only=True, frozen=True):
@@ -341,7 +336,9 @@ _ACKS: tuple[type[Message], ...] = (
 
 
 def _by_type(classes: tuple[type[Message], ...]) -> dict[str, type[Message]]:
-    return {str(cls.__struct_config__.tag): cls for cls in classes}
+    for cls in classes:
+        cls.type = str(cls.__struct_config__.tag)
+    return {cls.type: cls for cls in classes}
 
 
 THE_EIGHTEEN = _by_type(_THE_EIGHTEEN)

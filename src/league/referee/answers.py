@@ -3,13 +3,13 @@ but a sign of life."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from league.games.contract import Seat
 from league.machine import Content, Refusal
 from league.protocol import tokens
-from league.protocol.envelope import Profile, Unsealed
+from league.protocol.envelope import Unsealed
 from league.protocol.errors import Stage, Violation
 from league.protocol.judge import json_name
 from league.protocol.messages import (
@@ -22,9 +22,9 @@ from league.protocol.messages import (
     MatchResultAck,
     Message,
 )
+from league.referee.context import shortened
 from league.referee.match import Match
-from league.referee.office import shortened
-from league.referee.words import awaited_type
+from league.referee.messages import awaited_type
 
 LONGEST_QUOTE = 100
 ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
@@ -56,20 +56,20 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error, never an acknowledgement. Not `understood`: perhaps the call was put in words it does not know; but
-    it `tells` more if it is not about the request as such."""
+    """An error, never an acknowledgement. Not `understood`: perhaps another convention helps; but
+    it `tells_more` if it is about more than the form of the call."""
 
     detail: str
     understood: bool = True
-    tells: bool = True
+    tells_more: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Mere:
-    """An acknowledgement: the answer may still come as a request of its own."""
+class MereAcknowledgement:
+    """The answer may still come as a request of its own."""
 
 
-Answer = Valid | Declined | Wrong | Refused | Mere
+Answer = Valid | Declined | Wrong | Refused | MereAcknowledgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Question:
 
     match: Match
     seat: Seat
-    profile: Profile
+    is_strict: bool
     digests: tuple[str, ...]
     players: Collection[str]
     """Everybody known here (R-43)."""
@@ -101,38 +101,34 @@ class Question:
             detail = shortened(f"answered with {content.code}: {content.detail}")
             return Refused(detail, content.understood, content.code not in ABOUT_REQUESTS)
         if not isinstance(content, Unsealed):
-            return Mere()
+            return MereAcknowledgement()
         message = content.message
         if isinstance(message, LeagueError | GameError):
             return Refused(f"answered with {message.error_code}")
         if isinstance(message, Acknowledgement | MatchResultAck):
-            return Mere()
+            return MereAcknowledgement()
         return self._judged(content)
 
-    def oddities(self, content: Content) -> Iterator[Violation]:
+    def deviations(self, content: Content) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
-        if not isinstance(content, Unsealed) or self.profile == "strict":
-            return
-        yield from content.deviations
-        message = content.message
+        if not isinstance(content, Unsealed) or self.is_strict:
+            return []
+        found, message = list(content.deviations), content.message
         if message is None or message.type != awaited_type(self.match):
-            return
-        if said_id(message, "player_id") not in (None, self.player_id):
-            yield _violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids")
-        conversation_id = said_id(message, "conversation_id")
-        if conversation_id not in (None, self.match.conversation_id):
+            return found
+        if getattr(message, "player_id", None) not in (None, self.player_id):
+            found.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
+        if getattr(message, "conversation_id", None) not in (None, self.match.conversation_id):
             detail = "a reply repeats the conversation_id of its request"
-            yield _violation("E008", "conversation_id", detail, "CONVERSATION.echoed")
-        token = said_id(message, "auth_token")
+            found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
+        token = getattr(message, "auth_token", None)
         if self.digests and not self.is_right(token):
-            code = "E012" if token else "E011"
-            yield _violation(code, "auth_token", "the token of its registration belongs here", "TOKEN.wrong_in_answer")
+            detail = "the token of its registration belongs here"
+            found.append(_violation("E012" if token else "E011", "auth_token", detail, "TOKEN.wrong_in_answer"))
+        return found
 
     def _judged(self, read: Unsealed) -> Answer:
-        problem = read.until(Stage.ENVELOPE) or self._wrong_token(read) or next(iter(read.violations), None)
-        if problem is None:
-            assert read.message is not None
-            problem = self._wrong_type(read.message) or self._wrong_ids(read.message)
+        problem = self._problem(read)
         if problem is None and read.message is not None:
             found = self._found(read.message)
             if not isinstance(found, Violation):
@@ -142,30 +138,38 @@ class Question:
         given = _quoted(_choice_in(read))
         return Wrong(problem.code, shortened(problem.detail), problem.path, given, problem.requirement)
 
+    def _problem(self, read: Unsealed) -> Violation | None:
+        """The decisive thing that is wrong with it, in the order of section 10.3; None if only the choice is left."""
+        if read.violations or (self.is_strict and self.digests):
+            problem = read.until(Stage.ENVELOPE) or self._wrong_token(read) or next(iter(read.violations), None)
+            if problem is not None:
+                return problem
+        message = read.message
+        assert message is not None, "it was read without a violation"
+        expected = awaited_type(self.match)
+        if message.type != expected:
+            detail = f"expected {expected}, not {message.type}"
+            return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
+        return self._wrong_ids(message)
+
     def _wrong_token(self, read: Unsealed) -> Violation | None:
         """`strict` only; where it matters more, an answer as its own request, it is checked there."""
-        if self.profile != "strict" or not self.digests:
+        if not self.is_strict or not self.digests:
             return None
-        token = read.said("auth_token")
+        token = read.field("auth_token")
         if not token:
             return _violation("E011", "auth_token", "auth_token is missing", "TOKEN.wrong_in_answer")
         if not self.is_right(token):
             return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
         return None
 
-    def _wrong_type(self, message: Message) -> Violation | None:
-        expected = awaited_type(self.match)
-        if message.type == expected:
-            return None
-        return _violation("E038", "message_type", f"expected {expected}, not {message.type}", "ENVELOPE.message_type")
-
     def _wrong_ids(self, message: Message) -> Violation | None:
-        match_id, player_id = said_id(message, "match_id"), said_id(message, "player_id")
-        if match_id not in (None, self.match.match_id):
-            return _violation("E015", "match_id", f"this is about {self.match.match_id}", "MATCH.wrong_ids")
-        if player_id in (None, self.player_id) or (player_id == self._alias and self.profile != "strict"):
+        match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
+        if match_id not in (None, self.match.taken.match_id):
+            return _violation("E015", "match_id", f"this is about {self.match.taken.match_id}", "MATCH.wrong_ids")
+        if player_id in (None, self.player_id) or (player_id == self._alias and not self.is_strict):
             return None
-        if player_id in self.players or self.profile == "strict":
+        if player_id in self.players or self.is_strict:
             return _violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids")
         return None
 
@@ -183,11 +187,6 @@ class Question:
             detail = f"{_quoted(choice)!r} is none of {', '.join(legal)}"
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
         return Valid(choice)
-
-
-def said_id(message: Message, name: str) -> str | None:
-    value = getattr(message, name, None)
-    return value if isinstance(value, str) else None
 
 
 def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:

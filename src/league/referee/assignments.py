@@ -16,9 +16,9 @@ from league.protocol.conventions import convention_of
 from league.protocol.errors import PeerError
 from league.protocol.messages import RoundAnnouncement
 from league.protocol.parts import AnnouncedMatch, Record
+from league.referee.context import RefereeContext
 from league.referee.draw import SEED_BYTES
 from league.referee.match import Match
-from league.referee.office import Office
 
 TOKEN_BYTES = 32
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})
@@ -38,21 +38,21 @@ def passes_of(secrets: Mapping[str, str], name: str) -> Passes:
     return Passes() if kept is None else msgspec.json.decode(kept, type=Passes)
 
 
-def mine(announcement: RoundAnnouncement, office: Office) -> list[AnnouncedMatch]:
+def mine(announcement: RoundAnnouncement, context: RefereeContext) -> list[AnnouncedMatch]:
     """The matches in it that we are to play and do not know yet. PeerError, before anything is taken, for one that
     nobody could play."""
-    new = [one for one in announcement.matches if _is_mine(one, office) and is_new(one, office)]
+    new = [one for one in announcement.matches if _is_mine(one, context) and is_new(one, context)]
     for one in new:
         _check(one, announcement.matches.index(one))
     return new
 
 
-def _is_mine(one: AnnouncedMatch, office: Office) -> bool:
-    enrolment = office.enrolment
+def _is_mine(one: AnnouncedMatch, context: RefereeContext) -> bool:
+    membership = context.membership
     if one.referee_id is not None:
-        return one.referee_id == enrolment.agent_id
-    here = enrolment.meta.contact_endpoint
-    return one.referee_endpoint == here or (not enrolment.derived_tokens and _is_same(one.referee_endpoint, here))
+        return one.referee_id == membership.agent_id
+    here = membership.meta.contact_endpoint
+    return one.referee_endpoint == here or (not membership.derived_tokens and _is_same(one.referee_endpoint, here))
 
 
 def _is_same(endpoint: str, here: str) -> bool:
@@ -67,20 +67,20 @@ def _place(endpoint: str) -> tuple[str, str]:
     return (found["host"].lower(), found["port"] or "80") if found else ("", "")
 
 
-def is_new(one: AnnouncedMatch, office: Office) -> bool:
+def is_new(one: AnnouncedMatch, context: RefereeContext) -> bool:
     """Were we never given this attempt?"""
-    return (one.attempt or 1) > office.docket.attempt_of(one.match_id)
+    return (one.attempt or 1) > context.docket.attempt_of(one.match_id)
 
 
-def renew(one: AnnouncedMatch, match: Match, office: Office) -> bool:
+def renew(one: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:
     """The manager shows other tokens for a match we are playing, since a player goes by another one than it thought;
     True if they are new to us."""
     if one.attempt != match.attempt or one.player_A_token is None or one.player_B_token is None:
         return False
-    passes = _passes(one, office)
-    if passes == passes_of(office.secrets, match.name):
+    passes = _passes(one, context)
+    if passes == passes_of(context.secrets, match.name):
         return False
-    office.keep_secret(f"match/{match.name}", msgspec.json.encode(passes).decode())
+    context.keep_secret(f"match/{match.name}", msgspec.json.encode(passes).decode())
     return True
 
 
@@ -94,22 +94,26 @@ def _check(one: AnnouncedMatch, index: int) -> None:
         raise PeerError("E027", f"{one.game_type[:80]!r} is not played here", {"supported_games": games})
 
 
-def take(announcement: RoundAnnouncement, one: AnnouncedMatch, office: Office, now: float) -> MatchDropped | None:
+def take(
+    announcement: RoundAnnouncement, one: AnnouncedMatch, context: RefereeContext, now: float
+) -> MatchDropped | None:
     """Journal a match, with its seed; the tokens stay beside the journal. An older attempt is dropped first."""
-    older = office.docket.open.get(one.match_id)
+    older = context.docket.open.get(one.match_id)
     dropped = None
     attempt = one.attempt or 1
     if older is not None:
         dropped = MatchDropped(at=now, **older.named, why=f"attempt {attempt} was assigned")
-        office.happened(dropped)
-    seed = office.chance(SEED_BYTES).hex()
-    passes = msgspec.json.encode(_passes(one, office)).decode()
-    office.keep_secret(f"match/{one.match_id}/{attempt}", passes)
-    office.happened(_taken(announcement, one, office, seed, now))
+        context.happened(dropped)
+    seed = context.chance(SEED_BYTES).hex()
+    passes = msgspec.json.encode(_passes(one, context)).decode()
+    context.keep_secret(f"match/{one.match_id}/{attempt}", passes)
+    context.happened(_taken(announcement, one, context, seed, now))
     return dropped
 
 
-def _taken(announcement: RoundAnnouncement, one: AnnouncedMatch, office: Office, seed: str, now: float) -> MatchTaken:
+def _taken(
+    announcement: RoundAnnouncement, one: AnnouncedMatch, context: RefereeContext, seed: str, now: float
+) -> MatchTaken:
     return MatchTaken(
         at=now,
         league_id=announcement.league_id,
@@ -126,7 +130,7 @@ def _taken(announcement: RoundAnnouncement, one: AnnouncedMatch, office: Office,
         ),
         known_as=(one.player_A_known_as or "", one.player_B_known_as or ""),
         suspended=(bool(one.player_A_suspended), bool(one.player_B_suspended)),
-        move_seconds=one.move_seconds or office.settings.move_seconds,
+        move_seconds=one.move_seconds or context.settings.move_seconds,
         seed=seed,
     )
 
@@ -140,10 +144,10 @@ def _counts(record: Record) -> Iterator[tuple[str, int | None]]:
     return ((name, getattr(record, name)) for name in ("wins", "losses", "draws", "points"))
 
 
-def _passes(one: AnnouncedMatch, office: Office) -> Passes:
+def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:
     shown = (one.player_A_token, one.player_B_token)
     if None in shown:
         # Another's manager: nobody can check what we show, but it must not be what we show the manager.
-        made = tokens.mint(office.enrolment.agent_id, office.chance(TOKEN_BYTES))
+        made = tokens.mint(context.membership.agent_id, context.chance(TOKEN_BYTES))
         shown = (shown[0] or made, shown[1] or made)
     return Passes(shown, (tuple(one.player_A_answers or ()), tuple(one.player_B_answers or ())))

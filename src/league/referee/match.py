@@ -1,6 +1,7 @@
-"""One match and attempt as its events made it: who joined, who chose, who is at fault, and what comes next.
+"""Matches as their events made them: who joined, who chose, who is at fault, what comes next; and all matches a referee
+was ever given: which wait, which are played, which are reported.
 
-Nothing here waits or sends; `playing` does.
+Nothing here waits or sends; `conduct` does.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from league.events import (
+    AgentState,
     AttemptFailed,
+    ConventionLearned,
     Event,
+    LeagueEnded,
     MatchBegun,
     MatchDecided,
     MatchDropped,
@@ -25,12 +29,18 @@ from league.events import (
     PlayerFaulted,
     PlayerJoined,
     PlayersTold,
+    Registered,
     ReportSettled,
     WrongAnswer,
 )
 from league.games import registry
 from league.games.contract import SEATS, Mover, Seat
+from league.lifecycle import after
+from league.protocol.conventions import Convention, convention_of
+from league.protocol.tokens import MANAGER
 
+Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
+"""What a match needs next."""
 GameState = Literal["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"]
 DECLINED: Final = "DECLINED"
 """The `code` of a fault that is no error: the player said no (R-34)."""
@@ -59,6 +69,11 @@ class Match:
         if game is None:
             raise LookupError(f"the game {taken.game_type!r} of match {taken.match_id} is not installed any more")
         self.taken = taken
+        self.name = f"{taken.match_id}/{taken.attempt}"
+        """This attempt of this match, in keys and secrets."""
+        self.named: dict[str, Any] = {"match_id": taken.match_id, "attempt": taken.attempt}
+        """How events name it (Any: ready to be spread into one)."""
+        self.conversation_id = f"conv-{taken.match_id.lower()}-{taken.attempt}"
         self.game = game
         self.seated = (Seated(), Seated())
         self.turn = 0
@@ -69,26 +84,12 @@ class Match:
         self.begun = False
         self.decided: MatchDecided | None = None
         self.told = False
-        self.settled: str | None = None
-        self.dropped: str | None = None
+        self.ended: ReportSettled | MatchDropped | None = None
+        """The manager has its result, or nobody wants it any more."""
         self.events: list[Event] = [taken]
         """All that happened, for whoever wants to know why it ended so."""
         # Any: only the game knows the type of its state.
         self.position: Any = game.rules.start()
-        self._effects: Mapping[type[Event], Callable[[Any], None]] = {
-            MatchBegun: self._begun,
-            AttemptFailed: self._attempt_failed,
-            WrongAnswer: self._wrong_answer,
-            PlayerJoined: self._joined,
-            MoveMade: self._moved,
-            PlayerDeviated: lambda _: None,
-            PlayerFaulted: self._faulted,
-            NumberDrawn: self._drawn,
-            MatchDecided: self._decided,
-            PlayersTold: self._told,
-            ReportSettled: self._settled,
-            MatchDropped: self._dropped,
-        }
 
     # --- what it means ------------------------------------------------------------------------------------------------
 
@@ -101,20 +102,6 @@ class Match:
         return self.taken.attempt
 
     @property
-    def name(self) -> str:
-        """This attempt of this match, in keys and secrets."""
-        return f"{self.match_id}/{self.attempt}"
-
-    @property
-    def named(self) -> dict[str, Any]:
-        """How events name it (Any: ready to be spread into one)."""
-        return {"match_id": self.match_id, "attempt": self.attempt}
-
-    @property
-    def conversation_id(self) -> str:
-        return f"conv-{self.match_id.lower()}-{self.attempt}"
-
-    @property
     def phase(self) -> Phase:
         return "move" if self.turn else "join"
 
@@ -125,6 +112,17 @@ class Match:
         if not self.turn:
             return "WAITING_FOR_PLAYERS"
         return "COLLECTING_CHOICES" if self.to_move.kind == "players" else "DRAWING_NUMBER"
+
+    @property
+    def next_step(self) -> Step:
+        """What is due now, from what has happened alone: also after a restart."""
+        if self.ended is not None:
+            return "DONE"
+        if self.decided is not None:
+            return "REPORT" if self.told else "TELL"
+        if self.awaited:
+            return "ASK" if self.turn else "INVITE"
+        return "DRAW" if self.turn and self.to_move.kind == "chance" and not self.faults else "DECIDE"
 
     @property
     def to_move(self) -> Mover:
@@ -156,8 +154,7 @@ class Match:
             "state": self.game_state,
             "begun": self.begun,
             "told": self.told,
-            "settled": self.settled,
-            "dropped": self.dropped,
+            "ended": None if self.ended is None else msgspec.to_builtins(self.ended),
             "events": [msgspec.to_builtins(event) for event in self.events],
         }
 
@@ -169,7 +166,7 @@ class Match:
 
     def apply(self, event: Event) -> None:
         self.events.append(event)
-        self._effects[type(event)](event)
+        _EFFECTS[type(event)](self, event)
 
     def _player(self, player_id: str) -> Seated:
         return self.seated[self.taken.players.index(player_id)]
@@ -217,8 +214,110 @@ class Match:
     def _told(self, event: PlayersTold) -> None:
         self.told = True
 
-    def _settled(self, event: ReportSettled) -> None:
-        self.settled = event.answer
+    def _ended(self, event: ReportSettled | MatchDropped) -> None:
+        self.ended = event
 
-    def _dropped(self, event: MatchDropped) -> None:
-        self.dropped = event.why
+    def _unchanged(self, event: PlayerDeviated) -> None:
+        """It is kept among the events, and changes nothing."""
+
+
+_EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
+    MatchBegun: Match._begun,
+    AttemptFailed: Match._attempt_failed,
+    WrongAnswer: Match._wrong_answer,
+    PlayerJoined: Match._joined,
+    MoveMade: Match._moved,
+    PlayerDeviated: Match._unchanged,
+    PlayerFaulted: Match._faulted,
+    NumberDrawn: Match._drawn,
+    MatchDecided: Match._decided,
+    PlayersTold: Match._told,
+    ReportSettled: Match._ended,
+    MatchDropped: Match._ended,
+}
+
+
+class Docket:
+    """Only `apply` changes it. `open` holds the newest attempt of each match until it is reported or dropped."""
+
+    def __init__(self) -> None:
+        self.state: AgentState = "INIT"
+        self.champion: str | None = None
+        self.matches: dict[tuple[str, int], Match] = {}
+        self.open: dict[str, Match] = {}
+        self.queue: dict[str, None] = {}
+        self.running: dict[str, None] = {}
+        self.players: set[str] = set()
+        """Everybody who ever played here: whose id in an answer is somebody else's (R-43)."""
+        self.conventions: dict[str, Convention] = {}
+        """By endpoint: the convention in which a player there answered an invitation."""
+        self.deviations: set[tuple[str, str, str]] = set()
+        """Who deviated from which clause, with which error."""
+        self._attempts: dict[str, int] = {}
+
+    def attempt_of(self, match_id: str) -> int:
+        """The newest attempt of a match we were given; 0 for none."""
+        return self._attempts.get(match_id, 0)
+
+    def newest(self, match_id: str) -> Match | None:
+        return self.matches.get((match_id, self.attempt_of(match_id)))
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case Registered():
+                self.state = after(self.state, "register")
+            case LeagueEnded():
+                self.state, self.champion = after(self.state, "league_end"), event.champion
+            case ConventionLearned():
+                if event.agent_id != MANAGER:
+                    self.conventions[event.endpoint] = convention_of(event.convention)
+            case MatchTaken():
+                self._taken(event)
+            case _:
+                self._played(event)
+
+    def _taken(self, event: MatchTaken) -> None:
+        self.state = after(self.state, "league_start")
+        match = Match(event)
+        self.matches[event.match_id, event.attempt] = match
+        self.open[event.match_id] = match
+        self.queue[event.match_id] = None
+        self.players.update(event.players)
+        self._attempts[event.match_id] = event.attempt
+
+    def _played(self, event: Any) -> None:
+        """Whatever concerns one match (Any: all such events name it and its attempt)."""
+        match_id: str = event.match_id
+        self.matches[match_id, event.attempt].apply(event)
+        match event:
+            case MatchBegun():
+                del self.queue[match_id]
+                self.running[match_id] = None
+            case PlayersTold():
+                del self.running[match_id]
+            case ReportSettled() | MatchDropped():
+                del self.open[match_id]
+                self.queue.pop(match_id, None)
+                self.running.pop(match_id, None)
+            case PlayerDeviated():
+                self.deviations.add((event.player_id, event.code, event.requirement))
+            case PlayerFaulted(phase="join"):
+                # Somebody else may be there now: the next invitation finds out anew.
+                taken = self.matches[match_id, event.attempt].taken
+                self.conventions.pop(taken.endpoints[taken.players.index(event.player_id)], None)
+            case _:
+                pass
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        return {
+            "state": self.state,
+            "champion": self.champion,
+            "open": [match.name for match in self.open.values()],
+            "queue": list(self.queue),
+            "running": list(self.running),
+            "players": sorted(self.players),
+            "conventions": {endpoint: one.value for endpoint, one in sorted(self.conventions.items())},
+            "deviations": sorted(self.deviations),
+            "matches": {match.name: match.snapshot() for match in self.matches.values()},
+        }

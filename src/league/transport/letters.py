@@ -11,8 +11,11 @@ from typing import Any
 
 import msgspec
 
+from league.dialects import forms, normalise, reports
+from league.dialects.assignments import is_answered_freely
 from league.machine import (
     ASSIGNMENTS,
+    Acknowledged,
     Address,
     Answering,
     Content,
@@ -24,14 +27,13 @@ from league.machine import (
     RecordRequest,
     Refusal,
 )
-from league.protocol.assigning import is_answered_freely
+from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
 from league.protocol.exchanges import EXCHANGES, Role, family_of
-from league.protocol.messages import MESSAGES, Message
-from league.transport import dialects, jsonrpc, report_words
-from league.transport.jsonrpc import BadRequestError, Id, is_int
+from league.protocol.jsonrpc import BadRequestError, Id, is_int
+from league.protocol.messages import MESSAGES, LeagueQuery, Message
 
 PING = "ping"
 RECORD = "get_match_record"
@@ -72,7 +74,7 @@ class Speaker:
 
 
 def write_call(
-    request_id: int, message: Message | Ping, body: bytes, to: Address, tool: dialects.Tool | None = None
+    request_id: int, message: Message | Ping, body: bytes, to: Address, tool: forms.Tool | None = None
 ) -> bytes:
     """A request; the body was encoded once for all receivers, the receiver's token is spliced in. `tool` is what the
     method is called there, if it is not what the documents call it."""
@@ -84,13 +86,13 @@ def write_call(
     if to.token is not None:
         body = body[:-1] + b',"auth_token":"' + to.token.encode() + b'"}'
     if to.convention is Convention.BARE:
-        body = dialects.with_flat_meta(message, body)
+        body = forms.with_flat_meta(message, body)
     if to.convention is not Convention.SPEC:
-        body = report_words.said_flat_too(message, body)
+        body = reports.with_flat_fields(message, body)
     if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
         return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
-    tool = tool or dialects.Tool(dialects.spellings(to.convention, message.type)[0])
-    return dialects.frame(to.convention, request_id, tool, body)
+    tool = tool or forms.Tool(forms.spellings(to.convention, message.type)[0])
+    return forms.frame(to.convention, request_id, tool, body)
 
 
 def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
@@ -109,18 +111,18 @@ def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMI
     read = jsonrpc.read_call(call, speaker.reading, speaker.role)
     if speaker.reading.profile == "compat" and read.message is None:
         # What is right as it stands costs nothing more.
-        content, odd = dialects.request_in_our_words(content, call.method)
-        if odd:
-            said_anew = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
-            read = _with(said_anew, odd, content)
+        content, deviations = normalise.normalise_request(content, call.method)
+        if deviations:
+            normalised = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
+            read = _with(normalised, deviations, content)
     kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
     return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention)
 
 
-def _with(read: Unsealed, odd: tuple[Violation, ...], content: dict[str, Any]) -> Unsealed:
-    """What was odd about how it was said; what contradicts itself is wrong whatever it says otherwise."""
-    broken = tuple(one for one in odd if not one.lenient)
-    passed = (*(one for one in odd if one.lenient), *read.deviations)
+def _with(read: Unsealed, deviations: tuple[Violation, ...], content: dict[str, Any]) -> Unsealed:
+    """The deviations of its form are recorded; a message that contradicts itself is refused."""
+    broken = tuple(one for one in deviations if not one.lenient)
+    passed = (*(one for one in deviations if one.lenient), *read.deviations)
     if not broken:
         return replace(read, deviations=passed)
     return replace(read, message=None, violations=(*broken, *read.violations), deviations=passed, content=content)
@@ -165,11 +167,13 @@ def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: floa
     if asked.convention is Convention.BARE:
         return msgspec.json.encode(result)
     if asked.convention is Convention.TOOLS:
-        result = dialects.tool_result(result)
+        result = forms.tool_result(result)
     return jsonrpc.encode_result(asked.id, result)
 
 
-def _result(content: Message | Pong | MatchRecord | Information) -> Message | dict[str, Any]:
+def _result(content: Message | Pong | Acknowledged | MatchRecord | Information) -> Message | dict[str, Any]:
+    if isinstance(content, Acknowledged):
+        return {}
     if isinstance(content, Pong):
         held = [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches or ()]
         return {} if content.matches is None else {"matches": held}
@@ -210,26 +214,44 @@ def read_answer(raw: bytes, sent: Message | Ping, reading: Reading, limit: int =
     """What an answer to our call says."""
     if isinstance(sent, Ping):
         return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
-    if is_answered_freely(sent):
-        return _read_information(raw, limit)
-    compat = reading.profile == "compat"
     try:
         value = jsonrpc.parse_answer(raw, limit)
-        answer = dialects.answer_in(value) if compat else jsonrpc.answer_in(value)
+        return _read_documented(value, sent, reading) or _read_otherwise(value, sent, reading)
     except PeerError as error:
         return _unreadable(error)
+
+
+def _read_documented(value: object, sent: Message, reading: Reading) -> Unsealed | None:
+    """An answer that is right in every way, which most are: nothing else is looked for then."""
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or "error" in value:
+        return None
+    result, row = value.get("result"), EXCHANGES.get(sent.type)
+    if row is None or not isinstance(result, dict) or result.get("message_type") not in row.replies:
+        return None
+    if isinstance(sent, LeagueQuery) and is_answered_freely(sent):
+        return None
+    read = unseal(result, reading, row.replies)
+    return read if read.message is not None and not read.deviations else None
+
+
+def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
+    """Any other answer, in whatever form; PeerError for one of which nothing can be read."""
+    if is_answered_freely(sent):
+        return _read_information(value)
+    compat = reading.profile == "compat"
+    answer = forms.answer_in(value) if compat else jsonrpc.answer_in(value)
     expected = EXCHANGES[sent.type].replies if sent.type in EXCHANGES else ()
-    content, odd = answer.content, answer.deviations
+    content, deviations = answer.content, answer.deviations
     said = content.get("message_type") if isinstance(content, dict) else None
     if answer.is_error or (said not in expected and _is_refusal(content)):
-        return _refusal(content, answer.number, not dialects.is_not_understood(answer))
+        return _refusal(content, answer.number, not forms.is_not_understood(answer))
     if compat and isinstance(content, dict):
-        content, more = dialects.in_our_words(content, sent.type)
-        said, odd = content.get("message_type"), more + odd
-    if said in expected or (isinstance(said, str) and not sent_to_be_told(sent)) or not compat:
+        content, more = normalise.normalise_answer(content, sent.type)
+        said, deviations = content.get("message_type"), more + deviations
+    if said in expected or (isinstance(said, str) and not is_notification(sent)) or not compat:
         read = unseal(content, reading, expected)
-        return replace(read, deviations=(*odd, *read.deviations)) if odd else read
-    return Pong()
+        return replace(read, deviations=(*deviations, *read.deviations)) if deviations else read
+    return Acknowledged()
 
 
 def says_something(raw: bytes) -> bool:
@@ -241,7 +263,7 @@ def says_something(raw: bytes) -> bool:
     return isinstance(value, dict) and ("message_type" in value or "jsonrpc" in value)
 
 
-def sent_to_be_told(sent: Message) -> bool:
+def is_notification(sent: Message) -> bool:
     """A notification: any answer that is no error acknowledges it (R-04)."""
     row = EXCHANGES.get(sent.type)
     return row is None or (row.replies[0].endswith("_ACK") and sent.type != "GAME_INVITATION")
@@ -267,25 +289,21 @@ def _read_record(raw: bytes, limit: int) -> Content:
         return _unreadable(error)
     content = answer.content if isinstance(answer.content, dict) else {}
     if answer.is_error:
-        return _refusal(content, answer.number, not dialects.is_not_understood(answer))
+        return _refusal(content, answer.number, not forms.is_not_understood(answer))
     match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
     if match_id is None or not is_int(attempt) or not isinstance(events, list):
-        return Pong()
+        return Acknowledged()
     return MatchRecord(match_id, attempt, tuple(one for one in events if isinstance(one, dict)))
 
 
-def _read_information(raw: bytes, limit: int) -> Content:
+def _read_information(value: object) -> Content:
     """Whatever is said, if it is no error; a list alone is of matches, the only thing that is asked for so."""
-    try:
-        value = jsonrpc.parse_answer(raw, limit)
-        answer = jsonrpc.Answer(value) if isinstance(value, list) else dialects.answer_in(value)
-    except PeerError as error:
-        return _unreadable(error)
+    answer = jsonrpc.RpcAnswer(value) if isinstance(value, list) else forms.answer_in(value)
     content = answer.content
     if answer.is_error or _is_refusal(content):
-        return _refusal(content, answer.number, not dialects.is_not_understood(answer))
+        return _refusal(content, answer.number, not forms.is_not_understood(answer))
     listed = {"matches": content} if isinstance(content, list) else content
-    return Information(listed) if isinstance(listed, dict) else Pong()
+    return Information(listed) if isinstance(listed, dict) else Acknowledged()
 
 
 def _unreadable(error: PeerError) -> Unsealed:

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from league.protocol import schemas
+from league.protocol import jsonrpc, schemas
 from league.protocol.exchanges import EXCHANGES, Role
-from league.transport import jsonrpc
+from league.protocol.jsonrpc import BadRequestError, RpcCall
 from league.transport.http import Response
-from league.transport.jsonrpc import BadRequestError, Call
 
 VERSIONS: Final = ("2025-06-18", "2025-03-26", "2024-11-05")
 """The versions of MCP in which what we do means the same; ours first."""
@@ -39,7 +38,7 @@ def answer(raw: bytes, role: Role, limit: int) -> Response | None:
     return None if result is None else Response(200, jsonrpc.encode_result(call.id, result))
 
 
-def _result(call: Call, role: Role) -> dict[str, Any] | None:
+def _result(call: RpcCall, role: Role) -> dict[str, Any] | None:
     """Any: JSON."""
     if call.method == INITIALIZE:
         asked = call.params.get("protocolVersion") if isinstance(call.params, Mapping) else None

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.machine import Pong
-from league.manager import applicants
+from league.machine import Acknowledged
+from league.manager import roster
 from league.protocol.messages import RegisterResponse
 from league.reports import views
 from tests.support.managed import Managed, code_of
@@ -44,7 +44,7 @@ def test_an_agent_that_was_not_approved_waits_and_is_on_the_list() -> None:
 def test_an_approved_agent_becomes_a_member_when_it_comes_again(called: str) -> None:
     league = by_approval()
     league.register("player", 1)
-    assert league.operate("approve", called) == Pong()
+    assert league.operate("approve", called) == Acknowledged()
     assert listed(league) == []
     assert league.of(e.AgentRegistered) == []
     assert code_of(league.register("player", 1)) == ""
@@ -66,7 +66,7 @@ def test_an_approval_survives_a_restart() -> None:
     league.register("player", 1)
     league.operate("approve", "A01", key="k")
     league.restart()
-    assert league.operate("approve", "A01", key="k") == Pong()
+    assert league.operate("approve", "A01", key="k") == Acknowledged()
     assert len(league.of(e.AgentApproved)) == 1
     assert code_of(league.register("player", 1)) == ""
 
@@ -119,7 +119,7 @@ def test_of_several_with_one_name_the_operator_names_one_by_its_id() -> None:
     refused = league.operate("approve", "Player 1")
     assert code_of(refused) == "E023"
     assert f"A02 from {AWAY}" in str(refused)
-    assert league.operate("approve", "A02") == Pong()
+    assert league.operate("approve", "A02") == Acknowledged()
     assert code_of(league.request(mine, origin=AWAY)) == ""
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_approved_is_told() -> None:
 
 
 def test_the_list_has_an_end_and_approvals_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(applicants, "MOST_WAITING", 2)
+    monkeypatch.setattr(roster, "MOST_WAITING", 2)
     league = by_approval(players=9)
     for number in (1, 2, 3, 4):
         assert code_of(league.register("player", number)) == "E043"
@@ -161,7 +161,7 @@ def test_a_member_comes_back_from_another_address_by_the_operators_leave(enrolme
     assert code_of(league.request(mine, origin=AWAY)) == code
     ((applicant_id, name),) = listed(league)
     assert name == "Player 1"
-    assert league.operate("approve", applicant_id) == Pong()
+    assert league.operate("approve", applicant_id) == Acknowledged()
     again = league.request(mine, origin=AWAY)
     assert code_of(again) == ""
     assert getattr(again, "player_id", 1) == getattr(first, "player_id", 2)

@@ -64,7 +64,7 @@ def kinds(league: Managed) -> list[str]:
 
 
 def learned(league: Managed) -> list[str]:
-    return [one.way for one in league.of(e.HandoverLearned)]
+    return [one.method for one in league.of(e.DispatchLearned)]
 
 
 def report(league: Managed, match_id: str, **changed: Any) -> str:
@@ -200,6 +200,7 @@ def test_the_way_that_worked_is_in_the_convention_that_was_understood() -> None:
     say(league, given(league, "START_MATCH"))
     assert report(league, "R1M1") == ""
     assert [one.to.convention.name for one in league.told("REF01", "START_MATCH")] == ["SPEC", "TYPE", "TOOLS", "TOOLS"]
+    assert [(one.agent_id, one.convention) for one in league.of(e.ConventionLearned)] == [("REF01", "TOOLS")]
 
 
 def test_what_a_referee_does_not_know_at_all_is_nothing_against_the_way_it_is_spoken_to() -> None:
@@ -264,6 +265,7 @@ def test_strict_gives_matches_by_the_announcement_alone() -> None:
     say(league, given(league), UNKNOWN)
     live(league, 100)
     assert kinds(league) == ["ROUND_ANNOUNCEMENT"]
+    assert len(league.told("REF01")) == 1
 
 
 def test_a_match_that_was_lost_means_that_nothing_is_known_any_more() -> None:
@@ -273,7 +275,7 @@ def test_a_match_that_was_lost_means_that_nothing_is_known_any_more() -> None:
     report(league, "R1M1")
     live(league, 230)
     assert league.of(e.MatchLost)
-    assert league.manager.ledger.roster.members["REF01"].handover == ""
+    assert league.manager.ledger.roster.members["REF01"].dispatch_method == ""
     assert league.told("REF01")[-1].kind == "ROUND_ANNOUNCEMENT"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.machine import Pong
+from league.machine import Acknowledged
 from tests.support.managed import Managed, code_of, matches_in
 
 
@@ -25,7 +25,7 @@ def play_round(league: Managed) -> None:
 @pytest.mark.requirement("LEAGUE.paused")
 def test_a_paused_league_finishes_its_round_and_opens_no_other() -> None:
     league = started()
-    assert league.operate("pause") == Pong()
+    assert league.operate("pause") == Acknowledged()
     assert league.manager.waiting == "PAUSED"
     play_round(league)
     assert [event.round_id for event in league.of(e.RoundFinished)] == [1]
@@ -35,7 +35,7 @@ def test_a_paused_league_finishes_its_round_and_opens_no_other() -> None:
     assert league.manager.ledger.current_round == 1
     assert code_of(league.query("P01", "GET_STATUS")) == ""
     assert code_of(league.register("player", 1)) == ""
-    assert league.operate("resume") == Pong()
+    assert league.operate("resume") == Acknowledged()
     assert league.manager.ledger.current_round == 2
 
 
@@ -54,7 +54,7 @@ def test_a_paused_league_does_not_end() -> None:
     league.operate("pause")
     league.report("R1M1")
     assert not league.manager.is_finished
-    assert league.operate("replay-match", "R1M1") == Pong()
+    assert league.operate("replay-match", "R1M1") == Acknowledged()
     assert league.open_matches == []
     league.operate("resume")
     assert league.open_matches == ["R1M1"]
@@ -65,7 +65,7 @@ def test_a_paused_league_does_not_end() -> None:
 def test_a_withdrawn_players_open_matches_become_walkovers_at_once() -> None:
     league = started()
     league.report("R1M1", "B")
-    assert league.operate("withdraw", "P01") == Pong()
+    assert league.operate("withdraw", "P01") == Acknowledged()
     decided = {event.match_id: (event.winner, event.withdrawn) for event in league.of(e.WalkoverDecided)}
     assert set(decided.values()) == {("P03", ("P01",)), ("P02", ("P01",))}
     row = next(one for one in league.manager.standings if one.player_id == "P01")
@@ -120,7 +120,7 @@ def test_a_pending_retry_to_a_withdrawn_player_is_not_made() -> None:
 def test_a_voided_match_of_the_current_round_is_played_again_at_once() -> None:
     league = started()
     league.report("R1M1")
-    assert league.operate("replay-match", "R1M1") == Pong()
+    assert league.operate("replay-match", "R1M1") == Acknowledged()
     assert all(row.played == 0 for row in league.manager.standings)
     match = league.manager.ledger.matches["R1M1"]
     assert (match.status, match.attempt) == ("ASSIGNED", 2)
@@ -128,7 +128,7 @@ def test_a_voided_match_of_the_current_round_is_played_again_at_once() -> None:
     assert code_of(league.request(old)) == "E016"
     league.report("R1M1", "B")
     assert [(event.attempt, event.winner) for event in league.of(e.ResultAccepted)] == [(1, "P01"), (2, "P04")]
-    assert league.manager.ledger.version == 3
+    assert league.manager.ledger.standings.version == 3
 
 
 def test_a_voided_match_of_an_earlier_round_is_played_between_rounds() -> None:
@@ -207,11 +207,11 @@ def test_after_the_end_nothing_can_be_ordered(order: str, target: str) -> None:
 def test_the_same_order_again_gets_the_same_answer_and_does_nothing(order: str, target: str) -> None:
     league = started()
     league.report("R1M1")
-    assert league.operate(order, target, key="k") == Pong()
+    assert league.operate(order, target, key="k") == Acknowledged()
     before = league.manager.snapshot()
-    assert league.operate(order, target, key="k") == Pong()
+    assert league.operate(order, target, key="k") == Acknowledged()
     league.restart()
-    assert league.operate(order, target, key="k") == Pong()
+    assert league.operate(order, target, key="k") == Acknowledged()
     assert league.manager.snapshot() == before
 
 

@@ -206,7 +206,7 @@ def test_a_league_that_has_lost_its_key_lets_nobody_in() -> None:
 @pytest.mark.requirement("REGISTER.refuses_forbidden_endpoint")
 def test_the_address_policy_refuses_an_endpoint() -> None:
     league = Managed()
-    league.manager = LeagueManager(league.settings, bytes, {}, allows=lambda url: "127.0.0.1" not in url)
+    league.machine = LeagueManager(league.settings, bytes, {}, allows=lambda url: "127.0.0.1" not in url)
     assert code_of(league.register("player", 1)) == "E026"
     assert code_of(league.register("player", 1, contact_endpoint="http://10.0.0.1/mcp")) == ""
 

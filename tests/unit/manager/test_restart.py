@@ -93,7 +93,7 @@ def test_the_end_is_told_to_those_who_were_not_told() -> None:
     league.restart()
     league.play()
     assert [len(league.told(one, "LEAGUE_COMPLETED")) for one in ("P01", "P02", "REF01")] == [1, 1, 1]
-    assert league.manager.has_told_everybody
+    assert league.manager.has_notified_everybody
 
 
 def test_a_suspended_referee_is_dead_until_it_answers() -> None:
@@ -111,7 +111,7 @@ def test_late_and_foreign_answers_are_ignored() -> None:
     one = league.sent[-1]
     before = league.manager.snapshot()
     for _ in range(2):
-        step = league.deliver_answer(one, Pong())
+        step = league.answer(one, Pong())
         assert (step.events, step.outbox, step.replies) == ([], [], [])
     assert league.manager.snapshot() == before
 
@@ -138,7 +138,7 @@ def test_a_league_cut_off_after_any_event_can_be_played_to_its_end(players: int)
     whole.play()
     for keep in range(1, len(whole.events)):
         cut = started(players, referees=2)
-        cut.events, cut.secrets, cut.tokens = list(whole.events), dict(whole.secrets), dict(whole.tokens)
+        cut.journal, cut.secrets, cut.tokens = list(whole.events), dict(whole.secrets), dict(whole.tokens)
         cut.restart(after=10, keep=keep)
         if cut.manager.waiting == "PAUSED":
             cut.operate("resume", key="again")

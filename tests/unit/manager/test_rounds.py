@@ -125,7 +125,7 @@ def test_a_busy_player_is_asked_again_when_it_said_and_without_counting() -> Non
     assert league.calls("ROUND_ANNOUNCEMENT", "P01") == []
     league.wait(0.1)
     assert len(league.calls("ROUND_ANNOUNCEMENT", "P01")) == 1
-    assert league.manager._courier.line("P01").failures == 0
+    assert league.manager._calls.breaker("P01").failures == 0
 
 
 def test_an_announcement_that_a_player_did_not_understand_is_not_repeated() -> None:
@@ -137,15 +137,28 @@ def test_an_announcement_that_a_player_did_not_understand_is_not_repeated() -> N
     assert league.manager.ledger.roster.members["P01"].convention == "SPEC"
 
 
-def test_an_assignment_that_was_not_understood_is_put_in_every_other_way_at_once() -> None:
+@pytest.mark.parametrize(
+    ("answered_without_json_rpc", "order"),
+    [
+        (False, ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]),
+        (True, ["SPEC", "BARE", "TYPE", "TOOLS", "NESTED", "LOWER"]),
+    ],
+)
+def test_an_assignment_that_was_not_understood_is_sent_in_every_other_convention_at_once(
+    answered_without_json_rpc: bool, order: list[str]
+) -> None:
     league = Managed(players=2).fill()
     league.answer_all(but=["REF01"])
-    put = []
+    tried = []
     while calls := league.calls("ROUND_ANNOUNCEMENT", "REF01"):
-        put.append(league.manager.ledger.roster.members["REF01"].convention)
-        league.fail(calls[0], Failure.NOT_UNDERSTOOD)
-    assert put == ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]
+        tried.append(calls[0].to.convention.name)
+        if answered_without_json_rpc:
+            league.fail(calls[0], Failure.NOT_UNDERSTOOD)
+        else:
+            league.answer(calls[0], Refusal("E036", "no such method", understood=False))
+    assert tried == order
     assert league.manager.ledger.roster.members["REF01"].convention == "SPEC"
+    assert not league.of(e.ConventionLearned)
 
 
 def test_a_call_we_slept_through_is_repeated_at_once_and_does_not_count() -> None:
@@ -268,7 +281,7 @@ def test_the_league_ends_once_and_everybody_is_told_last() -> None:
         assert rows == table
         assert len(league.told(agent, "LEAGUE_COMPLETED")) == 1
         assert league.state(agent) == "SHUTDOWN"
-    assert league.manager.has_told_everybody
+    assert league.manager.has_notified_everybody
     league.wait(10_000)
     assert league.manager.deadline is None
 

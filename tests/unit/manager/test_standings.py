@@ -164,7 +164,8 @@ def test_five_failures_in_a_row_spare_a_player_for_a_minute() -> None:
     league.answer_all(but=["P02"])
     assert league.manager.is_finished
     assert [one.kind for one in league.told("P02")[sent:]] == ["LEAGUE_COMPLETED"]
-    assert max(event.upto for event in league.of(e.Told) if event.agent_id == "P02") == 4
+    delivered = [event.bulletin for event in league.of(e.BulletinDelivered) if event.agent_id == "P02"]
+    assert delivered[-1] == e.Bulletin("round_completed", 2)
 
 
 @pytest.mark.parametrize("sign", ["a message", "an answer"])
@@ -172,7 +173,7 @@ def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
     league = started(2, double=True)
     league.report("R1M1")
     league.answer_all(but=["P02"])
-    while not league.manager._courier.is_closed("P02", league.now):
+    while not league.manager._calls.breaker("P02").is_open(league.now):
         for one in league.calls(to="P02"):
             league.fail(one)
         league.wait(2)
@@ -180,7 +181,7 @@ def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
         league.query("P02", "GET_STATUS")
     else:
         league.wait(60)
-    assert not league.manager._courier.is_closed("P02", league.now)
+    assert not league.manager._calls.breaker("P02").is_open(league.now)
 
 
 # --- suspension -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from league import events as e
-from league.machine import Blame, Failure, Pong
+from league.machine import Acknowledged, Blame, Failure
 from tests.support.managed import NOW, Managed, code_of
 
 
@@ -39,7 +39,7 @@ def test_a_manual_start_waits_for_the_operator() -> None:
     league.fill(players=3)
     league.wait(100)
     assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
-    assert league.operate("start") == Pong()
+    assert league.operate("start") == Acknowledged()
     assert league.manager.ledger.is_running
     assert code_of(league.operate("start")) == "E023"
     assert len(league.of(e.ScheduleMade)[0].rounds) == 3
@@ -79,7 +79,7 @@ def test_the_hour_may_pass_while_the_manager_is_down() -> None:
 def test_the_operator_need_not_wait_for_the_hour() -> None:
     league = Managed(players=9, start="at", start_at=NOW + 600)
     league.fill(players=2)
-    assert league.operate("start") == Pong()
+    assert league.operate("start") == Acknowledged()
     assert league.manager.ledger.is_running
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, GameEnded, InvitationAnswered
 from league.machine import Step
-from league.player import questions
+from league.player import choices
 from league.player.competitor import StrategyFailed
 from league.protocol.errors import PeerError
 from league.protocol.messages import ChooseParityResponse, GameErrorAck, GameJoinAck, GameMoveResponse, GameOverAck
@@ -258,7 +258,7 @@ def test_not_more_calls_than_any_referee_makes_wait_for_one_answer(joined: Rig) 
 
 @pytest.mark.requirement("KEEPING.bounded")
 def test_not_more_questions_than_anybody_can_think_about_are_asked(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "OPEN", 3)
+    monkeypatch.setattr(choices, "PENDING", 3)
     for number in range(1, 4):
         rig.say(rig.invitation(f"R{number}M1"))
         rig.post(rig.call(f"R{number}M1"))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.machine import Pong
+from league.machine import Acknowledged
 from league.protocol.messages import ChooseParityCall, GameError
-from league.referee.posts import same_host
+from league.referee.posted_answers import same_host
 from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, Rig, announced, code_of
 
 STRANGER = "10.9.9.9"
@@ -28,10 +28,10 @@ def choosing() -> Rig:
 @pytest.mark.requirement("MATCH.takes_own_posts")
 def test_a_join_and_a_choice_are_taken_as_requests_of_their_own() -> None:
     rig = waiting().wait(2)
-    assert rig.request(rig.joining("P02"), STRANGER) == Pong()
+    assert rig.request(rig.joining("P02"), STRANGER) == Acknowledged()
     assert rig.said(ChooseParityCall, "P02")
     rig.chooses("P01", "even").says("P02", {"status": "ok"}).wait(29)
-    assert rig.request(rig.choosing("P02", "odd"), STRANGER) == Pong()
+    assert rig.request(rig.choosing("P02", "odd"), STRANGER) == Acknowledged()
     assert rig.decided.status == "WIN"
 
 
@@ -39,7 +39,7 @@ def test_a_join_and_a_choice_are_taken_as_requests_of_their_own() -> None:
 def test_the_post_may_overtake_the_acknowledgement() -> None:
     rig = Rig().given().joins("P01")
     invitation = rig.question("P02")
-    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Pong()
+    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Acknowledged()
     rig.answer(invitation, {"status": "ok"})
     rig.chooses("P01", "even").chooses("P02", "odd")
     assert rig.decided.status == "WIN"
@@ -48,7 +48,7 @@ def test_the_post_may_overtake_the_acknowledgement() -> None:
 @pytest.mark.requirement("MATCH.takes_own_posts")
 def test_a_post_in_the_pause_between_two_attempts_counts() -> None:
     rig = waiting().until(6)
-    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Pong()
+    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Acknowledged()
     assert rig.said(ChooseParityCall, "P02")
 
 
@@ -60,21 +60,21 @@ def test_without_a_right_token_the_players_address_must_be_right(token: object) 
     assert code_of(refused) == ("E012" if token == "tok_P02_guessed" else "E011")
     assert "guessed" not in str(refused)
     assert rig.said(ChooseParityCall) == []
-    assert rig.request(rig.joining("P02", auth_token=token), HOSTS["P02"]) == Pong()
+    assert rig.request(rig.joining("P02", auth_token=token), HOSTS["P02"]) == Acknowledged()
     assert rig.said(ChooseParityCall)
 
 
 @pytest.mark.requirement("MATCH.own_posts_checked")
 def test_a_registration_token_is_right_from_anywhere() -> None:
     rig = waiting()
-    assert rig.request(rig.joining("P02", auth_token=REGISTRATION["P02"]), STRANGER) == Pong()
+    assert rig.request(rig.joining("P02", auth_token=REGISTRATION["P02"]), STRANGER) == Acknowledged()
 
 
 @pytest.mark.requirement("MATCH.own_posts_checked")
 def test_in_strict_the_address_is_not_enough() -> None:
     rig = Rig("strict").given().joins("P01")
     assert code_of(rig.request(rig.joining("P02", auth_token="tok_P02_guessed"), HOSTS["P02"])) == "E012"
-    assert rig.request(rig.joining("P02"), STRANGER) == Pong()
+    assert rig.request(rig.joining("P02"), STRANGER) == Acknowledged()
 
 
 @pytest.mark.requirement("MATCH.own_posts_checked")
@@ -100,7 +100,7 @@ def test_any_mismatch_is_refused_and_changes_nothing(changed: dict[str, Any], co
 
 def test_the_sender_speaks_for_a_player_that_leaves_out_its_id() -> None:
     rig = waiting()
-    assert rig.request(rig.joining("P02", player_id=LEFT_OUT), HOSTS["P02"]) == Pong()
+    assert rig.request(rig.joining("P02", player_id=LEFT_OUT), HOSTS["P02"]) == Acknowledged()
 
 
 def test_a_player_cannot_answer_for_its_opponent() -> None:
@@ -130,9 +130,9 @@ def test_a_choice_after_the_final_fault_is_out_of_phase() -> None:
 def test_what_counted_is_acknowledged_again_and_changes_nothing() -> None:
     rig = waiting()
     join = rig.joining("P02")
-    assert [rig.request(join, STRANGER), rig.request(join, STRANGER)] == [Pong(), Pong()]
+    assert [rig.request(join, STRANGER), rig.request(join, STRANGER)] == [Acknowledged(), Acknowledged()]
     choice = rig.choosing("P02", "odd")
-    assert [rig.request(choice, STRANGER), rig.request(choice, STRANGER)] == [Pong(), Pong()]
+    assert [rig.request(choice, STRANGER), rig.request(choice, STRANGER)] == [Acknowledged(), Acknowledged()]
     assert code_of(rig.request(rig.choosing("P02", "even"), STRANGER)) == "E023"
     assert len(rig.of(e.MoveMade)) == 1
 
@@ -152,7 +152,7 @@ def test_a_wrong_choice_by_address_alone_is_refused_and_costs_nothing() -> None:
         wrong = rig.choosing("P02", "Even", auth_token=LEFT_OUT)
         assert code_of(rig.request(wrong, HOSTS["P02"])) == "E004"
     assert rig.of(e.WrongAnswer) == []
-    assert rig.request(rig.choosing("P02", "odd", auth_token=LEFT_OUT), HOSTS["P02"]) == Pong()
+    assert rig.request(rig.choosing("P02", "odd", auth_token=LEFT_OUT), HOSTS["P02"]) == Acknowledged()
 
 
 def test_a_wrong_choice_between_attempts_is_refused_and_costs_nothing() -> None:
@@ -166,7 +166,7 @@ def test_nobody_declines_for_a_player_by_sharing_its_address() -> None:
     refusal = rig.joining("P02", accept=False)
     assert code_of(rig.request({**refusal, "auth_token": "tok_guess"}, HOSTS["P02"])) == "E012"
     assert rig.of(e.PlayerFaulted) == []
-    assert rig.request(refusal, STRANGER) == Pong()
+    assert rig.request(refusal, STRANGER) == Acknowledged()
     assert [one.code for one in rig.of(e.PlayerFaulted)] == ["DECLINED"]
 
 
@@ -174,14 +174,14 @@ def test_under_another_manager_the_address_is_all_there_is() -> None:
     rig = Rig().given(announced(player_A_answers=None, player_B_answers=None)).joins("P01")
     refusal = rig.joining("P02", accept=False)
     assert code_of(rig.request(refusal, STRANGER)) == "E012"
-    assert rig.request(refusal, HOSTS["P02"]) == Pong()
+    assert rig.request(refusal, HOSTS["P02"]) == Acknowledged()
 
 
 def test_of_two_attempts_only_the_newest_is_answered() -> None:
     rig = Rig().given().joins("P01", "P02")
     rig.announce(announced(attempt=2))
     assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
-    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Pong()
+    assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Acknowledged()
 
 
 @pytest.mark.parametrize(

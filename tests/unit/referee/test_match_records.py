@@ -7,13 +7,13 @@ import json
 import pytest
 
 from league.events import LeagueSettings, MatchRecordKept, ResultAccepted
-from league.machine import Address, Answering, MatchRecord, Pong, RecordRequest, Refusal
+from league.machine import Acknowledged, Address, Answering, MatchRecord, RecordRequest, Refusal
 from league.protocol.envelope import STRICT
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
-from league.reports.case import case_of
 from league.reports.explain import explain
-from league.reports.journals import Journals, _kept_by_the_manager
+from league.reports.journals import Journals, records_of
+from league.reports.match_facts import facts_of
 from league.simulation.world import World
 from league.transport import letters
 from league.transport.letters import Speaker
@@ -65,7 +65,7 @@ def test_request_and_answer_survive_the_wire() -> None:
 @pytest.mark.parametrize("result", [None, [], {}, {"match_id": "R1M1"}, {"match_id": 1, "attempt": 1, "events": []}])
 def test_an_answer_that_is_no_record_is_a_mere_sign_of_life(result: object) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
-    assert letters.read_answer(body, RecordRequest("R1M1", 1), STRICT) == Pong()
+    assert letters.read_answer(body, RecordRequest("R1M1", 1), STRICT) == Acknowledged()
 
 
 def test_an_error_is_read_as_one() -> None:
@@ -78,13 +78,13 @@ def test_a_manager_keeps_the_record_of_every_match_and_matches_are_explained_fro
     kept = [event for event in evidence.manager if isinstance(event, MatchRecordKept)]
     results = [event for event in evidence.manager if isinstance(event, ResultAccepted)]
     assert {(one.match_id, one.attempt) for one in kept} == {(one.match_id, one.attempt) for one in results}
-    case = case_of("R1M1", Journals(evidence.manager, _kept_by_the_manager(evidence.manager)))
-    assert case is not None
-    assert case.taken is not None
-    assert explain(case).verdict is not None
+    facts = facts_of("R1M1", Journals(evidence.manager, records_of((one.referee_id, one.record) for one in kept)))
+    assert facts is not None
+    assert facts.taken is not None
+    assert explain(facts).verdict is not None
 
 
 def test_what_a_lying_referee_puts_into_a_record_harms_nobody() -> None:
     lies: tuple[dict[str, str], ...] = ({"event": "Banana"}, {}, {"event": "MatchTaken"})
     kept = MatchRecordKept(at=0.0, match_id="R1M1", attempt=1, referee_id="REF01", record=lies)
-    assert _kept_by_the_manager([kept])["REF01"].events == []
+    assert records_of([(kept.referee_id, kept.record)])["REF01"].events == []

@@ -6,9 +6,9 @@ import pytest
 
 from league import events as e
 from league.machine import Blame, Failure, Pong, Refusal
-from league.protocol.exchanges import Repetition
+from league.protocol.exchanges import RetrySchedule
 from league.protocol.messages import ChooseParityCall, GameError, GameInvitation
-from league.referee.office import RefereeSettings
+from league.referee.context import RefereeSettings
 from tests.support.referee_rig import CALLS, START, Rig, announced
 
 
@@ -95,7 +95,7 @@ def test_two_silent_players_lose_together() -> None:
 
 
 def test_retries_follow_the_leagues_own_delays() -> None:
-    rig = Rig(settings=RefereeSettings(retries=Repetition((1.0,)))).given().until(30)
+    rig = Rig(settings=RefereeSettings(retries=RetrySchedule((1.0,)))).given().until(30)
     assert asked(rig, "P02") == [0, 6]
     assert faults(rig)[-1] == (11, "P02", "E001")
     assert rig.said(GameError, "P02")[-1].max_retries == 1

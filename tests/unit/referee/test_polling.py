@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.machine import Address, Failure, Information, Inquiry, Pong, Refusal
-from league.protocol.assigning import GetAssignedMatches
+from league.dialects import forms
+from league.dialects.assignments import GetAssignedMatches
+from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal
+from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
 from league.protocol.messages import GameInvitation, LeagueQuery
 from league.referee.polling import IN_VAIN, POLL_AFTER_S, POLL_S, POLL_SLOWLY_S
-from league.transport import dialects, jsonrpc, letters
+from league.transport import letters
 from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, Object, Rig, Sent, announced
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]
@@ -402,13 +404,13 @@ def test_the_question_is_put_in_the_managers_way_with_our_token(convention: Conv
 
 
 def test_who_goes_by_message_types_may_know_it_by_its_verb_all_the_same() -> None:
-    assert dialects.spellings(Convention.TYPE, POLL) == (POLL, "get_assigned_matches")
-    assert dialects.spellings(Convention.LOWER, POLL) == ("get_assigned_matches",)
+    assert forms.spellings(Convention.TYPE, POLL) == (POLL, "get_assigned_matches")
+    assert forms.spellings(Convention.LOWER, POLL) == ("get_assigned_matches",)
 
 
 def test_a_tool_for_it_is_found_by_what_it_speaks_of() -> None:
-    tools = [dialects.Tool(name) for name in ("report", "list_assigned", "assign_match")]
-    assert dialects.pick(POLL, tools) == dialects.Tool("list_assigned")
+    tools = [forms.Tool(name) for name in ("report", "list_assigned", "assign_match")]
+    assert forms.pick(POLL, tools) == forms.Tool("list_assigned")
 
 
 @pytest.mark.parametrize(
@@ -417,7 +419,7 @@ def test_a_tool_for_it_is_found_by_what_it_speaks_of() -> None:
         (b'{"jsonrpc":"2.0","id":1,"result":[]}', Information({"matches": []})),
         (b"[]", Information({"matches": []})),
         (b'{"matches":[]}', Information({"matches": []})),
-        (b'{"jsonrpc":"2.0","id":1,"result":"none"}', Pong()),
+        (b'{"jsonrpc":"2.0","id":1,"result":"none"}', Acknowledged()),
     ],
 )
 def test_an_answer_of_any_shape_is_read(raw: bytes, read: object) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from league import events as e
-from league.machine import Failure, Pong, Refusal
+from league.machine import Failure, Ping, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MatchResultReport
@@ -58,7 +58,7 @@ def test_some_errors_end_a_report(code: str) -> None:
     rig.answer(rig.open("league_manager", KIND), Refusal(code, "no"))
     assert settled(rig) == [code]
     assert rig.desk.deadline is None
-    assert rig.request(Pong()) == Pong(())
+    assert rig.request(Ping()) == Pong(())
 
 
 @pytest.mark.parametrize("code", sorted(set(ERRORS) - set(ENDS)))

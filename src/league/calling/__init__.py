@@ -1,0 +1,1 @@
+"""Calling others: one engine for the calls of all three roles."""

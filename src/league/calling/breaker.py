@@ -1,0 +1,30 @@
+"""The circuit breaker: who did not answer five times in a row is not called for a minute (spec section 6.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+FAILURES_TO_OPEN: Final = 5
+OPEN_S: Final = 60.0
+
+
+@dataclass(slots=True)
+class CircuitBreaker:
+    """Closed: calls pass. Open: calls are refused until `open_until`; the next one decides."""
+
+    failures: int = 0
+    open_until: float = 0.0
+
+    def is_open(self, now: float) -> bool:
+        return now < self.open_until
+
+    def failed(self, now: float) -> None:
+        """A call got no answer."""
+        self.failures += 1
+        if self.failures >= FAILURES_TO_OPEN:
+            self.open_until = now + OPEN_S
+
+    def succeeded(self) -> None:
+        """A sign of life, of whatever kind."""
+        self.failures, self.open_until = 0, 0.0

@@ -1,0 +1,117 @@
+"""A delivery: one message on its way to one peer, through all its attempts; how it is retried, and how it may end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from league.dialects.negotiation import Negotiation
+from league.machine import Address, Content, Failure, Ping
+from league.protocol.exchanges import ONCE, RetrySchedule
+from league.protocol.messages import Message
+
+
+class Ending(Enum):
+    """How a delivery ended."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class Reaction(Enum):
+    """What an answer means for the delivery."""
+
+    ANSWERED = "it is the answer"
+    ACKNOWLEDGED = "received; the answer may still come as a request of its own"
+    REFUSED = "an error that ends the delivery"
+    FAILED = "an error that counts as a failed attempt"
+    NOT_UNDERSTOOD = "the call itself was not understood"
+    WRONG = "read, and wrong: its consequence decides"
+    CORRECTABLE = "wrong, and may be corrected: call again under the same deadline"
+    CALL_AGAIN = "no answer to this call, but another one will get it"
+    FINALLY_WRONG = "wrong once too often"
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """An answer as its reader understands it. `tells_more`: it is about more than the form of the call. `consequence`:
+    what comes of an answer that is WRONG, or of one NOT_UNDERSTOOD that no other convention helps."""
+
+    reaction: Reaction
+    detail: str = ""
+    tells_more: bool = False
+    consequence: Callable[[float], Interpretation] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How long an attempt may take and what is retried. `is_guarded`: the circuit breaker counts and stops these calls.
+    `if_not_understood` is what becomes of a call that no convention makes understood."""
+
+    limit_s: float
+    retries: RetrySchedule = ONCE
+    is_guarded: bool = False
+    if_not_understood: Reaction = Reaction.REFUSED
+    accepts_late_answers: bool = False
+    """An answer to an attempt that timed out counts as long as no other one has."""
+    is_waited_for: bool = True
+    """Does the end of the league wait for what becomes of it?"""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """A failure that counts. `retry_at` is when the next attempt is made, None after the last."""
+
+    failure: Failure
+    detail: str
+    retry_at: float | None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The attempt that is open, or was last. Several calls may belong to one: in another convention, or to correct a
+    wrong answer."""
+
+    ends: float | None = None
+    """Its deadline; None between attempts."""
+    key: str | None = None
+    """The newest call, while it is under way."""
+    sent_at: float = 0.0
+    to: Address | None = None
+    """Where and how the newest call was made."""
+    is_acknowledged: bool = False
+    timed_out: list[str] = field(default_factory=list)
+    """Earlier calls whose answer would still count."""
+    is_last: bool = False
+    """A wrong answer was given: its corrections are made under this deadline, and there is no other attempt."""
+
+    def close(self) -> None:
+        """The next call has a deadline of its own."""
+        self.ends, self.is_acknowledged = None, False
+
+
+@dataclass(slots=True, eq=False)
+class Delivery:
+    """One message to one peer. The callbacks are told what happens; those left out are not needed."""
+
+    peer: str
+    label: str
+    message: Message | Ping
+    policy: Policy
+    address: Callable[[], Address | None]
+    """Where to call, asked before each call; None if the peer is not to be called any more."""
+    on_end: Callable[[Delivery, Ending, float], None] = lambda *_: None
+    on_attempt_failed: Callable[[Delivery, FailedAttempt, float], None] = lambda *_: None
+    interpret: Callable[[Delivery, Content, float], Interpretation] | None = None
+    """What an answer means; without it an error refuses, and anything else is the answer."""
+    compose: Callable[[Delivery, float], Message | None] | None = None
+    """The message for the next call, if it changes; None if it is no longer wanted."""
+    negotiation: Negotiation | None = None
+    failures: int = 0
+    busy_s: float = 0.0
+    """How long the peer was waited for because it said that it is busy."""
+    attempt: Attempt = field(default_factory=Attempt)
+    answer: Content | None = None
+    is_over: bool = False

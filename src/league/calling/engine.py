@@ -1,0 +1,420 @@
+"""One engine for all calls of a role: attempts and their timeouts, retries and backoff, busy peers, the circuit
+breaker, the search for a calling convention, one message to many receivers. It owns the time of calls; the table of
+exchanges (spec section 6) says how long and how often.
+
+Nothing of it survives a crash: the role knows from its journal what to deliver again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from league.calling.breaker import CircuitBreaker
+from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
+from league.calling.timers import Timers
+from league.dialects.negotiation import PATIENCE_S, Negotiation
+from league.machine import Address, Blame, Content, Failure, Letter, Outgoing, Ping, Refusal, Undelivered
+from league.protocol.envelope import Unsealed
+from league.protocol.exchanges import ONCE
+from league.protocol.messages import GameError, LeagueError, Message
+
+BUSY_S: Final = 2.0
+"""How long to wait for a peer that says "later" without saying when."""
+SHORTEST_BUSY_S: Final = 1.0
+LONGEST_BUSY_S: Final = 60.0
+"""So long a busy peer is waited for in all, before being busy counts as a failure."""
+RETRY_S: Final = 2.0
+"""The pause after a failure that counts against nobody, or before another call under the same deadline."""
+LATE_S: Final = 0.5
+"""A timer that expires later than this is late because of us (a suspended process), not of the peer."""
+
+_OUTCOMES: Final = {
+    Reaction.ANSWERED: Ending.ANSWERED,
+    Reaction.REFUSED: Ending.REFUSED,
+    Reaction.FINALLY_WRONG: Ending.FAILED,
+}
+
+
+@dataclass(slots=True)
+class PeerState:
+    """What the engine knows of a peer."""
+
+    breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
+    deliveries: int = 0
+    """Those under way that somebody waits for, pauses between attempts included."""
+
+
+class Calls:
+    """The deliveries of one role. `send` and `cancel` write into the step being built; `on_answer` is told of every
+    answer, `on_idle` when nothing to a peer is under way any more."""
+
+    def __init__(self, send: Callable[[Outgoing], None], cancel: Callable[[str], None], timers: Timers) -> None:
+        self.timers = timers
+        self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
+        self.on_idle: Callable[[str], None] = lambda _: None
+        self._send, self._cancel = send, cancel
+        self._peers: dict[str, PeerState] = {}
+        self._under_way: dict[tuple[str, str], Delivery] = {}
+        self._count = 0
+
+    def peer(self, agent_id: str) -> PeerState:
+        return self._peers.setdefault(agent_id, PeerState())
+
+    def breaker(self, agent_id: str) -> CircuitBreaker:
+        return self.peer(agent_id).breaker
+
+    def forget(self, agent_id: str) -> None:
+        """This peer is not called again."""
+        self._peers.pop(agent_id, None)
+
+    # --- delivering ---------------------------------------------------------------------------------------------------
+
+    def deliver(self, deliveries: Sequence[Delivery], now: float) -> None:
+        """The same message to all of them: one Outgoing, encoded once."""
+        for delivery in deliveries:
+            self._open(delivery)
+        self._call(deliveries, now)
+
+    def deliver_at(self, delivery: Delivery, at: float, now: float) -> None:
+        """One delivery, not before its time: after a restart a retry keeps its pause."""
+        self._open(delivery)
+        self._retry_at(delivery, at, now)
+
+    def send(self, key: str, to: Address, message: Message, limit_s: float, now: float) -> None:
+        """A call whose outcome nobody waits for."""
+        self._send(Outgoing(key, (to,), message, now + limit_s))
+
+    def drop(self, delivery: Delivery, *, cancel: bool = False) -> None:
+        """No longer wanted: no further attempt. The answer to a call under way is still a sign of life, unless the call
+        is cancelled too."""
+        if delivery.is_over:
+            return
+        key = delivery.attempt.key
+        if key is not None and not cancel:
+            delivery.is_over = True
+            return
+        if key is not None:
+            self._cancel(key)
+        self._finish(delivery)
+
+    def end(self, delivery: Delivery, outcome: Ending, now: float) -> None:
+        """It has ended."""
+        if not delivery.is_over:
+            self._finish(delivery)
+            delivery.on_end(delivery, outcome, now)
+
+    def answered_by_request(self, delivery: Delivery, now: float) -> None:
+        """The answer came as a request of its own (R-02)."""
+        if delivery.negotiation is not None:
+            delivery.negotiation.on_understood(delivery.negotiation.answering_route.convention, now)
+        self.end(delivery, Ending.ANSWERED, now)
+
+    def correct(self, delivery: Delivery, now: float) -> None:
+        """After a wrong answer: another call under the same deadline."""
+        delivery.attempt.is_last = True
+        self._call([delivery], now)
+
+    def _call(self, deliveries: Sequence[Delivery], now: float) -> None:
+        """One call to each, with the message of the first."""
+        wanted = [(one, address) for one in deliveries if (address := one.address()) is not None]
+        if len(wanted) < len(deliveries):
+            called = {id(one) for one, _ in wanted}
+            self._finish_all([one for one in deliveries if id(one) not in called])
+        if not wanted:
+            return
+        first = wanted[0][0]
+        ends = first.attempt.ends if first.attempt.ends is not None else now + first.policy.limit_s
+        first.attempt.ends = ends
+        message = first.compose(first, now) if first.compose is not None else first.message
+        if message is None:
+            self._finish_all([one for one, _ in wanted])
+            return
+        self._count += 1
+        key = f"{first.label}/{self._count}"
+        for delivery, address in wanted:
+            self.timers.clear(delivery)
+            self._under_way[key, delivery.peer] = delivery
+            attempt = delivery.attempt
+            attempt.key, attempt.sent_at, attempt.ends, delivery.message = key, now, ends, message
+            attempt.to = address if delivery.negotiation is None else _routed(address, delivery.negotiation)
+        self._send(Outgoing(key, tuple(one.attempt.to for one, _ in wanted if one.attempt.to), message, ends))
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def answered(self, letter: Letter, now: float) -> None:
+        """A call was answered."""
+        key = letter.answers or ""
+        delivery = self._under_way.pop((key, letter.peer), None)
+        if delivery is None:
+            return
+        is_newest = self._call_ended(delivery, key)
+        delivery.answer = letter.content
+        peer = self._peers.get(letter.peer)
+        if peer is not None and peer.breaker.failures:
+            peer.breaker.succeeded()
+        if delivery.is_over:
+            self.on_answer(delivery, now)
+            return
+        read = self._interpret(delivery, letter.content, now)
+        if read.reaction is not Reaction.NOT_UNDERSTOOD:
+            if delivery.negotiation is not None:
+                self._understood(delivery, delivery.negotiation, read.reaction, now)
+            self.on_answer(delivery, now)
+        if is_newest or read.reaction is Reaction.ANSWERED:
+            self._react(delivery, read, now)
+
+    def _call_ended(self, delivery: Delivery, key: str) -> bool:
+        """Was it the newest call of its delivery?"""
+        is_newest = key == delivery.attempt.key
+        if is_newest:
+            delivery.attempt.key = None
+            if delivery.is_over:
+                self._release(delivery)
+        return is_newest
+
+    def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
+        if delivery.interpret is not None:
+            return delivery.interpret(delivery, content, now)
+        if isinstance(content, Refusal) and not content.understood:
+            return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
+        return Interpretation(Reaction.REFUSED if is_refusal(content) else Reaction.ANSWERED)
+
+    def _understood(self, delivery: Delivery, negotiation: Negotiation, reaction: Reaction, now: float) -> None:
+        to = delivery.attempt.to
+        if to is not None and reaction in (Reaction.ANSWERED, Reaction.REFUSED):
+            negotiation.on_understood(to.convention, now)
+
+    def _react(self, delivery: Delivery, read: Interpretation, now: float) -> None:
+        match read.reaction:
+            case Reaction.ANSWERED | Reaction.REFUSED | Reaction.FINALLY_WRONG as final:
+                self.end(delivery, _OUTCOMES[final], now)
+            case Reaction.WRONG:
+                self._wrong(delivery, read, now)
+            case Reaction.CORRECTABLE:
+                self.correct(delivery, now)
+            case Reaction.CALL_AGAIN:
+                delivery.attempt.ends = None
+                self._call([delivery], now)
+            case Reaction.FAILED:
+                self._attempt_failed(delivery, Failure.ERROR, read.detail, now)
+            case Reaction.ACKNOWLEDGED:
+                self._acknowledged(delivery, now)
+            case Reaction.NOT_UNDERSTOOD:
+                self._not_understood(delivery, read, now)
+
+    def _wrong(self, delivery: Delivery, read: Interpretation, now: float) -> None:
+        """Nothing is corrected after the deadline."""
+        assert read.consequence is not None, "a wrong answer has one"
+        if delivery.attempt.ends is not None and now >= delivery.attempt.ends:
+            self._attempt_failed(delivery, Failure.TIMEOUT, "", now)
+        else:
+            self._react(delivery, read.consequence(now), now)
+
+    def _acknowledged(self, delivery: Delivery, now: float) -> None:
+        """The answer may still come as a request of its own, until the attempt ends."""
+        attempt, negotiation = delivery.attempt, delivery.negotiation
+        attempt.is_acknowledged = True
+        if negotiation is not None and negotiation.acknowledged() and not attempt.is_last:
+            at = min(now + PATIENCE_S, attempt.ends or now)
+            self.timers.set(delivery, at, lambda then: self._doubt(delivery, then))
+        else:
+            self._await_end(delivery)
+
+    def _doubt(self, delivery: Delivery, now: float) -> None:
+        """Nothing followed the acknowledgement: perhaps it acknowledges what it does not understand."""
+        if delivery.negotiation is not None and delivery.negotiation.not_understood():
+            self._call_in_next_convention(delivery, now)
+        else:
+            self._await_end(delivery)
+
+    def _await_end(self, delivery: Delivery) -> None:
+        """No call is under way, but the time for an answer is not over."""
+        ends = delivery.attempt.ends
+        assert ends is not None, "an attempt is open"
+        self.timers.set(delivery, ends, lambda then: self._attempt_ended(delivery, ends, then))
+
+    def _attempt_ended(self, delivery: Delivery, ends: float, now: float) -> None:
+        if now - ends > LATE_S:
+            delivery.attempt.ends = None
+            self._call([delivery], now)
+        else:
+            self._attempt_failed(delivery, Failure.TIMEOUT, "", now)
+
+    # --- not understood -----------------------------------------------------------------------------------------------
+
+    def _not_understood(
+        self, delivery: Delivery, read: Interpretation, now: float, *, prefer_bare: bool = False
+    ) -> None:
+        negotiation = delivery.negotiation
+        if (
+            negotiation is not None
+            and not delivery.attempt.is_last
+            and negotiation.not_understood(read, tells_more=read.tells_more, prefer_bare=prefer_bare)
+        ):
+            self._call_in_next_convention(delivery, now)
+        else:
+            self._never_understood(delivery, read, now)
+
+    def _hung_up(self, delivery: Delivery, detail: str, now: float) -> None:
+        """The connection broke: perhaps over the form of the call."""
+        negotiation, read = delivery.negotiation, Interpretation(Reaction.NOT_UNDERSTOOD, detail)
+        if negotiation is None or delivery.attempt.is_last or negotiation.is_proven:
+            self._attempt_failed(delivery, Failure.BROKEN, detail, now)
+        elif negotiation.hung_up(read):
+            self._call_in_next_convention(delivery, now)
+        else:
+            self._never_understood(delivery, read, now)
+
+    def _call_in_next_convention(self, delivery: Delivery, now: float) -> None:
+        """At once and with a limit of its own: it counts as no attempt."""
+        delivery.attempt.ends = None
+        self._call([delivery], now)
+
+    def _never_understood(self, delivery: Delivery, read: Interpretation, now: float) -> None:
+        """No convention helps. Whoever acknowledged one of these calls may still answer by a request of its own (R-02);
+        otherwise what it made of the likeliest call counts."""
+        verdict = delivery.negotiation.verdict if delivery.negotiation is not None else None
+        read = verdict if isinstance(verdict, Interpretation) else read
+        if delivery.attempt.is_acknowledged:
+            self._await_end(delivery)
+        elif read.consequence is not None:
+            self._wrong(delivery, read, now)
+        elif delivery.policy.if_not_understood is Reaction.FAILED:
+            self._attempt_failed(delivery, Failure.NOT_UNDERSTOOD, read.detail, now)
+        else:
+            self.on_answer(delivery, now)
+            self.end(delivery, Ending.REFUSED, now)
+
+    # --- failures and retries -----------------------------------------------------------------------------------------
+
+    def failed(self, failed: Undelivered, now: float) -> None:
+        """A call got no answer."""
+        delivery = self._under_way.pop((failed.key, failed.peer), None)
+        if delivery is None or not self._call_ended(delivery, failed.key) or delivery.is_over:
+            return
+        if failed.failure is Failure.TIMEOUT and delivery.policy.accepts_late_answers:
+            self._under_way[failed.key, failed.peer] = delivery
+            delivery.attempt.timed_out.append(failed.key)
+        if failed.blame is Blame.LOCAL:
+            self._excuse(delivery, failed.failure, now)
+        elif failed.failure is Failure.NOT_UNDERSTOOD:
+            self.breaker(failed.peer).succeeded()
+            read = Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail)
+            self._not_understood(delivery, read, now, prefer_bare=True)
+        elif failed.failure is Failure.BROKEN:
+            self._hung_up(delivery, failed.detail, now)
+        elif failed.failure is Failure.BUSY:
+            self._wait_while_busy(delivery, failed.retry_after, now)
+        else:
+            self._attempt_failed(delivery, failed.failure, failed.detail, now)
+
+    def _excuse(self, delivery: Delivery, failure: Failure, now: float) -> None:
+        """Our own fault, so the attempt does not count; but what may be said once only was perhaps heard."""
+        if delivery.policy.retries.refused_only and failure is not Failure.REFUSED:
+            self.end(delivery, Ending.FAILED, now)
+            return
+        delivery.attempt.ends = None
+        self._retry_at(delivery, now if failure is Failure.TIMEOUT else now + RETRY_S, now)
+
+    def _wait_while_busy(self, delivery: Delivery, retry_after: float | None, now: float) -> None:
+        """It asks for time: a sign of life, and nobody's fault for a while."""
+        self.breaker(delivery.peer).succeeded()
+        left = LONGEST_BUSY_S - delivery.busy_s
+        wait = min(max(retry_after, SHORTEST_BUSY_S) if retry_after else BUSY_S, left)
+        delivery.busy_s += wait
+        attempt = delivery.attempt
+        if type(delivery.message) is Ping:
+            self.on_answer(delivery, now)
+            self.end(delivery, Ending.ANSWERED, now)
+        elif delivery.policy.retries == ONCE:
+            self.end(delivery, Ending.FAILED, now)
+        elif wait <= 0:
+            self._attempt_failed(delivery, Failure.BUSY, f"still busy after {LONGEST_BUSY_S:g} seconds", now)
+        else:
+            # A correction keeps what was left of its time.
+            attempt.ends = attempt.ends + wait if attempt.is_last and attempt.ends is not None else None
+            self._retry_at(delivery, now + wait, now)
+
+    def _attempt_failed(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
+        """A failed attempt that counts: the table of exchanges says whether and when there is another."""
+        if delivery.attempt.is_last:
+            self._correction_failed(delivery, failure, detail, now)
+            return
+        retries = delivery.policy.retries
+        delivery.failures += 1
+        delivery.attempt.close()
+        if delivery.policy.is_guarded:
+            self.breaker(delivery.peer).failed(now)
+        if delivery.negotiation is not None:
+            delivery.negotiation.begin_again()
+        is_final = retries.refused_only and failure is not Failure.REFUSED
+        pause = None if is_final else retries.delay_before(delivery.failures)
+        retry_at = None if pause is None else now + pause
+        delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at), now)
+        if retry_at is None:
+            self.end(delivery, Ending.FAILED, now)
+        elif not delivery.is_over:
+            self._retry_at(delivery, retry_at, now)
+
+    def _correction_failed(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
+        """After a wrong answer there is no other attempt: it is called again while its time lasts."""
+        ends = delivery.attempt.ends
+        if failure is Failure.TIMEOUT or ends is None:
+            delivery.on_attempt_failed(delivery, FailedAttempt(Failure.TIMEOUT, detail, None), now)
+            self.end(delivery, Ending.FAILED, now)
+        elif now + RETRY_S < ends:
+            self._retry_at(delivery, now + RETRY_S, now)
+        else:
+            self._await_end(delivery)
+
+    def _retry_at(self, delivery: Delivery, at: float, now: float) -> None:
+        if at <= now:
+            self._retry(delivery, now)
+        else:
+            self.timers.set(delivery, at, lambda then: self._retry(delivery, then))
+
+    def _retry(self, delivery: Delivery, now: float) -> None:
+        attempt = delivery.attempt
+        if attempt.ends is not None and attempt.ends <= now:
+            attempt.ends = None
+        if delivery.policy.is_guarded and self.breaker(delivery.peer).is_open(now):
+            self.end(delivery, Ending.FAILED, now)
+        else:
+            self._call([delivery], now)
+
+    # --- the beginning and the end ------------------------------------------------------------------------------------
+
+    def _open(self, delivery: Delivery) -> None:
+        if delivery.policy.is_waited_for:
+            self.peer(delivery.peer).deliveries += 1
+
+    def _finish(self, delivery: Delivery) -> None:
+        delivery.is_over = True
+        self.timers.clear(delivery)
+        for key in (delivery.attempt.key, *delivery.attempt.timed_out):
+            self._under_way.pop((key or "", delivery.peer), None)
+        self._release(delivery)
+
+    def _finish_all(self, deliveries: Sequence[Delivery]) -> None:
+        for delivery in deliveries:
+            self._finish(delivery)
+
+    def _release(self, delivery: Delivery) -> None:
+        if delivery.policy.is_waited_for:
+            peer = self.peer(delivery.peer)
+            peer.deliveries -= 1
+            if peer.deliveries == 0:
+                self.on_idle(delivery.peer)
+
+
+def is_refusal(content: Content) -> bool:
+    """An error, or nothing that could be read: an answer, but no acknowledgement."""
+    if isinstance(content, Unsealed):
+        return content.message is None or isinstance(content.message, LeagueError | GameError)
+    return isinstance(content, Refusal)
+
+
+def _routed(address: Address, negotiation: Negotiation) -> Address:
+    return replace(address, endpoint=negotiation.route.endpoint, convention=negotiation.route.convention)

@@ -1,0 +1,77 @@
+"""The shape of a role: a machine whose calls go through one engine and whose requests come in at one place."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from league.calling.engine import Calls
+from league.calling.timers import Timers
+from league.events import Event
+from league.machine import Chance, Letter, Machine, ReplyContent, Step, Undelivered
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError
+
+
+@dataclass(slots=True)
+class Context:
+    """What the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built."""
+
+    calls: Calls
+    timers: Timers
+    secrets: Mapping[str, str]
+    chance: Chance
+    happened: Callable[[Event], None]
+    reply: Callable[[Letter, ReplyContent], None]
+    keep_secret: Callable[[str, str], None]
+
+
+class RoleMachine(Machine):
+    """Every input ends with `_conclude`, where a role does what has become possible."""
+
+    def __init__(self, chance: Chance, secrets: Mapping[str, str] | None = None) -> None:
+        super().__init__(chance, secrets)
+        self._timers = Timers()
+        self._calls = Calls(self._send, self._cancel, self._timers)
+
+    @property
+    def deadline(self) -> float | None:
+        return self._timers.next
+
+    def tick(self, now: float) -> Step:
+        self._begin()
+        self._timers.run(now)
+        return self._conclude(now)
+
+    def undelivered(self, failed: Undelivered, now: float) -> Step:
+        self._begin()
+        self._calls.failed(failed, now)
+        return self._conclude(now)
+
+    def handle(self, letter: Letter, now: float) -> Step:
+        self._begin()
+        if letter.answers is not None:
+            self._calls.answered(letter, now)
+        else:
+            self._take(letter, now)
+        return self._conclude(now)
+
+    def _take(self, letter: Letter, now: float) -> None:
+        """A request that a PeerError refuses."""
+        try:
+            self._requested(letter, now)
+        except PeerError as error:
+            self._refuse(letter, error)
+
+    def _refuse(self, letter: Letter, error: PeerError) -> None:
+        about = letter.content.message_type if isinstance(letter.content, Unsealed) else None
+        self._reply(letter, error, about)
+
+    @abstractmethod
+    def _requested(self, letter: Letter, now: float) -> None:
+        """Somebody asks, or tells us something."""
+
+    def _conclude(self, now: float) -> Step:
+        """The end of every step."""
+        return self._finish()

@@ -1,0 +1,212 @@
+"""The form of calls and answers (spec section 13.1): a message wrapped in each calling convention, and answers of every
+shape unwrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from league.dialects import assignments
+from league.dialects.normalise import META_FIELDS
+from league.protocol import jsonrpc
+from league.protocol.conventions import Convention
+from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import NESTED_METHODS, TOOLS_CALL, RpcAnswer, is_int
+from league.protocol.messages import Message
+
+UNKNOWN_METHOD = -32601
+INTERNAL_ERROR = -32603
+
+# What the tool for a message is called, when it is not called by its verb or its type.
+_HINTS: Mapping[str, tuple[str, ...]] = {
+    "GAME_INVITATION": ("invitation", "invite", "join"),
+    "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move"),
+    "GAME_MOVE_CALL": ("move", "choose", "choice"),
+    "GAME_OVER": ("game_over", "match_result", "over", "result", "game_has_ended", "game_end"),
+    "GAME_ERROR": ("game_error", "error"),
+    "ROUND_ANNOUNCEMENT": ("announcement", "announce", "notify_round", "new_round", "round_start"),
+    "ROUND_COMPLETED": ("round_completed", "round_complete", "round_end"),
+    "LEAGUE_STANDINGS_UPDATE": ("standings", "table", "ranking"),
+    "LEAGUE_COMPLETED": ("league_completed", "league_complete", "league_end"),
+    "LEAGUE_REGISTER_REQUEST": ("register_player", "player_register", "register"),
+    "REFEREE_REGISTER_REQUEST": ("register_referee", "referee_register"),
+    "MATCH_RESULT_REPORT": ("match_result", "report"),
+    "LEAGUE_QUERY": ("query",),
+    "START_MATCH": ("start_match", "start", "run_match"),
+    "MATCH_ASSIGNMENT": ("assign",),
+    "GET_ASSIGNED_MATCHES": ("assigned", "my_matches"),
+}
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool an agent offers; `wrapper` is its one parameter, if it takes the message as a whole in it."""
+
+    name: str
+    wrapper: str | None = None
+
+
+def spellings(convention: Convention, message_type: str) -> tuple[str, ...]:
+    """What the method or the tool may be called, the likeliest first."""
+    row = EXCHANGES.get(message_type)
+    others = assignments.VERBS.get(message_type, (message_type.lower(),))
+    verbs = (row.method, *row.other_methods) if row else others
+    if convention in (Convention.TYPE, Convention.LOWER):
+        kind = message_type if convention is Convention.TYPE else message_type.lower()
+        # What is in no document has no type either: everybody may go by its verb.
+        return (kind,) if row else tuple(dict.fromkeys((kind, *others)))
+    return NESTED_METHODS[:2] if convention is Convention.NESTED else verbs
+
+
+def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
+    """The tool for a message among those an agent lists: by name, else by what its name speaks of."""
+    tools = {one.name.lower(): one for one in offered}
+    lower = message_type.lower()
+    for name in (*spellings(Convention.TOOLS, message_type), lower, f"receive_{lower}", *NESTED_METHODS):
+        if name in tools:
+            return tools[name]
+    for hint in _HINTS.get(message_type, ()):
+        for name, tool in tools.items():
+            if hint in name:
+                return tool
+    return None
+
+
+def listed(content: object) -> tuple[Tool, ...]:
+    """The tools in an answer to `tools/list`."""
+    tools = content.get("tools") if isinstance(content, dict) else None
+    found = [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+    return tuple(
+        Tool(one["name"], _wrapper(one.get("inputSchema"))) for one in found if isinstance(one.get("name"), str)
+    )
+
+
+def _wrapper(schema: object) -> str | None:
+    """A tool with one parameter that is no field of a message takes the whole message in it."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or len(properties) != 1:
+        return None
+    (name, kind), *_ = properties.items()
+    is_text = isinstance(kind, dict) and kind.get("type") in ("string", "integer", "number", "boolean", "array")
+    return None if is_text else str(name)
+
+
+def frame(convention: Convention, request_id: int, tool: Tool, body: bytes) -> bytes:
+    """A request around an encoded message. Whatever the frame, the message carries its type."""
+    if convention is Convention.BARE:
+        return body
+    if convention is Convention.NESTED:
+        body = b'{"message":' + body + b"}"
+    elif convention is Convention.TOOLS:
+        name = msgspec.json.encode(tool.name)
+        if tool.wrapper is not None:
+            body = b"{" + msgspec.json.encode(tool.wrapper) + b":" + body + b"}"
+        return jsonrpc.encode_call(request_id, TOOLS_CALL, b'{"name":' + name + b',"arguments":' + body + b"}")
+    return jsonrpc.encode_call(request_id, tool.name, body)
+
+
+def with_flat_meta(message: Message, body: bytes) -> bytes:
+    """A bare registration says its meta fields twice: some take no message at all, only these (REST)."""
+    meta = getattr(message, META_FIELDS.get(message.type, ""), None)
+    return body if meta is None else body[:-1] + b"," + msgspec.json.encode(meta)[1:]
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def answer_in(value: object) -> RpcAnswer:
+    """What an answer says, in whatever shape (R-02): `result`, or `params`, or the body itself; then MCP content."""
+    try:
+        return _unwrapped(jsonrpc.answer_in(value))
+    except PeerError as problem:
+        if not isinstance(value, dict):
+            raise
+        return _unwrapped(_loosely(value, problem))
+
+
+def _loosely(value: Mapping[str, Any], problem: PeerError) -> RpcAnswer:
+    """An answer that is no JSON-RPC 2.0 response, with the clause it breaks. Any: JSON of others."""
+    broken = Violation(problem.code, "", problem.detail, problem.requirement or "RPC.object", Stage.TYPE, lenient=True)
+    if "message_type" in value:
+        return RpcAnswer(value, deviations=(broken,))
+    error = value.get("error")
+    if error is not None:
+        said = error if isinstance(error, dict) else {"error_detail": str(error)}
+        number = said.get("code")
+        data = said.get("data")
+        return RpcAnswer(data if isinstance(data, dict) else said, number if is_int(number) else None, True, (broken,))
+    for name in ("result", "params"):
+        if name in value:
+            return RpcAnswer(value[name], deviations=(broken,))
+    if "jsonrpc" in value:
+        raise problem
+    return RpcAnswer(value, deviations=(broken,))
+
+
+def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
+    """MCP: the message is in `structuredContent`, or written down as text in `content`."""
+    content = answer.content
+    if not isinstance(content, dict) or not ("content" in content or "structuredContent" in content):
+        return answer
+    if "message_type" in content:
+        return answer
+    failed = answer.is_error or content.get("isError") is True
+    return replace(answer, content=_structured(content), is_error=failed)
+
+
+def _structured(content: Mapping[str, Any]) -> object:
+    structured = content.get("structuredContent")
+    if isinstance(structured, dict):
+        inner = structured.get("result") if len(structured) == 1 else None
+        return _read_text(inner) if isinstance(inner, str) else inner if isinstance(inner, dict) else structured
+    parts = content.get("content")
+    first = parts[0] if isinstance(parts, list) and parts else None
+    text = first.get("text") if isinstance(first, dict) else None
+    return _read_text(text) if isinstance(text, str) else content
+
+
+def _read_text(text: str) -> object:
+    try:
+        return jsonrpc.parse_answer(text.encode(errors="replace"), jsonrpc.MANAGER_LIMIT)
+    except PeerError:
+        return {"text": text}
+
+
+def event_data(body: bytes) -> bytes:
+    """The data of the last event in a server-sent stream: the answer, as MCP's streamable HTTP sends it."""
+    events = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
+    found = b""
+    for event in events:
+        lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
+        found = b"\n".join(lines) if lines else found
+    return found
+
+
+def is_not_understood(answer: RpcAnswer) -> bool:
+    """An error that names nothing of our catalogue rather means the call itself; so do those about requests. An
+    internal error is a bug of theirs."""
+    if not answer.is_error:
+        return False
+    data = answer.content if isinstance(answer.content, dict) else {}
+    if answer.number == UNKNOWN_METHOD or "nknown tool" in str(data.get("message")):
+        # Whatever catalogue the code beside it is from.
+        return True
+    if answer.number == INTERNAL_ERROR:
+        return False
+    named = data.get("error_code") or data.get("error_name") or data.get("error_description")
+    return not named or data.get("error_code") in ("E034", "E035", "E036")
+
+
+def tool_result(result: Message | dict[str, Any]) -> dict[str, Any]:
+    """The result of a `tools/call`: as MCP has it, and beside it plain as anybody else does. Any: JSON."""
+    plain = msgspec.to_builtins(result)
+    text = msgspec.json.encode(plain).decode()
+    content = [{"type": "text", "text": text}]
+    return {**plain, "content": content, "structuredContent": plain, "isError": False}

@@ -1,0 +1,123 @@
+"""In which calling convention an endpoint understands a message: found out by trying one after the other (R-02, spec
+section 13.1). "Understood and refused" ends the search, "not understood" goes on with the next convention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from league.protocol.conventions import Convention
+
+PATIENCE_S: Final = 1.0
+"""So long an acknowledgement in a convention that is not proven may be followed by the answer (R-02)."""
+REGISTER_PATH: Final = "/register"
+"""Where some managers take registrations, and nothing else, as a bare object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where and how a call is made."""
+
+    endpoint: str
+    convention: Convention
+
+
+def routes(endpoint: str, first: Convention) -> tuple[Route, ...]:
+    """Every way to call an endpoint, the likeliest first."""
+    order = (first, *(one for one in Convention if one is not first))
+    return tuple(Route(endpoint, one) for one in order)
+
+
+def registration_routes(endpoint: str, first: Convention) -> tuple[Route, ...]:
+    """Every way to register with a manager."""
+    scheme, _, rest = endpoint.partition("://")
+    host = rest.partition("/")[0].partition("?")[0]
+    return (*routes(endpoint, first), Route(f"{scheme}://{host}{REGISTER_PATH}", Convention.BARE))
+
+
+class Negotiation:
+    """The search for one message to one endpoint. `is_proven`: the endpoint answered in the first convention before.
+    `on_understood` is told the convention in which it answered."""
+
+    def __init__(
+        self,
+        candidates: tuple[Route, ...],
+        *,
+        is_proven: bool = False,
+        on_understood: Callable[[Convention, float], None] = lambda *_: None,
+    ) -> None:
+        self.route = candidates[0]
+        """Where the next call goes."""
+        self.is_proven = is_proven
+        self.on_understood = on_understood
+        self.verdict: object = None
+        """What was made of the first call that it did not understand, or of the one it said most about: it counts if no
+        candidate helps."""
+        self._candidates = candidates
+        self._untried = list(candidates[1:])
+        self._ruled_out: set[Route] = set()
+        self._best = candidates[0]
+        """What to come back to: the first route that was acknowledged, or else refused for more than its form, or else
+        the likeliest."""
+        self._was_acknowledged = self._was_told_more = False
+
+    @property
+    def has_candidates(self) -> bool:
+        """Is there a route that was not tried yet?"""
+        return bool(self._untried)
+
+    @property
+    def answering_route(self) -> Route:
+        """Which route an answer that came as a request of its own belongs to."""
+        return self._best if self._was_acknowledged else self.route
+
+    def acknowledged(self) -> bool:
+        """The call was acknowledged, and nothing more. Some acknowledge what they do not know: True if the next
+        candidate should be tried soon."""
+        if not self._was_acknowledged:
+            self._was_acknowledged, self._best = True, self.route
+        return self.has_candidates and not self.is_proven
+
+    def not_understood(self, verdict: object = None, *, tells_more: bool = False, prefer_bare: bool = False) -> bool:
+        """The peer said that it did not understand. True if `route` is now another candidate. `tells_more`: what it
+        said is about more than the form of the call. `prefer_bare`: it answered without JSON-RPC."""
+        if not self._was_acknowledged or self.route is not self._best:
+            self._ruled_out.add(self.route)
+        if tells_more and not (self._was_told_more or self._was_acknowledged):
+            self._was_told_more, self._best, self.verdict = True, self.route, verdict
+        self.verdict = self.verdict or verdict
+        if prefer_bare:
+            self._untried.sort(key=lambda one: one.convention is not Convention.BARE)
+        return self._next()
+
+    def rule_out(self) -> None:
+        """The next attempt is better made in another convention."""
+        self._ruled_out.add(self.route)
+
+    def hung_up(self, verdict: object = None) -> bool:
+        """The connection broke: some hang up on what they do not know, so another candidate may help. That route may
+        also just have been unlucky: it is not ruled out."""
+        if self.is_proven:
+            return False
+        self.verdict = self.verdict or verdict
+        return self._next()
+
+    def _next(self) -> bool:
+        if not self._untried:
+            return False
+        self.route = self._untried.pop(0)
+        return True
+
+    def begin_again(self) -> None:
+        """Another attempt: what it said it does not understand is not tried again, as long as anything else is left."""
+        order = (self._best, *(one for one in self._candidates if one != self._best))
+        self.route, *self._untried = [one for one in order if one not in self._ruled_out] or [self._best]
+        self.verdict = None
+
+    def forget(self) -> None:
+        """Somebody else may be there by now: begin with nothing ruled out."""
+        self._ruled_out.clear()
+        self._was_acknowledged = self._was_told_more = False
+        self._best = self._candidates[0]
+        self.begin_again()

@@ -1,0 +1,118 @@
+"""MATCH_RESULT_REPORT as referees by others write it (spec section 13.3), read as the documents have it: another name
+for the winner, or everything flat beside the match. And ours, so that their managers can read it. Pure. What is said
+twice must be the same both times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from league.protocol.errors import Stage, Violation
+from league.protocol.messages import MatchResultReport, Message
+
+KIND = "MATCH_RESULT_REPORT"
+_WINNERS = ("winner", "winner_id", "winner_player_id")
+_DRAW = "DRAW"
+_SIDES = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
+_WON, _LOST = frozenset({"WIN", "WON", "WINNER"}), frozenset({"LOSS", "LOST", "LOSE", "LOSER"})
+_DETAILS = ("drawn_number", "choices", "number_parity", "draw_seed")
+_STATUSES = ("WIN", _DRAW, "TECHNICAL_LOSS")
+_MISSING = object()
+
+Fields = dict[str, Any]
+"""JSON of others (Any: whatever they wrote)."""
+
+
+def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
+    """The report as the documents have it, and its deviations; E039 among them is a contradiction, which is refused."""
+    result = content.get("result")
+    if isinstance(result, dict) and "winner" in result:
+        return content, ()
+    source = result if isinstance(result, dict) else content
+    winners = list(_winners(source))
+    if not winners:
+        return content, ()
+    winner = winners[0]
+    if any(one != winner for one in winners):
+        detail = f"two winners of one match: {', '.join(sorted(repr(one) for one in winners))}"
+        contradiction = Violation("E039", "result.winner", detail, "REPORT.recomputed", Stage.VERDICT)
+        return content, (contradiction,)
+    if isinstance(result, dict):
+        told: Fields = {"score": {}, **result, "winner": winner}
+        deviation = _deviation("result.winner", "the winner is under winner")
+    else:
+        told = _gathered(content, winner)
+        deviation = _deviation("result", "winner, score and details stand in an object of that name")
+    return {**content, "message_type": KIND, "result": told}, (deviation,)
+
+
+def _winners(source: Mapping[str, Any]) -> Iterator[str | None]:
+    """Whoever won, for each time it is said: null for nobody."""
+    for name in _WINNERS:
+        said = source.get(name, _MISSING)
+        if said is None or isinstance(said, str):
+            yield None if said == _DRAW else said
+    ids = [_of(source, side, ("_id", "")) for side in _SIDES]
+    outcomes = [_of(source, side, ("_result", "_outcome")) for side in _SIDES]
+    words = [one.upper() if isinstance(one, str) else "" for one in outcomes]
+    if words == [_DRAW, _DRAW]:
+        yield None
+    for place, (word, other) in enumerate(zip(words, reversed(words), strict=True)):
+        if word in _WON and other in _LOST | {""} and isinstance(ids[place], str):
+            yield ids[place]
+
+
+def _of(source: Mapping[str, Any], side: tuple[str, ...], endings: tuple[str, ...]) -> Any:
+    names = [f"{start}{ending}" for ending in endings for start in side]
+    return next((source[name] for name in names if name in source), None)
+
+
+def _gathered(content: Fields, winner: str | None) -> Fields:
+    """`result` out of fields that lie about."""
+    ids = [_of(content, side, ("_id", "")) for side in _SIDES]
+    told: Fields = {"winner": winner, "score": content["score"] if isinstance(content.get("score"), dict) else {}}
+    given = content.get("details")
+    details: Fields = dict(given) if isinstance(given, dict) else {}
+    details |= {name: content[name] for name in _DETAILS if name in content}
+    if content.get("status") in _STATUSES:
+        details.setdefault("status", content["status"])
+    choices = [_of(content, side, ("_choice", "_parity")) for side in _SIDES]
+    if all(isinstance(one, str) for one in ids) and any(one is not None for one in choices):
+        details.setdefault("choices", dict(zip(ids, choices, strict=True)))
+    points = [_of(content, side, ("_score", "_points")) for side in _SIDES]
+    if all(isinstance(one, str) for one in ids) and all(isinstance(one, int) for one in points):
+        told["score"] = dict(zip(ids, points, strict=True))
+    return {**told, "details": details} if details else told
+
+
+def _deviation(path: str, detail: str) -> Violation:
+    return Violation("E003", path, detail, f"{KIND}.{path}", lenient=True)
+
+
+def with_flat_fields(message: Message, body: bytes) -> bytes:
+    """A report of ours for a manager that speaks in other ways than the documents': the same once more, flat beside
+    the match, for some read nothing else."""
+    if not isinstance(message, MatchResultReport):
+        return body
+    result, details = message.result, message.result.details
+    choices = (details.choices if details else None) or {}
+    flat: Fields = {"winner_id": result.winner, "drawn_number": (details and details.drawn_number) or None}
+    for side, player_id in zip(("player_a", "player_b"), result.score, strict=False):
+        flat[f"{side}_id"] = player_id
+        flat[f"{side}_choice"] = choices.get(player_id)
+        flat[f"{side}_score"] = result.score[player_id]
+        flat[f"{side}_result"] = _outcome(message, player_id)
+    return body[:-1] + b"," + msgspec.json.encode(flat)[1:]
+
+
+def _outcome(report: MatchResultReport, player_id: str) -> str:
+    """How it ended for one of the two."""
+    winner, details = report.result.winner, report.result.details
+    if winner == player_id:
+        return "WIN"
+    if details is not None and details.status == "TECHNICAL_LOSS":
+        return "TECHNICAL_LOSS"
+    return _DRAW if winner is None else "LOSS"

@@ -1,0 +1,133 @@
+"""What the parts of the manager share: the ledger, how agents are called, the tokens they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from league import lifecycle
+from league.calling.role import Context
+from league.dialects.negotiation import Negotiation, routes
+from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded
+from league.machine import Address
+from league.manager.ledger import Ledger
+from league.manager.roster import Member
+from league.protocol import tokens
+from league.protocol.conventions import Convention, convention_of
+from league.protocol.envelope import Unsealed, seal
+from league.protocol.errors import PeerError, Violation
+from league.protocol.exchanges import RetrySchedule
+
+LONGEST_DETAIL = 300
+
+
+@dataclass(slots=True)
+class ManagerContext(Context):
+    """The shared context of a role, and the league."""
+
+    ledger: Ledger
+    _shown: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    @property
+    def league_id(self) -> str:
+        return self.ledger.settings.league_id
+
+    @property
+    def accepts_deviations(self) -> bool:
+        """`compat`: what deviates from the documents without doubt about its meaning is taken, and recorded."""
+        return self.ledger.settings.profile == "compat"
+
+    @property
+    def probes_before_accepting(self) -> bool:
+        """`strict`: a registration is answered when the endpoint it names has answered (R-35)."""
+        return not self.accepts_deviations
+
+    def member(self, agent_id: str) -> Member:
+        return self.ledger.roster.members[agent_id]
+
+    def sealed(self, now: float, conversation_id: str, auth_token: str | None = None) -> dict[str, Any]:
+        """The envelope of a message of ours (Any: as `seal` has it)."""
+        return seal(tokens.MANAGER, now, conversation_id, auth_token)
+
+    def change(self, member: Member, trigger: str, now: float, why: str = "") -> None:
+        """Follow the lifecycle's table; a trigger that does not apply is no event."""
+        state = lifecycle.after(member.state, trigger)
+        if state != member.state:
+            self.happened(AgentStateChanged(at=now, agent_id=member.agent_id, state=state, why=why or trigger))
+
+    def record(self, agent_id: str, deviations: Iterable[Violation], now: float) -> None:
+        """Deviations that were accepted: once per agent and kind."""
+        for one in deviations:
+            if (agent_id, one.code, one.requirement) not in self.ledger.deviations:
+                detail = one.detail[:LONGEST_DETAIL]
+                self.happened(
+                    DeviationRecorded(
+                        at=now, agent_id=agent_id, code=one.code, requirement=one.requirement, detail=detail
+                    )
+                )
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def retries(self, *, refused_only: bool = False) -> RetrySchedule:
+        """What this league's settings say about retries."""
+        return RetrySchedule(tuple(self.ledger.settings.retry_delays_s), refused_only=refused_only)
+
+    def is_reachable(self, member: Member, now: float) -> bool:
+        """Does its circuit breaker let calls pass?"""
+        return not self.calls.breaker(member.agent_id).is_open(now)
+
+    def address(self, member: Member) -> Address | None:
+        """Where to call an agent, and the token we show it; None for one that has left."""
+        if not member.takes_part:
+            return None
+        convention = convention_of(member.convention)
+        return Address(member.agent_id, member.endpoint, self._token_for(member), convention)
+
+    def _token_for(self, member: Member) -> str | None:
+        place = (member.agent_id, member.serial)
+        if place not in self._shown:
+            key = self.key_of(member, member.serial)
+            if key is None:
+                return None
+            self._shown[place] = tokens.derive(key, tokens.MANAGER, member.agent_id, self.league_id)
+        return self._shown[place]
+
+    def key_of(self, member: Member, serial: int) -> str | None:
+        """K of one of an agent's tokens."""
+        return self.secrets.get(f"derive/{member.agent_id}/{serial}")
+
+    def negotiation(self, member: Member) -> Negotiation | None:
+        """For a message that an agent must understand. A broken connection proves nothing about its convention: it may
+        have read the message, and it must not get it twice."""
+        if not self.accepts_deviations:
+            return None
+
+        def understood(convention: Convention, now: float) -> None:
+            self.learn_convention(member, convention, now)
+
+        candidates = routes(member.endpoint, convention_of(member.convention))
+        return Negotiation(candidates, is_proven=True, on_understood=understood)
+
+    def learn_convention(self, member: Member, convention: Convention, now: float) -> None:
+        """From now on this agent is called in this convention."""
+        if member.convention != convention.value:
+            about = {"agent_id": member.agent_id, "endpoint": member.endpoint, "convention": convention.value}
+            self.happened(ConventionLearned(at=now, **about))
+
+    def check_league(self, read: Unsealed) -> None:
+        """E028 comes before the message's own fields; a league_id that is none at all is a matter of those."""
+        league_id = read.field("league_id")
+        if isinstance(league_id, str) and league_id not in ("", self.league_id):
+            raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
+
+
+@dataclass(slots=True)
+class ManagerPart:
+    """A part of the manager."""
+
+    context: ManagerContext
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self.context.ledger

@@ -1,0 +1,239 @@
+"""The manager's messages, written from the ledger: announcements, assignments, standings, bulletins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from league.dialects.assignments import StartMatch, spelled_out
+from league.events import Bulletin, WalkoverDecided
+from league.manager.context import ManagerPart
+from league.manager.ledger import Ledger, ScheduledMatch
+from league.manager.roster import Member
+from league.protocol import tokens
+from league.protocol.conventions import Convention
+from league.protocol.messages import (
+    LeagueCompleted,
+    LeagueStandingsUpdate,
+    Message,
+    RoundAnnouncement,
+    RoundCompleted,
+)
+from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, RoundSummary, StandingsRow
+
+KEPT_MESSAGES = 8
+NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
+"""The manager with an id, as the documents' "type:id" has it (R-45)."""
+
+
+def table(ledger: Ledger) -> list[StandingsRow]:
+    """The standings, the first row first; every registered player is in them."""
+    standings, members = ledger.standings, ledger.roster.members
+    rows = []
+    for rank, player in enumerate(standings.ranking(ledger.settings.tiebreakers), start=1):
+        tally = standings.tallies[player]
+        rows.append(
+            StandingsRow(
+                rank=rank,
+                player_id=player,
+                display_name=members[player].display_name,
+                played=tally.played,
+                wins=tally.wins,
+                draws=tally.draws,
+                losses=tally.losses,
+                points=tally.points,
+            )
+        )
+    return rows
+
+
+@dataclass(slots=True)
+class Messages(ManagerPart):
+    """Messages to many are written once: the same object goes to all who get the same."""
+
+    _table: LeagueStandingsUpdate | None = None
+    _bulletins: dict[Bulletin, Message] = field(default_factory=dict)
+
+    # --- announcements and assignments --------------------------------------------------------------------------------
+
+    def announcement(self, round_id: int, now: float) -> RoundAnnouncement | None:
+        """A round for its players; matches that are not played are not in it."""
+        matches = [
+            self._announced(match)
+            for match in self._ledger.matches_in(round_id)
+            if not isinstance(match.result, WalkoverDecided)
+        ]
+        return self._round(round_id, matches, f"conv-round-{round_id}", now) if matches else None
+
+    def assignment(self, referee: Member, matches: Sequence[ScheduledMatch], now: float) -> RoundAnnouncement:
+        """A referee's own matches, with all it needs to play them (R-22, section 9)."""
+        first = matches[0]
+        conversation = f"conv-assign-{first.match_id.lower()}-{first.attempt}"
+        return self._round(
+            first.round_id, [self._announced_to_referee(referee, one) for one in matches], conversation, now
+        )
+
+    def start(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
+        """One match for a referee by others, in all the spellings it may look for. START_MATCH names the manager with
+        an id, MATCH_ASSIGNMENT without: some referees know only one of the two."""
+        a, b = (self.context.member(player) for player in match.players)
+        envelope = self.context.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        if kind is StartMatch:
+            envelope["sender"] = NAMED_MANAGER
+        return kind(
+            **envelope,
+            referee_endpoint=referee.endpoint,
+            move_seconds=self._ledger.settings.move_seconds,
+            player_A_token=self._shown_to(a, referee, match),
+            player_B_token=self._shown_to(b, referee, match),
+            **self.assigned(match),
+        )
+
+    def assigned(self, match: ScheduledMatch) -> dict[str, Any]:
+        """A match as referees by others look for it; no token is in it (Any: it becomes part of a JSON object)."""
+        return {
+            "league_id": self.context.league_id,
+            "round_id": match.round_id,
+            "match_id": match.match_id,
+            "game_type": self._ledger.settings.game_type,
+            "referee_id": match.referee_id,
+            "attempt": match.attempt,
+            **spelled_out([(player, self.context.member(player).endpoint) for player in match.players]),
+        }
+
+    def _round(self, round_id: int, matches: list[AnnouncedMatch], conversation: str, now: float) -> RoundAnnouncement:
+        return RoundAnnouncement(
+            **self.context.sealed(now, conversation),
+            league_id=self.context.league_id,
+            round_id=round_id,
+            matches=matches,
+        )
+
+    def _announced(self, match: ScheduledMatch) -> AnnouncedMatch:
+        assert match.referee_id is not None, "announced before it was assigned"
+        return AnnouncedMatch(
+            match_id=match.match_id,
+            game_type=self._ledger.settings.game_type,
+            player_A_id=match.player_a,
+            player_B_id=match.player_b,
+            referee_endpoint=self.context.member(match.referee_id).endpoint,
+        )
+
+    def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
+        a, b = (self.context.member(player) for player in match.players)
+        return AnnouncedMatch(
+            match_id=match.match_id,
+            game_type=self._ledger.settings.game_type,
+            player_A_id=match.player_a,
+            player_B_id=match.player_b,
+            referee_endpoint=referee.endpoint,
+            referee_id=referee.agent_id,
+            player_A_endpoint=a.endpoint,
+            player_B_endpoint=b.endpoint,
+            player_A_standings=self._record(a),
+            player_B_standings=self._record(b),
+            player_A_token=self._shown_to(a, referee, match),
+            player_B_token=self._shown_to(b, referee, match),
+            player_A_answers=self._answers_of(a, referee, match),
+            player_B_answers=self._answers_of(b, referee, match),
+            player_A_suspended=a.state == "SUSPENDED",
+            player_B_suspended=b.state == "SUSPENDED",
+            player_A_convention=_unless_usual(a.convention),
+            player_B_convention=_unless_usual(b.convention),
+            player_A_known_as=a.known_as or None,
+            player_B_known_as=b.known_as or None,
+            attempt=match.attempt,
+            move_seconds=self._ledger.settings.move_seconds,
+        )
+
+    def _record(self, player: Member) -> Record:
+        tally = self._ledger.standings.tallies[player.agent_id]
+        return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
+
+    def _shown_to(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
+        key = self.context.key_of(player, player.serial)
+        return key and self._derived(key, referee.agent_id, player.agent_id, match)
+
+    def _answers_of(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str]:
+        """Digests of the tokens this player may answer with: those it registered with, and those derived from them."""
+        keys = (self.context.key_of(player, serial) for serial in player.tokens)
+        derived = (self._derived(key, player.agent_id, referee.agent_id, match) for key in keys if key)
+        return [*player.tokens.values(), *map(tokens.verifier, derived)]
+
+    def _derived(self, key: str, sender: str, receiver: str, match: ScheduledMatch) -> str:
+        return tokens.derive(key, sender, receiver, self.context.league_id, match.match_id, match.attempt)
+
+    # --- standings and bulletins --------------------------------------------------------------------------------------
+
+    def standings(self, now: float) -> LeagueStandingsUpdate:
+        """The table as it stands."""
+        version = self._ledger.standings.version
+        if self._table is None or self._table.version != version:
+            self._table = LeagueStandingsUpdate(
+                **self.context.sealed(now, f"conv-standings-{version}"),
+                league_id=self.context.league_id,
+                round_id=max(self._ledger.standings.round_id, 1),
+                standings=table(self._ledger),
+                version=version,
+            )
+        return self._table
+
+    def bulletin(self, bulletin: Bulletin, now: float) -> Message:
+        """The message a bulletin stands for; the final standings of a round are those of now."""
+        if bulletin.kind == "final_standings":
+            return self.standings(now)
+        if bulletin not in self._bulletins:
+            is_last = bulletin.kind == "league_completed"
+            message = self._league_completed(now) if is_last else self._round_completed(bulletin.round_id, now)
+            self._bulletins[bulletin] = message
+            if len(self._bulletins) > KEPT_MESSAGES:
+                del self._bulletins[next(iter(self._bulletins))]
+        return self._bulletins[bulletin]
+
+    def _round_completed(self, round_id: int, now: float) -> Message:
+        counts = summary(self._ledger.matches_in(round_id))
+        return RoundCompleted(
+            **self.context.sealed(now, f"conv-round-{round_id}"),
+            league_id=self.context.league_id,
+            round_id=round_id,
+            matches_completed=counts.total_matches,
+            matches_played=counts.total_matches,
+            next_round_id=round_id + 1 if round_id < len(self._ledger.rounds) else None,
+            summary=counts,
+        )
+
+    def _league_completed(self, now: float) -> Message:
+        rows = table(self._ledger)
+        first = rows[0]
+        return LeagueCompleted(
+            **self.context.sealed(now, "conv-league-completed"),
+            league_id=self.context.league_id,
+            total_rounds=len(self._ledger.rounds),
+            total_matches=len(self._ledger.matches),
+            champion=Champion(player_id=first.player_id, display_name=first.display_name, points=first.points),
+            final_standings=[FinalRow(**columns(row)) for row in rows],
+        )
+
+
+def columns(row: StandingsRow) -> dict[str, Any]:
+    """A row by its columns (Any: names and numbers)."""
+    return {name: getattr(row, name) for name in row.__struct_fields__}
+
+
+def summary(matches: Iterable[ScheduledMatch]) -> RoundSummary:
+    """How a round's matches ended. A walkover was not played: it stands beside the technical losses."""
+    results = [match.result for match in matches if match.result is not None]
+    counts = Counter("TECHNICAL_LOSS" if isinstance(one, WalkoverDecided) else one.status for one in results)
+    return RoundSummary(
+        total_matches=len(results),
+        wins=counts["WIN"],
+        draws=counts["DRAW"],
+        technical_losses=counts["TECHNICAL_LOSS"],
+    )
+
+
+def _unless_usual(convention: str) -> str | None:
+    """A convention for a referee; everybody begins with the usual one anyway."""
+    return None if convention == Convention.SPEC.value else convention

@@ -1,0 +1,384 @@
+"""Membership in a league, shared by referee and player (spec section 7.2): registering, and registering again; who our
+manager is, which tokens it shows, and what was found out about how it speaks.
+
+Registered, ConventionLearned and DeviationRecorded are applied here too; everything else is lost in a crash and taken
+up by `resume`. How a manager is spoken to is found out by registering (spec section 13.1): twice is harmless.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec import structs
+
+from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.calling.role import Context
+from league.dialects.negotiation import Negotiation, registration_routes, routes
+from league.events import ConventionLearned, DeviationRecorded, Registered
+from league.machine import Address, Content, Failure, Refusal
+from league.protocol import tokens
+from league.protocol.conventions import Convention, convention_of
+from league.protocol.envelope import Profile, Unsealed, seal
+from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, as_error
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import (
+    LeagueRegisterRequest,
+    LeagueRegisterResponse,
+    Message,
+    RefereeRegisterRequest,
+    RefereeRegisterResponse,
+)
+from league.protocol.parts import PlayerMeta, RefereeMeta
+from league.protocol.versions import CURRENT
+
+DERIVED: Final = "derived"
+"""`token_scheme` of a manager whose tokens can be checked (section 9.3)."""
+REGISTRATIONS: Final = 2
+"""The manager's tokens of so many registrations are known: one it sent before we came back may still be on its way."""
+APPROVAL_S: Final = 5.0
+"""How often to ask again while the operator has not decided (R-89)."""
+DEVIATIONS: Final = 100
+LONGEST_WORD: Final = 200
+_MAY_HELP: Final = (Retry.YES, Retry.LATER)
+_UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
+"""What is said of a message that was looked for where it is not: ours lacks nothing."""
+_BUG: Final = "E099"
+
+Answer = RefereeRegisterResponse | LeagueRegisterResponse
+
+
+class Membership:
+    """What we are to our manager, and what it is to us."""
+
+    def __init__(
+        self,
+        meta: PlayerMeta | RefereeMeta,
+        manager_endpoint: str,
+        context: Context,
+        *,
+        wished_id: str = "",
+        profile: Profile = "compat",
+    ) -> None:
+        self.meta = _complete(meta)
+        self.agent_id = ""
+        self.league_id = ""
+        self.serial = 0
+        self.derived_tokens = False
+        self.token: str | None = None
+        """What the manager is shown; managers of others may have given none."""
+        self.convention = Convention.SPEC
+        """How the manager is spoken to."""
+        self.registration = Registration(self, manager_endpoint, context, profile == "compat")
+        self.endpoint = manager_endpoint
+        self._context = context
+        self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
+        """What we call ourselves: the id we wish for (R-37) or our own name before we have an id."""
+        self._deviations: set[tuple[str, str]] = set()
+        self._of_manager: deque[str] = deque(maxlen=REGISTRATIONS)
+
+    # --- who we are ---------------------------------------------------------------------------------------------------
+
+    @property
+    def role(self) -> str:
+        return "referee" if isinstance(self.meta, RefereeMeta) else "player"
+
+    @property
+    def is_registered(self) -> bool:
+        return self.serial > 0
+
+    def sealed(self, now: float, conversation_id: str) -> dict[str, Any]:
+        """The envelope of a message of ours (Any: as `seal` has it)."""
+        return seal(self.sender, now, conversation_id)
+
+    # --- who our manager is -------------------------------------------------------------------------------------------
+
+    @property
+    def manager(self) -> Address:
+        """Where requests to the manager go, with the token they carry, and how they are put."""
+        return Address(tokens.MANAGER, self.endpoint, self.token, self.convention)
+
+    def negotiation(self) -> Negotiation | None:
+        """For a message that the manager must understand: twice is as good as once. None where there is nothing to find
+        out."""
+        if not self.registration.finds_out:
+            return None
+        return Negotiation(routes(self.endpoint, self.convention), is_proven=True, on_understood=self._learn)
+
+    def is_managers(self, token: str | None) -> bool:
+        """Is this what our manager shows us? Only to be asked where it derives its tokens."""
+        return any(tokens.same(token, one) for one in self._of_manager)
+
+    def check_manager(self, read: Unsealed) -> None:
+        """Envelope, token, role and league, in this order, before the message's own fields (section 10.3)."""
+        _raise(read.until(Stage.ENVELOPE))
+        token = read.field("auth_token")
+        if not isinstance(token, str | None):
+            _raise(read.until(Stage.AUTHORITY))
+        if self.derived_tokens and not token:
+            raise PeerError("E011", "auth_token is missing")
+        if self.derived_tokens and not self.is_managers(str(token)):
+            raise PeerError("E012", "this is not our manager's token", {"provided_token": tokens.masked(str(token))})
+        _raise(read.until(Stage.AUTHORITY))
+        league_id = read.field("league_id")
+        # Only our manager is sure to call the league the same everywhere.
+        if self.derived_tokens and isinstance(league_id, str) and league_id not in ("", self.league_id):
+            raise PeerError("E028", f"this {self.role} plays in {self.league_id!r}", {"league_id": league_id[:80]})
+
+    def record(self, found: Iterable[Violation], now: float) -> None:
+        """The manager deviates from the documents: recorded once per kind."""
+        for one in found:
+            if (one.code, one.requirement) not in self._deviations and len(self._deviations) < DEVIATIONS:
+                self._context.happened(
+                    DeviationRecorded(
+                        at=now,
+                        agent_id=tokens.MANAGER,
+                        code=one.code,
+                        requirement=one.requirement,
+                        detail=one.detail[:LONGEST_WORD],
+                    )
+                )
+
+    def _learn(self, convention: Convention, now: float) -> None:
+        """The manager understood a message in this convention."""
+        if convention is not self.convention:
+            about = {"agent_id": tokens.MANAGER, "endpoint": self.endpoint, "convention": convention.value}
+            self._context.happened(ConventionLearned(at=now, **about))
+
+    # --- what events make true ----------------------------------------------------------------------------------------
+
+    def apply(self, event: Registered | ConventionLearned | DeviationRecorded) -> None:
+        """Make it true. The token of a registration has been kept as a secret before."""
+        if isinstance(event, DeviationRecorded):
+            if event.agent_id == tokens.MANAGER:
+                self._deviations.add((event.code, event.requirement))
+        elif isinstance(event, ConventionLearned):
+            if event.agent_id == tokens.MANAGER:
+                self.convention = convention_of(event.convention)
+        else:
+            self._registered(event)
+
+    def _registered(self, event: Registered) -> None:
+        self.agent_id, self.league_id = event.agent_id, event.league_id
+        self.sender = f"{self.role}:{self.agent_id}"
+        self.serial, self.derived_tokens = event.serial, event.derived_tokens
+        self.convention = convention_of(event.convention)
+        given = self._context.secrets.get(f"token/{event.serial}")
+        if given is not None:
+            self.token = given
+        if self.derived_tokens and self.token is not None:
+            key = tokens.deriver(self.token)
+            self._of_manager.append(tokens.derive(key, tokens.MANAGER, self.agent_id, self.league_id))
+
+    def snapshot(self) -> dict[str, Any]:
+        """What events built, as plain data."""
+        return {
+            "agent_id": self.agent_id,
+            "league_id": self.league_id,
+            "serial": self.serial,
+            "derived_tokens": self.derived_tokens,
+            "convention": self.convention.value,
+            "deviations": sorted(self._deviations),
+        }
+
+
+class Registration:
+    """The request to become a member, repeated until the manager answers it."""
+
+    def __init__(self, membership: Membership, endpoint: str, context: Context, finds_out: bool) -> None:
+        self.finds_out = finds_out
+        """Managers by others are spoken to in whatever convention they understand."""
+        self.rejected: Refusal | None = None
+        """Why the manager does not want us; we have stopped asking."""
+        self.pending: Refusal | None = None
+        """What the manager says while its operator must approve us first; we go on asking."""
+        self.trouble = ""
+        """Why the last attempt came to nothing, for people."""
+        self.on_registered: Callable[[float], None] = lambda _: None
+        self.on_call_ended: Callable[[float], None] = lambda _: None
+        self._membership, self._endpoint, self._context = membership, endpoint, context
+        self._delivery: Delivery | None = None
+        self._may_come_back = True
+        self._shows_token = True
+        self._count = 0
+
+    @property
+    def is_calling(self) -> bool:
+        """An answer may come at any moment."""
+        return self._delivery is not None and self._delivery.attempt.key is not None
+
+    @property
+    def is_under_way(self) -> bool:
+        return self._delivery is not None or self._context.timers.is_set(self)
+
+    def resume(self, now: float) -> None:
+        """Register, unless the journal says that we have."""
+        if not self._membership.is_registered:
+            self.register(now)
+
+    def stop(self) -> None:
+        """The league is over."""
+        self._context.timers.clear(self)
+        if self._delivery is not None:
+            self._context.calls.drop(self._delivery)
+            self._delivery = None
+
+    def request_refused(self, code: str, now: float) -> None:
+        """A request of ours got this error: after E012 we register again, once."""
+        if code == "E012" and self._may_come_back and not self.is_under_way:
+            self._may_come_back = False
+            self.register(now)
+
+    def request_accepted(self) -> None:
+        """A request of ours was taken: the token works."""
+        self._may_come_back = True
+
+    def register(self, now: float) -> None:
+        first = self._membership.convention
+        candidates = registration_routes(self._endpoint, first) if self.finds_out else routes(self._endpoint, first)[:1]
+        message = self._request(now)
+        row = EXCHANGES[message.type]
+        self._delivery = Delivery(
+            tokens.MANAGER,
+            "register",
+            message,
+            Policy(row.limit_s, row.retries, if_not_understood=Reaction.FAILED),
+            address=lambda: Address(tokens.MANAGER, self._endpoint, self._token),
+            on_end=self._ended,
+            on_attempt_failed=self._attempt_failed,
+            interpret=self._interpret,
+            compose=lambda _, then: self._request(then),
+            negotiation=Negotiation(candidates, is_proven=self._membership.is_registered),
+        )
+        self._context.calls.deliver([self._delivery], now)
+
+    @property
+    def _token(self) -> str | None:
+        return self._membership.token if self._shows_token else None
+
+    def _request(self, now: float) -> Message:
+        self._count += 1
+        meta, envelope = self._membership.meta, self._membership.sealed(now, f"conv-register-{self._count}")
+        if isinstance(meta, RefereeMeta):
+            return RefereeRegisterRequest(**envelope, referee_meta=meta)
+        return LeagueRegisterRequest(**envelope, player_meta=meta)
+
+    # --- what comes of it ---------------------------------------------------------------------------------------------
+
+    def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
+        if isinstance(content, Refusal):
+            return self._refused(delivery, content)
+        answer = content.message if isinstance(content, Unsealed) else None
+        if not isinstance(answer, Answer):
+            return Interpretation(Reaction.NOT_UNDERSTOOD, _first_violation(content))
+        if _is_pending(answer):
+            return Interpretation(Reaction.REFUSED)
+        if answer.status == "REJECTED":
+            return self._refused(delivery, _refusal_in(answer))
+        if _id_in(answer) is None:
+            return Interpretation(Reaction.NOT_UNDERSTOOD, "an acceptance without an id")
+        return Interpretation(Reaction.ANSWERED)
+
+    def _refused(self, delivery: Delivery, refusal: Refusal) -> Interpretation:
+        if refusal.code == "E012" and self._token is not None:
+            # The manager does not know the token we come back with: it may know our name and address.
+            self._shows_token = False
+            return Interpretation(Reaction.CALL_AGAIN)
+        if not refusal.understood or refusal.code in _UNREAD:
+            return Interpretation(Reaction.NOT_UNDERSTOOD, refusal.detail)
+        if ERRORS[refusal.code].retry not in _MAY_HELP:
+            return Interpretation(Reaction.REFUSED)
+        if refusal.code == _BUG and delivery.negotiation is not None:
+            # Something broke there, perhaps over the convention we used.
+            delivery.negotiation.rule_out()
+        return Interpretation(Reaction.FAILED, f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}")
+
+    def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
+        negotiation = delivery.negotiation
+        assert negotiation is not None, "a registration finds out how its manager is spoken to"
+        if failed.failure is Failure.NOT_UNDERSTOOD:
+            why = f" (to the documents' own: {failed.detail[:LONGEST_WORD]})" if failed.detail else ""
+            self.trouble = f"the manager answers, but understands none of the ways to register that we know{why}"
+            negotiation.forget()
+        elif failed.failure is Failure.ERROR:
+            self.trouble = failed.detail
+        else:
+            self.trouble = "the manager is busy" if failed.failure is Failure.BUSY else "the manager does not answer"
+        if failed.failure is Failure.REFUSED:
+            # Nobody is there: who comes may speak otherwise.
+            negotiation.forget()
+        self.on_call_ended(now)
+
+    def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
+        self._delivery = None
+        answer = delivery.answer
+        response = answer.message if isinstance(answer, Unsealed) else None
+        if outcome is Ending.ANSWERED and isinstance(response, Answer):
+            self._accepted(delivery, response, now)
+        elif isinstance(response, Answer) and _is_pending(response):
+            self.pending = _refusal_in(response)
+            self._context.timers.set(self, now + APPROVAL_S, self.register)
+        else:
+            self.rejected = answer if isinstance(answer, Refusal) else None
+            self.rejected = _refusal_in(response) if isinstance(response, Answer) else self.rejected
+            self.pending = None
+        if isinstance(answer, Unsealed):
+            self._membership.record(answer.deviations, now)
+        self.on_call_ended(now)
+
+    def _accepted(self, delivery: Delivery, answer: Answer, now: float) -> None:
+        member, to = self._membership, delivery.attempt.to
+        assert to is not None, "it was called"
+        serial = member.serial + 1
+        if answer.auth_token:
+            self._context.keep_secret(f"token/{serial}", answer.auth_token)
+        self._shows_token = True
+        self.rejected, self.pending, self.trouble = None, None, ""
+        self._context.happened(
+            Registered(
+                at=now,
+                agent_id=_id_in(answer) or "",
+                league_id=answer.league_id or member.league_id,
+                serial=serial,
+                derived_tokens=answer.token_scheme == DERIVED and bool(answer.auth_token),
+                # Who registers agents at a path of its own is spoken to by the documents everywhere else.
+                convention=(to.convention if to.endpoint == self._endpoint else Convention.SPEC).value,
+            )
+        )
+        self.on_registered(now)
+
+
+def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
+    """Everything a registration says, also what an author may leave out."""
+    if meta.protocol_version is None:
+        meta = structs.replace(meta, protocol_version=CURRENT)
+    if isinstance(meta, RefereeMeta) and meta.max_concurrent_matches is None:
+        meta = structs.replace(meta, max_concurrent_matches=1)
+    return meta
+
+
+def _first_violation(content: Content) -> str:
+    """Why an answer is no membership, as far as it says so."""
+    violations = content.violations if isinstance(content, Unsealed) else ()
+    return violations[0].detail if violations else ""
+
+
+def _refusal_in(answer: Answer) -> Refusal:
+    """A registration that was answered with REJECTED."""
+    code = answer.error_code or ""
+    return Refusal(code if code in ERRORS else "E032", answer.reason or "the manager gave no reason")
+
+
+def _is_pending(answer: Answer) -> bool:
+    """Must the operator approve us first?"""
+    return (answer.status, answer.error_code) == ("REJECTED", "E043") and (answer.context or {}).get("pending") is True
+
+
+def _id_in(answer: Answer) -> str | None:
+    return (answer.referee_id if isinstance(answer, RefereeRegisterResponse) else answer.player_id) or None
+
+
+def _raise(violation: Violation | None) -> None:
+    if violation is not None:
+        raise as_error(violation)

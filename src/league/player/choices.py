@@ -1,0 +1,279 @@
+"""Calls for a choice: each is put to the strategy, and answered when the strategy has chosen. The same call again gets
+the same answer, unless the referee called it wrong. What is pending is lost in a crash, and asked again when the
+referee repeats its call."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec import structs
+
+from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused
+from league.machine import Ask, Letter
+from league.player.context import PlayerContext, sender_id
+from league.player.memory import InvitedMatch
+from league.player.strategies import CHANCE_BYTES, Turn
+from league.protocol import timestamps
+from league.protocol.envelope import seal
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.fields import Parity, ParityChoice
+from league.protocol.messages import (
+    ChooseParityCall,
+    ChooseParityResponse,
+    GameMoveCall,
+    GameMoveResponse,
+    Message,
+)
+from league.protocol.parts import MoveData
+
+ChoiceCall = ChooseParityCall | GameMoveCall
+
+PARITIES: Final = ("even", "odd")
+RECORD: Final = ("wins", "losses", "draws", "points")
+WAITING: Final = 32
+"""More calls than this do not wait for one choice; a referee repeats a call seven times at the very most."""
+PENDING: Final = 1_000
+"""More choices than this are not pending at a time."""
+LONGEST_S: Final = 3_600.0
+LONGEST_FAILURE: Final = 10_000
+
+
+# --- what a call asks -------------------------------------------------------------------------------------------------
+
+
+def turn_of(call: ChoiceCall) -> int:
+    """Which choice of the match is asked for: the same number, the same choice.
+
+    A referee that does not number its turns shows another view of the game in each: that tells them apart.
+    """
+    if isinstance(call, ChooseParityCall):
+        return 1
+    turn = call.move_request.context.get("turn")
+    if isinstance(turn, int) and not isinstance(turn, bool):
+        return turn
+    digest = hashlib.sha256(msgspec.json.encode(call.move_request, order="deterministic")).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
+def options_of(call: ChoiceCall) -> tuple[str, ...]:
+    """The valid choices."""
+    return PARITIES if isinstance(call, ChooseParityCall) else tuple(call.move_request.valid_options)
+
+
+def seconds_of(call: ChoiceCall) -> float:
+    """How long the referee waits, by its own clock alone (R-23)."""
+    seconds = timestamps.read(call.deadline) - timestamps.read(call.timestamp)
+    return min(seconds, LONGEST_S) if seconds > 0 else EXCHANGES[call.type].limit_s
+
+
+def turn_for_strategy(ask: Ask, context: PlayerContext) -> Turn:
+    """What the strategy may know when it answers this."""
+    call = ask.call
+    assert isinstance(call, ChoiceCall)
+    match = context.memory.matches.by(call.match_id, sender_id(call.sender))
+    if isinstance(call, GameMoveCall):
+        view = call.move_request.context
+    else:
+        view = msgspec.to_builtins(call.context) if call.context else {}
+    number, standings = view.get("turn"), view.get("your_standings")
+    known = standings if isinstance(standings, dict) else {}
+    return Turn(
+        game_type=call.game_type,
+        match_id=call.match_id,
+        opponent_id=match.invitation.opponent_id if match else "",
+        options=options_of(call),
+        chance=context.chance(CHANCE_BYTES),
+        number=number if type(number) is int and isinstance(call, GameMoveCall) else 1,
+        view=view,
+        record={name: known[name] for name in RECORD if isinstance(known.get(name), int)},
+        history=context.memory.history.rows(),
+        seconds=seconds_of(call),
+        call=call,
+    )
+
+
+# --- what is answered -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyFailed:
+    """What `answered` is given instead of a choice when the strategy raised; `detail` is for its author only."""
+
+    detail: str
+
+
+class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag="CHOOSE_PARITY_RESPONSE"):
+    """For referees by others: some look for the choice under the name that their own players use (section 13.5)."""
+
+    choice: ParityChoice
+
+
+def response_to(call: ChoiceCall, choice: str, envelope: dict[str, Any], *, both_names: bool) -> Message:
+    """Our choice in the words of the call, as it is: a wrong one is never repaired."""
+    match_id, player_id = call.match_id, call.player_id
+    if isinstance(call, GameMoveCall):
+        move = MoveData(move_type=call.move_request.move_type, choice=choice)
+        return GameMoveResponse(**envelope, match_id=match_id, player_id=player_id, move_data=move)
+    fields = {**envelope, "match_id": match_id, "player_id": player_id, "parity_choice": choice}
+    if both_names:
+        return ChoiceUnderBothNames(**fields, choice=cast("Parity", choice))
+    return ChooseParityResponse(**fields)
+
+
+def _failure(value: object) -> str | None:
+    """Why this is no choice that can be sent, if it is none."""
+    if isinstance(value, StrategyFailed):
+        return value.detail
+    if not isinstance(value, str):
+        return f"a choice is a text, not {type(value).__name__}"
+    try:
+        str.encode(value)
+    except UnicodeEncodeError as error:
+        return f"this choice cannot be written: {error}"
+    return None
+
+
+# --- choices that are pending -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall:
+    """A letter that asks for a choice, and the token its answer will show."""
+
+    letter: Letter
+    call: ChoiceCall
+    token: str | None
+
+
+@dataclass(slots=True)
+class PendingChoice:
+    """A choice our strategy was asked for."""
+
+    key: str
+    match: InvitedMatch
+    turn: int
+    waiting: list[WaitingCall] = field(default_factory=list)
+
+
+class Choices:
+    """All choices that referees ask for. It never calls a strategy: it asks, and answers when the answer comes."""
+
+    def __init__(self, context: PlayerContext) -> None:
+        self._context = context
+        self._by_key: dict[str, PendingChoice] = {}
+        self._by_match: dict[tuple[str, str], PendingChoice] = {}
+        """By match and referee: a referee asks for one choice at a time."""
+        self._asked = 0
+
+    def pending(self, match: InvitedMatch) -> PendingChoice | None:
+        """The choice our strategy is asked for in this match."""
+        return self._by_match.get((match.match_id, match.referee_id))
+
+    def called(self, letter: Letter, call: ChoiceCall, now: float) -> None:
+        """CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
+        context = self._context
+        known = context.memory.matches.by(call.match_id, sender_id(call.sender))
+        sender = context.authenticate(call, call.match_id, known.token_attempt if known else 1, now)
+        context.check_player(call.player_id)
+        match = self._open_match(call, known)
+        turn, options = turn_of(call), options_of(call)
+        given = match.answers.get(turn)
+        if given is not None and options and given not in options:
+            # Its GAME_ERROR is on the way beside the call: repeating what cannot be right would waste a correction.
+            self.refused(match, turn, "E004" if isinstance(call, ChooseParityCall) else "E024", now)
+            given = None
+        token = context.credentials.for_referee(sender, match.match_id, match.token_attempt)
+        waiting = WaitingCall(letter, call, token)
+        if given is None:
+            self._ask(match, turn, waiting, now)
+        else:
+            self._answer(waiting, match, given, now)
+
+    def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
+        """The referee calls our choice wrong: the next call asks the strategy anew."""
+        self._context.happened(ChoiceRefused(at=now, **match.named, turn=turn, code=code))
+
+    def _open_match(self, call: ChoiceCall, match: InvitedMatch | None) -> InvitedMatch:
+        """The match this call is about, if it may ask us now."""
+        if match is None:
+            self._context.check_invited(call.match_id)
+            raise PeerError("E016", f"another referee invited us to {call.match_id}")
+        if self._context.memory.is_over:
+            raise PeerError("E031", "the league is over")
+        if not match.is_open:
+            raise PeerError("E023", f"{call.match_id} is over" if match.over else "we did not join this match")
+        return match
+
+    def _ask(self, match: InvitedMatch, turn: int, waiting: WaitingCall, now: float) -> None:
+        pending = self.pending(match)
+        if pending is not None and pending.turn != turn:
+            self.drop(match, PeerError("E023", "the game has gone on"))
+            pending = None
+        if len(self._by_key) >= PENDING or (pending is not None and len(pending.waiting) >= WAITING):
+            raise PeerError("E042", "too many calls wait for an answer")
+        if pending is None:
+            pending = self._open(match, turn, waiting.call, now)
+        pending.waiting.append(waiting)
+
+    def _open(self, match: InvitedMatch, turn: int, call: ChoiceCall, now: float) -> PendingChoice:
+        self._asked += 1
+        key = f"{match.match_id}/{match.attempt}/choose/{turn}/{self._asked}"
+        pending = self._by_key[key] = self._by_match[match.match_id, match.referee_id] = PendingChoice(key, match, turn)
+        # Strategies show what they were asked to their authors; tokens are not for showing.
+        shown = structs.replace(call, auth_token=None)
+        self._context.ask(Ask(key, call.game_type, shown, now + seconds_of(call)))
+        return pending
+
+    def _close(self, key: str) -> PendingChoice | None:
+        pending = self._by_key.pop(key, None)
+        if pending is not None:
+            del self._by_match[pending.match.match_id, pending.match.referee_id]
+        return pending
+
+    def answered(self, key: str, value: object, now: float) -> None:
+        """The strategy chose, or failed to; whoever asked learns it. Nobody waits any more: nothing happens."""
+        pending = self._close(key)
+        if pending is None:
+            return
+        failure = _failure(value)
+        if failure is None and isinstance(value, str):
+            self._choose(pending, str.__str__(value), now)
+        else:
+            self._fail(pending, failure or "", now)
+
+    def _choose(self, pending: PendingChoice, choice: str, now: float) -> None:
+        self._context.happened(ChoiceGiven(at=now, **pending.match.named, turn=pending.turn, choice=choice))
+        for waiting in pending.waiting:
+            self._answer(waiting, pending.match, choice, now)
+
+    def _fail(self, pending: PendingChoice, failure: str, now: float) -> None:
+        match, detail = pending.match, failure[:LONGEST_FAILURE]
+        failed = ChoiceFailed(at=now, match_id=match.match_id, attempt=match.attempt, turn=pending.turn, detail=detail)
+        self._context.happened(failed)
+        error = PeerError("E099", "no choice could be made", {"incident": pending.key})
+        for waiting in pending.waiting:
+            self._context.refuse(waiting.letter, error)
+
+    def _answer(self, waiting: WaitingCall, match: InvitedMatch, choice: str, now: float) -> None:
+        call = waiting.call
+        envelope = seal(f"player:{call.player_id}", now, call.conversation_id, waiting.token)
+        # Only our referees number their attempts.
+        both_names = not match.stated_attempt and not self._context.is_strict
+        self._context.reply(waiting.letter, response_to(call, choice, envelope, both_names=both_names))
+
+    def drop(self, match: InvitedMatch, error: PeerError) -> None:
+        """The choice pending in this match, if any, is not needed any more: the letters that wait get an error."""
+        pending = self.pending(match)
+        if pending is not None:
+            self._close(pending.key)
+            self._context.cancel(pending.key)
+            for waiting in pending.waiting:
+                self._context.refuse(waiting.letter, error)
+
+    def drop_all(self, error: PeerError) -> None:
+        for pending in list(self._by_key.values()):
+            self.drop(pending.match, error)

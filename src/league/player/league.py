@@ -1,0 +1,189 @@
+"""A player and its manager: rounds, standings and the end of the league as the manager tells them, and what the player
+asks it (LEAGUE_QUERY). Of queries nothing survives a crash: whoever asked asks again."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final
+
+from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.events import LeagueEnded, RoundAnnounced, RoundEnded
+from league.machine import Content, Failure, Letter, Refusal
+from league.player.choices import Choices
+from league.player.context import NO_MATCH, PlayerContext
+from league.protocol import tokens
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import ERRORS, PeerError, Retry
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import (
+    LeagueCompleted,
+    LeagueCompletedAck,
+    LeagueQuery,
+    LeagueQueryResponse,
+    LeagueStandingsUpdate,
+    RoundAnnouncement,
+    RoundAnnouncementAck,
+    RoundCompleted,
+    RoundCompletedAck,
+    StandingsUpdateAck,
+)
+from league.protocol.parts import QueryParams
+
+POLICY: Final = Policy(
+    EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
+)
+ANSWERS: Final = 16
+"""So many answers to queries are kept."""
+SHOW_TOKEN_S: Final = 60.0
+"""Not more often than this we show the manager which token we go by."""
+
+Notification = RoundAnnouncement | RoundCompleted | LeagueStandingsUpdate | LeagueCompleted
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """What became of a query: the manager's response, or the error code it ended with."""
+
+    key: str
+    query_type: str
+    response: LeagueQueryResponse | None
+    error: str | None = None
+    detail: str = ""
+
+
+class ManagerQueries:
+    """The queries to the manager, and the last few answers."""
+
+    def __init__(self, context: PlayerContext) -> None:
+        self.answers: deque[QueryAnswer] = deque(maxlen=ANSWERS)
+        self.announced_league = ""
+        """Managers by others may name the league only when they announce a round."""
+        self._context = context
+        self._membership = context.membership
+        self._count = 0
+        self._token_shown_until = -math.inf
+
+    def ask(self, query_type: str, params: QueryParams, now: float) -> None:
+        """What becomes of it will be among the answers."""
+        query = self._query(query_type, params, now)
+        query.on_end, query.on_attempt_failed = self._ended, self._attempt_failed
+        if self._membership.is_registered:
+            self._context.calls.deliver([query], now)
+        else:
+            self._keep(query, error="E023", detail="we are not registered yet")
+
+    def show_token(self, now: float) -> None:
+        """A registration that was delivered twice leaves the manager with a newer token than ours. Any request shows it
+        which one we go by (R-36)."""
+        if now >= self._token_shown_until:
+            self._token_shown_until = now + SHOW_TOKEN_S
+            self._context.calls.deliver([self._query("GET_STATUS", QueryParams(), now)], now)
+
+    def _query(self, query_type: str, params: QueryParams, now: float) -> Delivery:
+        self._count += 1
+        us, label = self._membership, f"query/{self._count}"
+        message = LeagueQuery(
+            **us.sealed(now, f"conv-{us.agent_id}-query-{self._count}".lower()),
+            league_id=us.league_id or self.announced_league,
+            query_type=query_type,
+            query_params=params,
+        )
+        return Delivery(tokens.MANAGER, label, message, POLICY, address=lambda: us.manager, interpret=self._interpret)
+
+    def _interpret(self, _: Delivery, content: Content, now: float) -> Interpretation:
+        if isinstance(content, Refusal):
+            if not self._context.memory.is_over:
+                self._membership.registration.request_refused(content.code, now)
+            # Asking again may help: later, or with the token of a new registration.
+            may_help = content.code == "E012" or ERRORS[content.code].retry in (Retry.YES, Retry.LATER)
+            return Interpretation(Reaction.FAILED if may_help else Reaction.REFUSED, content.detail)
+        self._membership.registration.request_accepted()
+        return Interpretation(Reaction.ANSWERED if _response_in(content) else Reaction.REFUSED)
+
+    def _attempt_failed(self, query: Delivery, failed: FailedAttempt, _: float) -> None:
+        if failed.retry_at is not None:
+            return
+        if failed.failure is Failure.ERROR:
+            self._keep(query, **_error_in(query.answer))
+        else:
+            code = "E001" if failed.failure is Failure.TIMEOUT else "E009"
+            self._keep(query, error=code, detail=ERRORS[code].when)
+
+    def _ended(self, query: Delivery, outcome: Ending, _: float) -> None:
+        if outcome is Ending.ANSWERED:
+            self._keep(query, response=_response_in(query.answer))
+        elif outcome is Ending.REFUSED:
+            self._keep(query, **_error_in(query.answer))
+
+    def _keep(self, query: Delivery, **answer: Any) -> None:
+        assert isinstance(query.message, LeagueQuery)
+        self.answers.append(QueryAnswer(query.label, query.message.query_type, **{"response": None, **answer}))
+
+
+def _response_in(content: Content | None) -> LeagueQueryResponse | None:
+    message = content.message if isinstance(content, Unsealed) else None
+    return message if isinstance(message, LeagueQueryResponse) else None
+
+
+def _error_in(content: Content | None) -> dict[str, str]:
+    """Error code and sentence of an answer that is no response."""
+    if isinstance(content, Refusal):
+        return {"error": content.code, "detail": content.detail}
+    if isinstance(content, Unsealed) and content.violations:
+        return {"error": content.violations[0].code, "detail": content.violations[0].detail}
+    return {"error": "E038", "detail": "the answer is no LEAGUE_QUERY_RESPONSE"}
+
+
+class ManagerMessages:
+    """Follows the league; every notification is acknowledged."""
+
+    def __init__(self, context: PlayerContext, choices: Choices, queries: ManagerQueries) -> None:
+        self.announcement: RoundAnnouncement | None = None
+        self.standings: LeagueStandingsUpdate | None = None
+        self._context = context
+        self._memory = context.memory
+        self._choices = choices
+        self._queries = queries
+
+    def round_announced(self, letter: Letter, message: RoundAnnouncement, now: float) -> None:
+        fields = self._acknowledgement(message, now)
+        if message.round_id >= self._memory.announced_round:
+            self.announcement = message
+            self._queries.announced_league = message.league_id
+        if message.round_id > self._memory.announced_round:
+            self._context.happened(RoundAnnounced(at=now, round_id=message.round_id))
+        self._context.reply(letter, RoundAnnouncementAck(**fields, round_id=message.round_id))
+
+    def round_completed(self, letter: Letter, message: RoundCompleted, now: float) -> None:
+        fields = self._acknowledgement(message, now)
+        if message.round_id > self._memory.ended_round:
+            self._context.happened(RoundEnded(at=now, round_id=message.round_id))
+        self._context.reply(letter, RoundCompletedAck(**fields, round_id=message.round_id))
+
+    def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
+        fields = self._acknowledgement(message, now)
+        known = self.standings.version if self.standings else None
+        if known is None or message.version is None or message.version > known:
+            self.standings = message
+        self._context.reply(letter, StandingsUpdateAck(**fields, round_id=message.round_id))
+
+    def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
+        # The end is final, so whoever says it must be the manager wherever that can be known.
+        fields = self._acknowledgement(message, now, must_prove=True)
+        if self._memory.state not in ("INIT", "SHUTDOWN"):
+            self._choices.drop_all(PeerError("E031", "the league is over"))
+            self._context.membership.registration.stop()
+            self._context.happened(LeagueEnded(at=now, champion=message.champion.player_id))
+        self._context.reply(letter, LeagueCompletedAck(**fields))
+
+    def _acknowledgement(self, message: Notification, now: float, *, must_prove: bool = False) -> dict[str, Any]:
+        """What all acknowledgements share, if the manager may say this."""
+        context = self._context
+        sender = context.credentials.identify(message.sender, message.auth_token, *NO_MATCH)
+        if not sender.trusted:
+            self._queries.show_token(now)
+        context.check_token(sender, message, now, must_prove=must_prove)
+        context.check_league(message.league_id)
+        return context.acknowledgement(message, sender, now)

@@ -1,0 +1,223 @@
+"""The JSON-RPC 2.0 codec: whatever the bytes, a request, an answer, or an error of the catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+import msgspec
+
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Reading, Unsealed, unseal
+from league.protocol.errors import ERRORS, Family, PeerError, Stage, Violation
+from league.protocol.exchanges import EXCHANGES, REPLY_TYPES, Role, message_type_of
+from league.protocol.judge import json_name
+from league.protocol.messages import MESSAGES, Message
+from league.protocol.strict_json import parse
+
+Id = int | str | None
+
+MESSAGE_LIMIT = 10_240
+MANAGER_LIMIT = 1024 * 1024
+"""R-24: what binds requests to manager and referee and replies of agents; what agents accept from the manager."""
+
+TOOLS_CALL = "tools/call"
+NESTED_METHODS = ("handle_message", "protocol/message", "mcp_message")
+"""Methods that take any message (NESTED)."""
+
+_ENCODER = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class RpcCall:
+    """A read request. `id` is None when the caller sent none (R-27): it is answered with null, and recorded.
+    A message without JSON-RPC around it (BARE) has neither id nor method."""
+
+    id: Id
+    method: str
+    params: object
+    without_id: bool = False
+    convention: Convention = Convention.SPEC
+
+
+@dataclass(frozen=True, slots=True)
+class RpcAnswer:
+    """A read answer: its content, and the JSON-RPC error number if it was an error."""
+
+    content: object
+    number: int | None = None
+    is_error: bool = False
+    deviations: tuple[Violation, ...] = ()
+    """What is odd about its shape."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BadRequestError(Exception):
+    """A request that cannot even be dispatched, with the id to answer it under."""
+
+    id: Id
+    error: PeerError
+
+
+def decode_call(raw: bytes, limit: int = MESSAGE_LIMIT) -> RpcCall:
+    """Read a request body."""
+    try:
+        value = _parse(raw, limit, "SIZE.requests")
+    except PeerError as error:
+        raise BadRequestError(None, error) from None
+    if not isinstance(value, dict):
+        raise _not_an_object(value)
+    if "jsonrpc" not in value and "method" not in value and isinstance(value.get("message_type"), str):
+        return RpcCall(None, "", value, convention=Convention.BARE)
+    given = value.get("id")
+    known = given if isinstance(given, str | int) and not isinstance(given, bool) else None
+    if "id" in value and known is None:
+        raise _invalid(None, "id", "RPC.id", "id must be a string or a whole number")
+    if value.get("jsonrpc") != "2.0":
+        raise _invalid(known, "jsonrpc", "RPC.object", 'jsonrpc must be "2.0"')
+    method = value.get("method")
+    if not isinstance(method, str) or not method:
+        raise _invalid(known, "method", "RPC.method", "method must be a string")
+    return _unwrapped(RpcCall(known, method, value.get("params", {}), "id" not in value))
+
+
+def _parse(raw: bytes, limit: int, clause: str) -> object:
+    if len(raw) > limit:
+        raise too_large(len(raw), limit, clause)
+    return parse(raw)
+
+
+def too_large(size: int, limit: int, clause: str) -> PeerError:
+    """E037; whoever reads with the manager's limit reads what the manager says."""
+    broken = "SIZE.from_the_manager" if limit == MANAGER_LIMIT else clause
+    return PeerError("E037", f"{size} bytes; at most {limit} are taken", requirement=broken)
+
+
+def _not_an_object(value: object) -> BadRequestError:
+    batch = isinstance(value, list)
+    detail = f"a request is one JSON-RPC 2.0 object; {'a batch is not taken' if batch else f'not {json_name(value)}'}"
+    return BadRequestError(None, PeerError("E035", detail, requirement="RPC.batch" if batch else "RPC.object"))
+
+
+def _invalid(request_id: Id, member: str, clause: str, detail: str) -> BadRequestError:
+    return BadRequestError(request_id, PeerError("E035", detail, {"field": member}, clause))
+
+
+def _unwrapped(call: RpcCall) -> RpcCall:
+    """The message out of its frame (R-01): arguments of an MCP `tools/call`, or the one thing a method takes that is
+    there for everything."""
+    params = call.params
+    if not isinstance(params, dict):
+        return call
+    if call.method == TOOLS_CALL:
+        name = params.get("name")
+        method = name if isinstance(name, str) else ""
+        return _unwrapped(replace(call, method=method, params=params.get("arguments", {}), convention=Convention.TOOLS))
+    if call.method in NESTED_METHODS:
+        inner = params.get("message", params)
+        wrap = Convention.NESTED if call.convention is Convention.SPEC else call.convention
+        return replace(call, params=inner, convention=wrap)
+    if call.convention is Convention.TOOLS and "message_type" not in params and len(params) == 1:
+        ((name, inner),) = params.items()
+        return replace(call, params=inner) if isinstance(inner, dict) and not name.endswith("_meta") else call
+    if call.convention is not Convention.SPEC or call.method.upper() not in MESSAGES:
+        return call
+    return replace(call, convention=Convention.LOWER if call.method.islower() else Convention.TYPE)
+
+
+def read_call(call: RpcCall, reading: Reading, role: Role | None = None) -> Unsealed:
+    """The message of a request: the method must be known (to that role) and fit the message type (R-01)."""
+    message_type = message_type_of(call.method)
+    content = call.params
+    said = content.get("message_type") if isinstance(content, dict) else None
+    if call.convention is Convention.BARE and _takes(role, str(said)):
+        return _with(unseal(content, reading), _not_a_request(), reading)
+    if message_type is not None and _takes(role, message_type):
+        read = unseal(content, reading, (message_type,))
+    elif message_type is None and isinstance(said, str) and said in MESSAGES and _takes(role, said):
+        read = _with(unseal(content, reading), _unknown_method(call.method, lenient=True), reading)
+    else:
+        read = Unsealed(None, None, (_unknown_method(call.method, lenient=False),))
+    if call.without_id:
+        detail = "a request carries an id, so that its answer can be told apart"
+        missing = Violation("E035", "id", detail, "RPC.id", Stage.TYPE, lenient=True)
+        read = _with(read, missing, reading)
+    return read
+
+
+def _not_a_request() -> Violation:
+    return Violation("E035", "jsonrpc", "a message travels in a JSON-RPC 2.0 request", "RPC.object", Stage.TYPE, True)
+
+
+def _takes(role: Role | None, message_type: str) -> bool:
+    if role is None:
+        return True
+    row = EXCHANGES.get(message_type)
+    return role in row.receivers if row else role is Role.REFEREE and message_type in REPLY_TYPES
+
+
+def _unknown_method(method: str, lenient: bool) -> Violation:
+    return Violation("E036", "method", f"there is no method {method[:80]!r} here", "RPC.method", Stage.TYPE, lenient)
+
+
+def _with(read: Unsealed, one: Violation, reading: Reading) -> Unsealed:
+    """What is wrong with the request comes before what is wrong with its message."""
+    if one.lenient and reading.profile == "compat":
+        return replace(read, deviations=(one, *read.deviations))
+    return replace(read, message=None, violations=(one, *read.violations))
+
+
+def decode_answer(raw: bytes, limit: int = MESSAGE_LIMIT) -> RpcAnswer:
+    """Read an answer body as JSON-RPC 2.0 has it."""
+    return answer_in(parse_answer(raw, limit))
+
+
+def parse_answer(raw: bytes, limit: int) -> object:
+    """The JSON of an answer body."""
+    return _parse(raw, limit, "SIZE.replies")
+
+
+def answer_in(value: object) -> RpcAnswer:
+    """A JSON-RPC result or error. `"error": null` beside a result is a result."""
+    if not isinstance(value, dict):
+        raise PeerError("E035", f"an answer is a JSON-RPC 2.0 object, not {json_name(value)}", requirement="RPC.object")
+    if value.get("jsonrpc") != "2.0":
+        raise PeerError("E035", 'jsonrpc must be "2.0"', {"field": "jsonrpc"}, "RPC.object")
+    error = value.get("error")
+    if error is not None:
+        if not isinstance(error, dict) or not is_int(error.get("code")):
+            detail = "error must be an object with a whole number as code"
+            raise PeerError("E035", detail, {"field": "error"}, "RPC.error_shape")
+        # Without data all that is said is the line of JSON-RPC itself.
+        return RpcAnswer(error.get("data") or {"message": error.get("message")}, error["code"], is_error=True)
+    if "result" not in value:
+        raise PeerError("E035", "an answer carries result or error", {"field": "result"}, "RPC.one_answer")
+    return RpcAnswer(value["result"])
+
+
+def is_int(value: object) -> TypeGuard[int]:
+    """A whole number; true is not 1."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def encode_body(message: Message) -> bytes:
+    """The message alone; a broadcast encodes it once."""
+    return _ENCODER.encode(message)
+
+
+def encode_call(request_id: int, method: str, body: bytes) -> bytes:
+    """A request around an encoded message."""
+    head = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method})
+    return head[:-1] + b',"params":' + body + b"}"
+
+
+def encode_result(request_id: Id, result: Message | dict[str, Any]) -> bytes:
+    """A success."""
+    return _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def encode_error(request_id: Id, code: str, family: Family, data: Message | dict[str, Any]) -> bytes:
+    """A failure: the catalogue's number and name, the whole error message as data."""
+    row = ERRORS[code]
+    error = {"code": row.number(family), "message": row.name, "data": data}
+    return _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "error": error})

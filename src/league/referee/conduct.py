@@ -1,0 +1,287 @@
+"""The conduct of a match, from top to bottom: invite, ask, draw, decide, tell, report (spec section 6).
+
+`proceed` looks at what the match needs next and does it: at the start, after each answer, and after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
+from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, ReportSettled, Status
+from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
+from league.games.contract import Outcome as GameOutcome
+from league.machine import Address, Content, Refusal
+from league.protocol.conventions import convention_of
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import ERRORS
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import GameError, LeagueError
+from league.protocol.tokens import MANAGER
+from league.referee import draw, messages
+from league.referee.answers import Question
+from league.referee.asking import Asking
+from league.referee.assignments import Passes, passes_of
+from league.referee.context import RefereeContext
+from league.referee.match import DECLINED, Match, Step
+from league.referee.records import Records
+
+ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
+"""Errors after which a report is not repeated."""
+UNREAD: Final = frozenset({"E034", "E035", "E037"})
+"""An answer of which nothing could be read acknowledges nothing."""
+_REASONS: Final = {
+    ("join", DECLINED): "{} declined the invitation",
+    ("join", "E001"): "{} did not join in time",
+    ("move", "E001"): "{} did not choose in time",
+}
+
+
+class Conduct:
+    """One match. `on_place_freed` is called when another may begin, `on_reported` when the manager has the result."""
+
+    def __init__(
+        self,
+        context: RefereeContext,
+        match: Match,
+        records: Records,
+        on_place_freed: Callable[[float], None],
+        on_reported: Callable[[Match], None],
+    ) -> None:
+        self.match = match
+        self._context, self._records = context, records
+        self._on_place_freed, self._on_reported = on_place_freed, on_reported
+        self._passes: Passes = passes_of(context.secrets, match.name)
+        self._askings: dict[Seat, Asking] = {}
+        self._deliveries: list[Delivery] = []
+        """GAME_OVER or the report, while it is under way."""
+
+    def proceed(self, now: float) -> None:
+        """Whatever is due now."""
+        _STEPS[self.match.next_step](self, now)
+
+    # --- 1. invite, and 2. ask for choices ----------------------------------------------------------------------------
+
+    def _ask(self, now: float) -> None:
+        """Everybody who is awaited and not asked yet, at once. Each answer leads back to `proceed`."""
+        new = [seat for seat in self.match.awaited if seat not in self._askings]
+        for seat in new:
+            taken = self.match.taken
+            record = taken.records[seat] or self._records.of(taken.players[seat])
+            self._askings[seat] = Asking(
+                self._context, self.question(seat), partial(self._address, seat), record, partial(self._settled, seat)
+            )
+        for seat in new:
+            asking = self._askings.get(seat)
+            if asking is not None:
+                asking.ask(now)
+
+    def question(self, seat: Seat) -> Question:
+        """What this player is asked now, and what its answer is held to."""
+        context = self._context
+        return Question(
+            self.match, seat, context.settings.is_strict, self._passes.answers[seat], context.docket.players
+        )  # fmt: skip
+
+    def asking(self, seat: Seat) -> Asking | None:
+        """The question this player has not answered yet."""
+        return self._askings.get(seat)
+
+    def _settled(self, seat: Seat, now: float) -> None:
+        del self._askings[seat]
+        self.proceed(now)
+
+    # --- 3. draw, and 4. decide ---------------------------------------------------------------------------------------
+
+    def _draw(self, now: float) -> None:
+        match, taken = self.match, self.match.taken
+        seed, index = bytes.fromhex(taken.seed), len(match.numbers)
+        number = draw.number(seed, taken.league_id, taken.match_id, taken.attempt, index)
+        self._context.happened(NumberDrawn(at=now, **match.named, number=number))
+        self.proceed(now)
+
+    def _decide(self, now: float) -> None:
+        self._context.happened(decided(self.match, now))
+        self.proceed(now)
+
+    # --- 5. tell the players ------------------------------------------------------------------------------------------
+
+    def _tell(self, now: float) -> None:
+        """GAME_OVER to both, once (R-54): what becomes of the calls changes nothing, but the match waits for their end
+        (R-18)."""
+        if self._deliveries:
+            return
+        message = messages.game_over(self.match, self._context.membership.sender)
+        self._deliveries = [
+            Delivery(
+                self.match.taken.players[seat],
+                f"{self.match.name}/over",
+                message,
+                Policy(EXCHANGES[message.type].limit_s),
+                address=partial(self._address, seat),
+                on_end=self._told,
+            )
+            for seat in SEATS
+        ]
+        self._context.calls.deliver(self._deliveries, now)
+
+    def _told(self, delivery: Delivery, outcome: Ending, now: float) -> None:
+        self._deliveries.remove(delivery)
+        if not self._deliveries:
+            self._context.happened(PlayersTold(at=now, **self.match.named))
+            self.proceed(now)
+            self._on_place_freed(now)
+
+    # --- 6. report to the manager -------------------------------------------------------------------------------------
+
+    def _report(self, now: float) -> None:
+        """Word for word the same each time, until the manager's answer ends it."""
+        if self._deliveries:
+            return
+        message, membership = messages.report(self.match, self._context.membership.sender), self._context.membership
+        row = EXCHANGES[message.type]
+        delivery = Delivery(
+            MANAGER,
+            f"{self.match.name}/report",
+            message,
+            Policy(row.limit_s, row.retries, if_not_understood=Reaction.FAILED),
+            address=lambda: membership.manager,
+            on_end=self._reported,
+            interpret=self._read_receipt,
+            negotiation=membership.negotiation(),
+        )
+        self._deliveries = [delivery]
+        self._context.calls.deliver([delivery], now)
+
+    def _read_receipt(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
+        registration, code = self._context.membership.registration, error_in(content)
+        if code is None or code in ENDS_REPORTING:
+            registration.request_accepted()
+            return Interpretation(Reaction.ANSWERED)
+        registration.request_refused(code, now)
+        if isinstance(content, Refusal) and not content.understood:
+            return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
+        return Interpretation(Reaction.FAILED, code)
+
+    def _reported(self, delivery: Delivery, outcome: Ending, now: float) -> None:
+        self._deliveries.clear()
+        code = error_in(delivery.answer)
+        self._context.happened(ReportSettled(at=now, **self.match.named, answer=code or "ACCEPTED"))
+        self._on_reported(self.match)
+
+    def _nothing(self, now: float) -> None:
+        """It is over."""
+
+    # --- from outside -------------------------------------------------------------------------------------------------
+
+    def renew_tokens(self) -> None:
+        """What players are shown, and what they may answer with, has changed: from the next call on."""
+        self._passes = passes_of(self._context.secrets, self.match.name)
+        for seat, asking in self._askings.items():
+            asking.accept_tokens(self._passes.answers[seat])
+
+    def drop(self) -> None:
+        """Stop: a newer attempt was given out, or the league is over."""
+        for asking in self._askings.values():
+            asking.drop()
+        self._askings.clear()
+        for delivery in self._deliveries:
+            self._context.calls.drop(delivery, cancel=True)
+
+    def _address(self, seat: Seat) -> Address:
+        taken = self.match.taken
+        endpoint = taken.endpoints[seat]
+        known = self._context.docket.conventions.get(endpoint) or convention_of(taken.conventions[seat])
+        return Address(taken.players[seat], endpoint, self._passes.shown[seat], known)
+
+
+_STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {
+    "INVITE": Conduct._ask,
+    "ASK": Conduct._ask,
+    "DRAW": Conduct._draw,
+    "DECIDE": Conduct._decide,
+    "TELL": Conduct._tell,
+    "REPORT": Conduct._report,
+    "DONE": Conduct._nothing,
+}
+
+
+def error_in(content: Content | None) -> str | None:
+    """The code of an answer that acknowledges nothing; anything else is an acknowledgement (R-04)."""
+    if isinstance(content, Refusal):
+        return content.code
+    if not isinstance(content, Unsealed):
+        return None
+    if isinstance(content.message, LeagueError | GameError):
+        code = content.message.error_code
+        return code if code in ERRORS else "E099"
+    return next((one.code for one in content.violations if one.code in UNREAD), None)
+
+
+# --- how a match ended, in the words of GAME_OVER and of the report ---------------------------------------------------
+
+
+def decided(match: Match, now: float) -> MatchDecided:
+    """The result of a match in which nobody is awaited any more, made once, before anybody is told (R-31)."""
+    faults = match.faults
+    won, reason = _by_fault(match, faults) if faults else _by_rules(match)
+    players = match.taken.players
+    status: Status = "TECHNICAL_LOSS" if faults else "DRAW" if won is None else "WIN"
+    due = (LOSS_POINTS, LOSS_POINTS) if faults and won is None else points(won)
+    winner = None if won is None else players[won]
+    technical, wire = bool(faults), match.game.wire
+    said = {"status": status, "draw_seed": match.taken.seed}
+    return MatchDecided(
+        at=now,
+        **match.named,
+        status=status,
+        winner=winner,
+        points=dict(zip(players, due, strict=True)),
+        reason=reason,
+        game_result={
+            "winner_player_id": winner,
+            **wire.game_result(match.position, players, technical, match.pending),
+            "reason": reason,
+            "attempt": match.taken.attempt,
+            **said,
+        },
+        details={
+            **wire.details(match.position, players, technical, match.pending),
+            "faults": {one.player_id: _fault(one) for one in faults},
+            **said,
+        },
+    )
+
+
+def _by_rules(match: Match) -> tuple[Seat | None, str]:
+    outcome: GameOutcome | None = match.game.rules.outcome(match.position)
+    assert outcome is not None, "a game in which nobody moves is over"
+    return outcome.winner, outcome.told(match.taken.players)
+
+
+def _by_fault(match: Match, faults: tuple[PlayerFaulted, ...]) -> tuple[Seat | None, str]:
+    """The other player wins; nobody if both are at fault (R-09)."""
+    reason = "Technical loss: " + ", ".join(map(_reason, faults))
+    if len(faults) == len(SEATS):
+        return None, reason
+    loser = match.seat_of(faults[0].player_id)
+    assert loser is not None
+    return opponent(loser), reason
+
+
+def _reason(fault: PlayerFaulted) -> str:
+    """For the opponent's eyes too, so nothing of what the player said."""
+    told = _REASONS.get((fault.phase, fault.code))
+    if told is None:
+        told = "{} could not be reached" if fault.code == "E009" else f"{{}} gave no valid answer ({_name(fault.code)})"
+    return told.format(fault.player_id)
+
+
+def _name(code: str) -> str:
+    return ERRORS[code].name if code in ERRORS else code
+
+
+def _fault(fault: PlayerFaulted) -> dict[str, object]:
+    return {"code": fault.code, "phase": fault.phase, "turn": fault.turn, "detail": fault.detail}

@@ -1,0 +1,51 @@
+"""What the parts of a referee share: settings, its matches, who it is to its manager, and the step being built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from league.calling.role import Context
+from league.events import PlayerDeviated
+from league.membership import Membership
+from league.protocol.envelope import Profile
+from league.protocol.errors import Violation
+from league.protocol.exchanges import EXCHANGES, RetrySchedule
+from league.referee.match import Docket, Match
+
+LONGEST_DETAIL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class RefereeSettings:
+    """`move_seconds` is for managers that do not say how long a choice may take."""
+
+    profile: Profile = "compat"
+    retries: RetrySchedule = EXCHANGES["GAME_INVITATION"].retries
+    move_seconds: float = EXCHANGES["CHOOSE_PARITY_CALL"].limit_s
+
+    @property
+    def is_strict(self) -> bool:
+        """Only what the documents say is understood, and nothing is found out."""
+        return self.profile == "strict"
+
+
+@dataclass(slots=True)
+class RefereeContext(Context):
+    """`docket` holds all matches, `membership` who we are and who our manager is."""
+
+    settings: RefereeSettings
+    docket: Docket
+    membership: Membership = field(init=False)
+
+    def record(self, match: Match, player_id: str, found: Iterable[Violation], now: float) -> None:
+        """A player deviates from the documents: recorded once per player and kind."""
+        for one in found:
+            if (player_id, one.code, one.requirement) not in self.docket.deviations:
+                about = {**match.named, "player_id": player_id, "detail": shortened(one.detail)}
+                self.happened(PlayerDeviated(at=now, **about, code=one.code, requirement=one.requirement))
+
+
+def shortened(detail: str) -> str:
+    """What others wrote may be long; what we keep and repeat of it is not."""
+    return detail if len(detail) <= LONGEST_DETAIL else detail[: LONGEST_DETAIL - 1] + "…"

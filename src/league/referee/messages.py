@@ -1,0 +1,165 @@
+"""What a referee says in a match: invitations, calls, GAME_ERROR, GAME_OVER and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from league.games.contract import Seat, opponent
+from league.protocol import timestamps
+from league.protocol.envelope import seal
+from league.protocol.errors import ERRORS
+from league.protocol.messages import (
+    ChooseParityCall,
+    GameError,
+    GameInvitation,
+    GameMoveCall,
+    GameOver,
+    MatchResultReport,
+)
+from league.protocol.parts import CallContext, GameResult, MoveRequest, Object, Record, Result, ResultDetails, RetryInfo
+from league.referee import draw
+from league.referee.match import Match
+
+JOIN: Final = "GAME_JOIN_ACK"
+_ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = ("PLAYER_A", "PLAYER_B")
+ZEROS: Final[Mapping[str, int]] = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
+
+
+def awaited_type(match: Match) -> str:
+    """The message that answers what is asked now."""
+    return match.game.wire.response_type if match.turn else JOIN
+
+
+def _sealed(match: Match, sender: str, at: float) -> dict[str, Any]:
+    """One conversation for the whole attempt (R-44)."""
+    return seal(sender, at, match.conversation_id)
+
+
+def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitation:
+    taken = match.taken
+    return GameInvitation(
+        **_sealed(match, sender, now),
+        league_id=taken.league_id,
+        round_id=taken.round_id,
+        match_id=taken.match_id,
+        game_type=taken.game_type,
+        role_in_match=_ROLES[seat],
+        opponent_id=taken.players[opponent(seat)],
+        player_id=taken.players[seat],
+        draw_commitment=draw.commitment(bytes.fromhex(taken.seed), taken.league_id, taken.match_id, taken.attempt),
+        attempt=taken.attempt,
+    )
+
+
+def call(
+    match: Match, seat: Seat, record: Mapping[str, int], sender: str, now: float, deadline: float
+) -> ChooseParityCall | GameMoveCall:
+    """The call for a choice, as the game has it."""
+    taken = match.taken
+    request = match.game.wire.move_request(match.position, seat)
+    shared: dict[str, Any] = {
+        **_sealed(match, sender, now),
+        "match_id": taken.match_id,
+        "player_id": taken.players[seat],
+        "game_type": taken.game_type,
+        "deadline": timestamps.write(deadline),
+    }
+    if request is not None:
+        view = request["context"]
+        assert isinstance(view, dict)
+        move_request = {**request, "context": {**view, "turn": match.turn}}
+        return GameMoveCall(**shared, move_request=msgspec.convert(move_request, MoveRequest))
+    context = CallContext(
+        opponent_id=taken.players[opponent(seat)],
+        round_id=taken.round_id,
+        your_standings=Record(**{**ZEROS, **record}),
+    )
+    return ChooseParityCall(**shared, context=context)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a GAME_ERROR is about. `retry` is the retry or correction about to be made, None after the last."""
+
+    code: str
+    detail: str
+    max_retries: int
+    retry: int | None
+    retry_at: float | None = None
+    time_remaining: float | None = None
+    context: Object | None = field(default=None)
+
+
+def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) -> GameError:
+    """To the player at fault, with the retry data where any document looks for it (R-14)."""
+    name, player_id = ERRORS[fault.code].name, match.taken.players[seat]
+    count = fault.max_retries if fault.retry is None else fault.retry
+    return GameError(
+        **_sealed(match, sender, now),
+        match_id=match.taken.match_id,
+        error_code=fault.code,
+        error_description=name,
+        error_name=name,
+        error_detail=fault.detail,
+        affected_player=player_id,
+        player_id=player_id,
+        action_required=awaited_type(match),
+        game_state=match.game_state,
+        retryable=fault.retry is not None,
+        retry_count=count,
+        max_retries=fault.max_retries,
+        time_remaining=fault.time_remaining,
+        retry_info=RetryInfo(
+            retry_count=count,
+            max_retries=fault.max_retries,
+            next_retry_at=None if fault.retry_at is None else timestamps.write(fault.retry_at),
+            time_remaining=fault.time_remaining,
+        ),
+        context=fault.context,
+        consequence=_consequence(fault),
+    )
+
+
+def _consequence(fault: Fault) -> str:
+    if fault.retry is None:
+        return "technical loss"
+    if fault.time_remaining is not None:
+        return "technical loss without a valid answer before the deadline"
+    return f"technical loss after retry {fault.max_retries}"
+
+
+def game_over(match: Match, sender: str) -> GameOver:
+    """The same for both players, and the same after a restart."""
+    decided = match.decided
+    assert decided is not None
+    return GameOver(
+        **_sealed(match, sender, decided.at),
+        match_id=match.taken.match_id,
+        game_type=match.taken.game_type,
+        game_result=msgspec.convert(decided.game_result, GameResult),
+        reason=decided.reason,
+    )
+
+
+def report(match: Match, sender: str) -> MatchResultReport:
+    """The report, word for word the same whenever it is repeated."""
+    decided, taken = match.decided, match.taken
+    assert decided is not None
+    details = msgspec.convert(decided.details, ResultDetails)
+    return MatchResultReport(
+        **_sealed(match, sender, decided.at),
+        league_id=taken.league_id,
+        round_id=taken.round_id,
+        match_id=taken.match_id,
+        game_type=taken.game_type,
+        result=Result(winner=decided.winner, score=decided.points, details=details),
+        attempt=taken.attempt,
+    )
+
+
+def valid_choices(match: Match, seat: Seat) -> list[str]:
+    return list(match.game.rules.legal_moves(match.position, seat))

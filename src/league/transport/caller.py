@@ -1,0 +1,194 @@
+"""Calls to others in the words they know: which method or tool a message is called by at an endpoint, and the MCP
+session some want first. What is learned here is asked again after a restart; it is harmless and costs one call.
+
+Another word is tried only after an answer that says "no such method": such a call changed nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import msgspec
+
+from league.dialects import forms
+from league.dialects.forms import Tool
+from league.machine import Address, Ping
+from league.protocol import jsonrpc
+from league.protocol.conventions import Convention
+from league.protocol.errors import PeerError
+from league.protocol.messages import Message
+from league.transport import letters
+from league.transport.http_call import HttpReply
+from league.transport.http_client import HttpClient
+
+MCP_VERSION = "2025-06-18"
+LIST_LIMIT = 256 * 1024
+"""The largest list of tools that is read."""
+ENDPOINTS = 4096
+_EVENTS = "text/event-stream"
+_GREETING = msgspec.json.encode(
+    {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": {"name": "agent-league", "version": "1"}}
+)
+_GREETED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+
+@dataclass(slots=True)
+class EndpointForm:
+    """What an endpoint is known to want."""
+
+    words: dict[tuple[Convention, str], Tool] = field(default_factory=dict)
+    tools: tuple[Tool, ...] | None = None
+    """What it offers as tools; None before it was asked."""
+    session: str = ""
+
+    @property
+    def headers(self) -> bytes:
+        if not self.session:
+            return b""
+        return f"Mcp-Session-Id: {self.session}\r\nMCP-Protocol-Version: {MCP_VERSION}\r\n".encode("latin-1")
+
+
+class Caller:
+    """The calls of one agent of ours."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self._client = client
+        self._known: dict[str, EndpointForm] = {}
+
+    async def call(
+        self, request_id: int, message: Message | Ping, body: bytes, to: Address, wait: float, limit: int
+    ) -> HttpReply:
+        """Make a call; CallFailed if nobody answers in time."""
+        if isinstance(message, Ping):
+            return await self._post(to.endpoint, letters.write_call(request_id, message, body, to), wait, limit)
+        due = asyncio.get_running_loop().time() + wait
+        if to.convention is Convention.TOOLS:
+            await self._learn_tools(to.endpoint, due)
+        elif to.endpoint not in self._known:
+            # Nothing special is known of it: this is the path nearly all calls take.
+            raw = letters.write_call(request_id, message, body, to)
+            reply = _without_events(await self._client.post(to.endpoint, raw, wait, limit))
+            if not _is_unknown(reply):
+                return reply
+            candidates = _names(to.convention, message.type)[1:]
+            return await self._try(candidates, request_id, message, body, to, due, limit) if candidates else reply
+        return await self._try(self._candidates(message.type, to), request_id, message, body, to, due, limit)
+
+    async def _try(
+        self,
+        candidates: tuple[Tool, ...],
+        request_id: int,
+        message: Message,
+        body: bytes,
+        to: Address,
+        due: float,
+        limit: int,
+    ) -> HttpReply:
+        """One name after the other, until one is known there; that is remembered."""
+        for tool in candidates:
+            raw = letters.write_call(request_id, message, body, to, tool)
+            reply = await self._post_in_session(to, raw, due, limit)
+            if not _is_unknown(reply):
+                self._form_of(to.endpoint).words[to.convention, message.type] = tool
+                return reply
+        self._forget(to.endpoint, candidates)
+        return reply
+
+    def _forget(self, endpoint: str, tried: tuple[Tool, ...]) -> None:
+        """It does not know any more what it knew: somebody else answers there now."""
+        known = self._known.get(endpoint)
+        if known is not None and not {*known.words.values(), *(known.tools or ())}.isdisjoint(tried):
+            del self._known[endpoint]
+
+    def _form_of(self, endpoint: str) -> EndpointForm:
+        if len(self._known) >= ENDPOINTS:
+            self._known.clear()
+        return self._known.setdefault(endpoint, EndpointForm())
+
+    def _candidates(self, message_type: str, to: Address) -> tuple[Tool, ...]:
+        """What to call it: what worked last, what a list of tools says, or each name it may have."""
+        known = self._known.get(to.endpoint, _NOTHING)
+        word = known.words.get((to.convention, message_type))
+        if word is not None:
+            return (word,)
+        names = _names(to.convention, message_type)
+        if to.convention is Convention.TOOLS and known.tools:
+            # What it does not offer it need not hear: one call, so that it is its own answer that says so.
+            return (forms.pick(message_type, known.tools) or names[0],)
+        return names
+
+    async def _learn_tools(self, endpoint: str, due: float) -> None:
+        """Ask for the list of tools, once; who does not give it may want to be greeted first."""
+        known = self._form_of(endpoint)
+        if known.tools is not None:
+            return
+        known.tools = await self._list(endpoint, due)
+        if not known.tools and await self._greet(endpoint, known, due):
+            known.tools = await self._list(endpoint, due)
+
+    async def _greet(self, endpoint: str, known: EndpointForm, due: float) -> bool:
+        """MCP's handshake."""
+        raw = jsonrpc.encode_call(1, "initialize", _GREETING)
+        reply = await self._post(endpoint, raw, _left(due), LIST_LIMIT)
+        if reply.status >= 300 or _content(reply) is None:
+            return False
+        known.session = reply.session
+        await self._post(endpoint, _GREETED, _left(due), LIST_LIMIT)
+        return True
+
+    async def _list(self, endpoint: str, due: float) -> tuple[Tool, ...]:
+        raw = jsonrpc.encode_call(1, "tools/list", b"{}")
+        return forms.listed(_content(await self._post(endpoint, raw, _left(due), LIST_LIMIT)))
+
+    async def _post_in_session(self, to: Address, raw: bytes, due: float, limit: int) -> HttpReply:
+        """A session that is over is opened anew, once: without one the server did nothing."""
+        had_one = bool(self._known.get(to.endpoint, _NOTHING).session)
+        reply = await self._post(to.endpoint, raw, _left(due), limit)
+        if had_one and reply.status in (400, 404):
+            self._known.pop(to.endpoint, None)
+            await self._learn_tools(to.endpoint, due)
+            reply = await self._post(to.endpoint, raw, _left(due), limit)
+        return reply
+
+    async def _post(self, endpoint: str, raw: bytes, wait: float, limit: int) -> HttpReply:
+        known = self._known.get(endpoint, _NOTHING)
+        return _without_events(await self._client.post(endpoint, raw, wait, limit, known.headers))
+
+
+_NOTHING = EndpointForm()
+
+
+@lru_cache(maxsize=128)
+def _names(convention: Convention, message_type: str) -> tuple[Tool, ...]:
+    return tuple(map(Tool, forms.spellings(convention, message_type)))
+
+
+def _without_events(reply: HttpReply) -> HttpReply:
+    if not reply.content_type.startswith(_EVENTS):
+        return reply
+    return replace(reply, body=forms.event_data(reply.body), content_type="application/json")
+
+
+def _left(due: float) -> float:
+    return max(due - asyncio.get_running_loop().time(), 0.0)
+
+
+def _content(reply: HttpReply) -> object:
+    try:
+        answer = jsonrpc.decode_answer(reply.body, LIST_LIMIT)
+    except PeerError:
+        return None
+    return None if answer.is_error else answer.content
+
+
+def _is_unknown(reply: HttpReply) -> bool:
+    """Does this say that there is no such method or tool? Then nothing happened."""
+    if b"-32601" not in reply.body and b"nknown tool" not in reply.body:
+        return False
+    try:
+        answer = forms.answer_in(jsonrpc.parse_answer(reply.body, LIST_LIMIT))
+    except PeerError:
+        return False
+    return answer.is_error and (answer.number == forms.UNKNOWN_METHOD or b"nknown tool" in reply.body)

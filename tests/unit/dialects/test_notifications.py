@@ -1,0 +1,98 @@
+"""What a player is told by referees and managers of others, from the bytes of the request to the message."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from league.protocol.envelope import Profile, Reading, Unsealed
+from league.protocol.exchanges import Role
+from league.protocol.messages import ChooseParityCall, GameOver, LeagueStandingsUpdate
+from league.transport import letters
+from league.transport.letters import Speaker
+from tests.support.vectors import message
+
+
+def heard(content: dict[str, Any], profile: Profile = "compat") -> Unsealed:
+    call = {"jsonrpc": "2.0", "id": 1, "method": content["message_type"], "params": content}
+    asked = letters.read_request(json.dumps(call).encode(), Speaker(Role.PLAYER, "player:P01", Reading(profile)))
+    assert isinstance(asked.content, Unsealed)
+    return asked.content
+
+
+def clauses(read: Unsealed) -> list[str]:
+    return [one.requirement for one in read.deviations]
+
+
+def test_choices_under_another_name_are_read_and_recorded() -> None:
+    content = message("game_over.full")
+    choices = content["game_result"].pop("choices")
+    content["game_result"]["player_choices"] = choices
+    read = heard(content)
+    assert isinstance(read.message, GameOver)
+    assert read.message.game_result.choices == choices
+    assert clauses(read) == ["GAME_OVER.game_result.choices"]
+    assert heard(content, "strict").message is None
+
+
+def test_a_choice_under_another_name_is_judged_like_any_other() -> None:
+    content = message("game_over.full")
+    content["game_result"]["player_choices"] = dict.fromkeys(content["game_result"].pop("choices"), "Even")
+    assert heard(content).message is None
+
+
+def test_a_loser_that_reads_loss_learns_who_won() -> None:
+    content = message("game_over.full")
+    content["game_result"]["status"] = "LOSS"
+    read = heard(content)
+    assert isinstance(read.message, GameOver)
+    assert read.message.game_result.status == "WIN"
+    assert read.message.game_result.winner_player_id == content["game_result"]["winner_player_id"]
+    assert clauses(read) == ["GAME_OVER.game_result.status"]
+    assert heard(content, "strict").message is None
+
+
+@pytest.mark.parametrize("winner", [None, 1])
+def test_a_loss_to_nobody_is_refused(winner: object) -> None:
+    content = message("game_over.full")
+    content["game_result"] |= {"status": "LOSS", "winner_player_id": winner}
+    assert heard(content).message is None
+
+
+def test_a_table_without_ranks_and_names_is_read_by_its_order() -> None:
+    content = message("league_standings_update.full")
+    bare = [
+        {"player_id": player, "points": 1, "wins": 0, "draws": 1, "losses": 0, "matches_played": 1}
+        for player in ("P03", "P01")
+    ]
+    read = heard({**content, "standings": bare})
+    assert isinstance(read.message, LeagueStandingsUpdate)
+    rows = [(one.rank, one.player_id, one.display_name, one.played) for one in read.message.standings]
+    assert rows == [(1, "P03", "P03", 1), (2, "P01", "P01", 1)]
+    assert clauses(read) == [f"LEAGUE_STANDINGS_UPDATE.standings[].{one}" for one in ("display_name", "played", "rank")]
+    assert heard({**content, "standings": bare}, "strict").message is None
+
+
+def test_a_context_that_nobody_filled_in_does_not_keep_a_player_from_choosing() -> None:
+    content = message("choose_parity_call.full")
+    content["context"] = {**content["context"], "opponent_id": "", "round_id": 0}
+    read = heard(content)
+    assert isinstance(read.message, ChooseParityCall)
+    assert read.message.context is not None
+    assert read.message.context.opponent_id is None
+    assert clauses(read) == ["CHOOSE_PARITY_CALL.context.opponent_id", "CHOOSE_PARITY_CALL.context.round_id"]
+    assert heard(content, "strict").message is None
+
+
+@pytest.mark.parametrize("name", ["game_over.full", "league_standings_update.full", "choose_parity_call.full"])
+def test_what_is_said_in_the_words_of_the_documents_is_left_alone(name: str) -> None:
+    read = heard(message(name))
+    assert read.message is not None
+    assert not read.deviations
+
+
+@pytest.mark.parametrize("standings", [None, 7, [7], [None, {}], [{"player_id": "P01", "matches_played": "1"}]])
+def test_what_is_no_table_stays_none(standings: object) -> None:
+    assert heard({**message("league_standings_update.full"), "standings": standings}).message is None
