@@ -1,7 +1,7 @@
 """What a call over loopback costs, our client and our server in one process, beside a bare echo on httptools.
 
-The floor does what cannot be left out: it parses both heads and moves the bytes. It has no limits, no deadlines, no
-rules and no ASGI.
+The floor does what cannot be left out: it parses both heads and moves the bytes. It has no limits, no deadlines and no
+rules.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import pytest
 
 from league.machine import Failure
 from league.transport.http import look_up
-from league.transport.http_client import DEFAULT_LIMITS, CallFailed, HttpClient, PoolLimits, Reply
+from league.transport.http_client import DEFAULT_LIMITS, CallFailed, HttpClient, HttpReply, PoolLimits
 from league.transport.http_server import App, Limits, Response, Server, serve
 from tests.support.http_wire import (
     ScriptedServer,
@@ -39,7 +39,7 @@ LONG = 20.0
 SHORT = 0.1
 LIMIT = 1000
 
-Call = Callable[[str], Awaitable[Reply]]
+Call = Callable[[str], Awaitable[HttpReply]]
 
 
 @asynccontextmanager
@@ -49,7 +49,7 @@ async def calling(limits: PoolLimits = DEFAULT_LIMITS, **more: object) -> AsyncI
         yield client
     finally:
         await client.close()
-        assert client.load_of == {"connections": 0, "waiting": 0, "endpoints": 0}
+        assert client.load == {"connections": 0, "waiting": 0, "endpoints": 0}
 
 
 async def fails(client: HttpClient, url: str, timeout_s: float = LONG, limit: int = LIMIT) -> CallFailed:
@@ -78,7 +78,7 @@ async def test_a_call_is_a_plain_post_of_json() -> None:
     async with ScriptedServer(keeps_answering) as server, calling(user_agent="league-test") as client:
         reply = await client.post(f"http://localhost:{server.port}/mcp?x=1#part", BODY, LONG, LIMIT)
         head = parsed_head(server.visits[0].head)
-    assert reply == Reply(200, BODY, None, "")
+    assert reply == HttpReply(200, BODY, None, "")
     assert head == {
         b"": b"POST /mcp?x=1 HTTP/1.1",
         b"host": b"localhost:%d" % server.port,
@@ -96,7 +96,7 @@ async def test_any_status_is_a_reply_and_no_redirect_is_followed(status: str) ->
     said = answer(b"{}", "Location: http://127.0.0.1:1/", "Content-Type: application/json", status=status)
     async with ScriptedServer(saying(said)) as server, calling() as client:
         reply = await client.post(server.url, BODY, LONG, LIMIT)
-    assert reply == Reply(int(status[:3]), b"{}", None, "application/json")
+    assert reply == HttpReply(int(status[:3]), b"{}", None, "application/json")
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ async def test_one_deadline_holds_for_the_whole_call(script: Callable[[Visit], A
         assert caught.value.failure is Failure.TIMEOUT
         assert not caught.value.local
         assert SHORT * 0.9 <= loop.time() - began < SHORT + 5
-        await until(lambda: client.load_of["connections"] == 0)
+        await until(lambda: client.load["connections"] == 0)
 
 
 @on_every_loop
@@ -519,15 +519,15 @@ async def test_a_connection_is_used_again() -> None:
         for path in ("/mcp", "/other") * 10:
             await client.post(f"http://127.0.0.1:{server.port}{path}", BODY, LONG, LIMIT)
         assert len(server.visits) == 1
-        assert client.load_of == {"connections": 1, "waiting": 0, "endpoints": 1}
+        assert client.load == {"connections": 1, "waiting": 0, "endpoints": 1}
 
 
 @on_every_loop
 async def test_a_free_connection_is_closed_after_a_while() -> None:
     async with ScriptedServer(keeps_answering) as server, calling(PoolLimits(idle_s=0.05)) as client:
         await client.post(server.url, BODY, LONG, LIMIT)
-        assert client.load_of["connections"] == 1
-        await until(lambda: client.load_of == {"connections": 0, "waiting": 0, "endpoints": 0})
+        assert client.load["connections"] == 1
+        await until(lambda: client.load == {"connections": 0, "waiting": 0, "endpoints": 0})
         await client.post(server.url, BODY, LONG, LIMIT)
         assert len(server.visits) == 2
 
@@ -576,7 +576,7 @@ async def test_a_server_that_closes_at_once_leaves_nothing_behind() -> None:
     async with ScriptedServer(closes_at_once) as server, calling() as client:
         for _ in range(50):
             assert (await fails(client, server.url)).failure in (Failure.BROKEN, Failure.REFUSED)
-        await until(lambda: client.load_of == {"connections": 0, "waiting": 0, "endpoints": 0})
+        await until(lambda: client.load == {"connections": 0, "waiting": 0, "endpoints": 0})
 
 
 @on_every_loop
@@ -589,7 +589,7 @@ async def test_what_comes_unasked_closes_a_free_connection() -> None:
 
     async with ScriptedServer(talks) as server, calling() as client:
         await client.post(server.url, BODY, LONG, LIMIT)
-        await until(lambda: client.load_of["connections"] == 0)
+        await until(lambda: client.load["connections"] == 0)
 
 
 @on_every_loop
@@ -632,7 +632,7 @@ async def test_no_more_connections_are_opened_in_all_than_allowed() -> None:
         before = open_sockets()
         calls = [asyncio.create_task(client.post(url, url.encode(), LONG, LIMIT)) for url in urls]
         while not all(call.done() for call in calls):
-            assert client.load_of["connections"] <= 4
+            assert client.load["connections"] <= 4
             await asyncio.sleep(0)
         assert [call.result().body for call in calls] == [url.encode() for url in urls]
         assert open_sockets() - before <= 2 * 4
@@ -649,7 +649,7 @@ async def test_a_call_to_another_server_does_not_wait_for_an_idle_connection() -
             replies = await asyncio.gather(*(client.post(server.url, BODY, LONG, LIMIT) for server in (one, two)))
             assert [reply.body for reply in replies] == [BODY, BODY]
             await client.post(one.url, BODY, LONG, LIMIT)
-        assert client.load_of["connections"] == 1
+        assert client.load["connections"] == 1
 
 
 @on_every_loop
@@ -695,7 +695,7 @@ async def test_a_cancelled_call_closes_its_connection() -> None:
         with pytest.raises(asyncio.CancelledError):
             await call
         await left.wait()
-        await until(lambda: client.load_of["connections"] == 0)
+        await until(lambda: client.load["connections"] == 0)
 
 
 @on_every_loop
@@ -708,8 +708,8 @@ async def test_a_call_may_be_cancelled_at_any_moment() -> None:
             calls[turns % 4].cancel()
             ends = await asyncio.gather(*calls, return_exceptions=True)
             for place, end in enumerate(ends):
-                assert isinstance(end, Reply) or (place == turns % 4 and isinstance(end, asyncio.CancelledError))
-            assert client.load_of["connections"] <= 2
+                assert isinstance(end, HttpReply) or (place == turns % 4 and isinstance(end, asyncio.CancelledError))
+            assert client.load["connections"] <= 2
 
 
 @on_every_loop
@@ -742,7 +742,7 @@ async def test_a_thousand_calls_in_a_row_use_one_connection() -> None:
             body = b"%d" % number
             assert (await client.post(f"http://127.0.0.1:{server.port}/mcp", body, LONG, LIMIT)).body == body
         assert open_sockets() - before <= 2
-        assert server.load_of == {"connections": 1, "requests": 0}
+        assert server.load == {"connections": 1, "requests": 0}
     await server.close()
 
 
@@ -754,7 +754,7 @@ async def test_two_hundred_calls_at_once_get_each_its_own_answer() -> None:
         for _ in range(3):
             replies = await asyncio.gather(*(client.post(url, b"%d" % n, LONG, LIMIT) for n in range(200)))
             assert [reply.body for reply in replies] == [b"%d" % n for n in range(200)]
-        assert client.load_of["connections"] <= 200
+        assert client.load["connections"] <= 200
     await server.close()
 
 
@@ -777,7 +777,7 @@ async def test_many_endpoints_leave_no_trace() -> None:
             await fails(client, f"ftp://127.0.0.1/{number}")
         for _ in range(50):
             await fails(client, f"http://127.0.0.1:{free_port()}/mcp")
-        assert client.load_of == {"connections": 0, "waiting": 0, "endpoints": 0}
+        assert client.load == {"connections": 0, "waiting": 0, "endpoints": 0}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -798,8 +798,8 @@ async def test_mutilated_answers_end_every_call_one_way_or_the_other(
             for call in calls[: chance.randint(0, 3)]:
                 call.cancel()
             ends = await asyncio.gather(*calls, return_exceptions=True)
-            assert all(isinstance(end, Reply | CallFailed | asyncio.CancelledError) for end in ends)
-            assert client.load_of["connections"] <= 8
+            assert all(isinstance(end, HttpReply | CallFailed | asyncio.CancelledError) for end in ends)
+            assert client.load["connections"] <= 8
     assert caplog.records == []
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import json
 import logging
 import random
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
-from typing import Any
+from contextlib import closing
 
 import pytest
 
 from league.transport.http import ASGIReceive, ASGIScope, ASGISend
-from league.transport.http_guard import REFUSED_AT_ONCE
-from league.transport.http_server import App, Limits, Policy, PortTakenError, Response, Server, serve
+from league.transport.http_asgi import asgi_handler
+from league.transport.http_server import (
+    REFUSED_AT_ONCE,
+    AccessPolicy,
+    App,
+    Limits,
+    PortTakenError,
+    Response,
+    serve,
+)
+from tests.support.http_office import CLOSE, HOST, LIMITS, Clerk, chunked, error_of, message, office
 from tests.support.http_wire import (
     cut_up,
     exchange,
@@ -30,71 +36,6 @@ from tests.support.http_wire import (
     statuses,
     until,
 )
-
-HOST = b"Host: localhost\r\n"
-CLOSE = b"Connection: close\r\n"
-LIMITS = Limits(body=100, linger_s=0.2)
-
-
-class Clerk:
-    """An application that notes what it is given and echoes it; it can be told to wait."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[bytes, str]] = []
-        self.go_on = asyncio.Event()
-        self.go_on.set()
-        self.answer: Callable[[bytes], Response] = lambda body: Response(200, body)
-
-    async def post(self, body: bytes, address: str) -> Response:
-        self.got.append((body, address))
-        await self.go_on.wait()
-        return self.answer(body)
-
-
-@asynccontextmanager
-async def office(
-    limits: Limits = LIMITS, clerk: Clerk | None = None, **more: Any
-) -> AsyncIterator[tuple[Server, Clerk]]:
-    clerk = clerk or Clerk()
-    pages: dict[str, Callable[[], Awaitable[Response] | Response]] = {
-        "/healthz": lambda: Response(200, b"well", "text/plain"),
-        "/readyz": _ready,
-    }
-    server = await serve("127.0.0.1", 0, App(clerk.post, pages, **more), limits)
-    try:
-        yield server, clerk
-    finally:
-        await server.close(0.5)
-
-
-async def _page(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
-    await receive()
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": scope["path"].encode()})
-
-
-async def _ready() -> Response:
-    return Response(503, b"{}", headers=(("x-why", "starting"),))
-
-
-def message(body: bytes, *headers: bytes, first: bytes = b"POST /mcp HTTP/1.1", host: bytes = HOST) -> bytes:
-    length = b"Content-Length: %d\r\n" % len(body)
-    return b"".join([first, b"\r\n", host, length, *(line + b"\r\n" for line in headers), b"\r\n", body])
-
-
-def chunked(*chunks: bytes) -> bytes:
-    body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
-    return b"POST /mcp HTTP/1.1\r\n" + HOST + CLOSE + b"Transfer-Encoding: chunked\r\n\r\n" + body
-
-
-def error_of(answers: bytes) -> dict[str, Any]:
-    """The JSON-RPC error in the body of the last answer."""
-    said = json.loads(answers.rpartition(b"\r\n\r\n")[2])
-    assert said["jsonrpc"] == "2.0"
-    assert said["id"] is None
-    error: dict[str, Any] = said["error"]
-    return error
-
 
 # --- what is answered -------------------------------------------------------------------------------------------------
 
@@ -247,7 +188,7 @@ async def test_a_whole_address_in_the_first_line_counts_more_than_the_host() -> 
 @on_every_loop
 async def test_a_server_open_to_others_answers_to_any_name_unless_told_otherwise() -> None:
     clerk = Clerk()
-    for policy, status in ((None, 200), (Policy(hosts=frozenset({"league.example"})), 421)):
+    for policy, status in ((None, 200), (AccessPolicy(hosts=frozenset({"league.example"})), 421)):
         server = await serve("0.0.0.0", 0, App(clerk.post), LIMITS, policy)
         said = await exchange(server.port, message(b"{}", b"Connection: close", host=b"Host: other.example\r\n"))
         assert statuses(said) == [status]
@@ -409,7 +350,7 @@ async def test_a_client_that_does_not_read_is_cut_off() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
         writer.write(message(b"{}") * 5)
         await until(lambda: bool(clerk.got))
-        await until(lambda: server.load_of["connections"] == 0)
+        await until(lambda: server.load["connections"] == 0)
         assert len(clerk.got) <= 2, "a second answer may not be made before the first has left"
         await hang_up(writer)
 
@@ -423,7 +364,7 @@ async def test_a_small_answer_that_is_never_read_holds_the_connection_no_longer(
             client.connect(("127.0.0.1", server.port))
             client.sendall(message(b"{}"))
             await until(lambda: len(clerk.got) == 1)
-            await until(lambda: server.load_of["connections"] == 0)
+            await until(lambda: server.load["connections"] == 0)
 
 
 # --- what is not HTTP -------------------------------------------------------------------------------------------------
@@ -494,11 +435,17 @@ async def test_another_version_of_http_is_not_spoken(version: bytes) -> None:
 
 @on_every_loop
 async def test_bad_input_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "uvicorn")
+    caplog.set_level(logging.DEBUG, "league")
     async with office() as (server, _):
         for bad in (b"nonsense", message(b"x" * 101), START + b"A: b\0\r\n\r\n"):
             await exchange(server.port, bad)
-    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
+    assert caplog.records == []
+
+
+async def _page(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": scope["path"].encode()})
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -506,7 +453,7 @@ async def test_bad_input_does_not_fill_the_log(caplog: pytest.LogCaptureFixture)
 async def test_mutilated_requests_do_the_server_no_harm(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     chance = random.Random(seed)
     limits = Limits(body=200, header_s=0.05, body_s=0.05, idle_s=0.05, linger_s=0.05, pipelined=4)
-    async with office(limits, rest=_page) as (server, clerk):
+    async with office(limits, rest=asgi_handler(_page)) as (server, clerk):
 
         async def somebody() -> None:
             pieces = cut_up(mutilated(b"".join(chance.choices(REQUESTS, k=chance.randint(1, 5))), chance), chance)
@@ -517,7 +464,7 @@ async def test_mutilated_requests_do_the_server_no_harm(seed: int, caplog: pytes
             await asyncio.gather(*(somebody() for _ in range(25)))
         assert statuses(await exchange(server.port, message(b"last", b"Connection: close"))) == [200]
         assert clerk.got[-1] == (b"last", "127.0.0.1")
-        await until(lambda: server.load_of == {"connections": 0, "requests": 0})
+        await until(lambda: server.load == {"connections": 0, "requests": 0})
     assert caplog.records == []
 
 
@@ -531,7 +478,7 @@ async def test_a_connection_serves_many_requests_in_turn() -> None:
         for number in range(50):
             writer.write(message(b"%d" % number))
             assert await one_answer(reader) == (200, b"%d" % number)
-        assert server.load_of == {"connections": 1, "requests": 0}
+        assert server.load == {"connections": 1, "requests": 0}
         await hang_up(writer)
     assert len(clerk.got) == 50
 
@@ -540,9 +487,9 @@ async def test_a_connection_serves_many_requests_in_turn() -> None:
 async def test_no_answer_waits_to_be_sent_with_another() -> None:
     async with office() as (server, _):
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        await until(lambda: server.load_of["connections"] == 1)
-        connection = next(iter(server._guard.connections))
-        accepted = connection.transport.get_extra_info("socket")
+        await until(lambda: server.load["connections"] == 1)
+        connection = next(iter(server._table.connections))
+        accepted = connection._transport.get_extra_info("socket")
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         await hang_up(writer)
 
@@ -597,7 +544,7 @@ async def test_a_client_that_stops_sending_still_gets_its_answer() -> None:
         clerk.go_on.clear()
         asking = asyncio.create_task(exchange(server.port, message(b"{}"), half_close=True))
         await until(lambda: len(clerk.got) == 1)
-        await until(lambda: server.load_of["requests"] == 1)
+        await until(lambda: server.load["requests"] == 1)
         clerk.go_on.set()
         assert statuses(await asking) == [200]
 
@@ -607,7 +554,7 @@ async def test_a_client_that_stops_in_the_middle_gets_no_answer() -> None:
     async with office() as (server, clerk):
         assert await exchange(server.port, message(b"{}")[:-1], half_close=True) == b""
         assert await exchange(server.port, message(b"{}")[:-20], half_close=True) == b""
-        await until(lambda: server.load_of == {"connections": 0, "requests": 0})
+        await until(lambda: server.load == {"connections": 0, "requests": 0})
     assert clerk.got == []
 
 
@@ -620,7 +567,7 @@ async def test_a_client_that_went_away_is_no_error(caplog: pytest.LogCaptureFixt
         await until(lambda: len(clerk.got) == 1)
         await hang_up(writer)
         clerk.go_on.set()
-        await until(lambda: server.load_of == {"connections": 0, "requests": 0})
+        await until(lambda: server.load == {"connections": 0, "requests": 0})
     assert caplog.records == []
 
 
@@ -769,7 +716,7 @@ async def test_too_many_at_once_are_told_to_come_later(limits: Limits, status: i
 async def test_the_oldest_idle_connection_makes_room_for_a_new_one(limits: Limits) -> None:
     async with office(limits) as (server, _):
         older = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
-        await until(lambda: server.load_of["connections"] == 3)
+        await until(lambda: server.load["connections"] == 3)
         assert statuses(await exchange(server.port, message(b"{}", b"Connection: close"))) == [200]
         assert await older[0][0].read() == b""
         older[1][1].write(message(b"still here"))
@@ -794,7 +741,7 @@ async def test_a_crowd_over_the_cap_costs_no_more_than_the_cap() -> None:
             await hang_up(writer)
         clerk.go_on.set()
         assert [statuses(await one) for one in busy] == [[200]] * 5
-        await until(lambda: server.load_of["connections"] == 0 and open_sockets() <= before)
+        await until(lambda: server.load["connections"] == 0 and open_sockets() <= before)
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -824,7 +771,7 @@ async def test_a_request_being_sent_at_the_close_is_still_answered() -> None:
     async with office() as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"{}")[:-1])
-        await until(lambda: server.load_of["requests"] == 1)
+        await until(lambda: server.load["requests"] == 1)
         ending = asyncio.create_task(server.close(30))
         await asyncio.sleep(0)
         writer.write(b"}")
@@ -852,12 +799,12 @@ async def test_half_a_request_does_not_hold_up_the_close() -> None:
         for part in (b"POS", message(b"{}")[:-1]):
             _, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(part)
-            await until(lambda: server.load_of["connections"] == 1)
+            await until(lambda: server.load["connections"] == 1)
             await hang_up(writer)
-            await until(lambda: server.load_of["connections"] == 0)
+            await until(lambda: server.load["connections"] == 0)
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"{}")[:-1])
-        await until(lambda: server.load_of["requests"] == 1)
+        await until(lambda: server.load["requests"] == 1)
         await server.close(0.01)
         await reader.read()
         await hang_up(writer)
@@ -917,58 +864,3 @@ async def test_ipv6_is_served_like_ipv4() -> None:
     assert statuses(await exchange(both.port, request, host="127.0.0.1")) == [200]
     assert clerk.got[1:] == [(b"{}", "127.0.0.1")]
     await both.close()
-
-
-# --- an ASGI application behind it ------------------------------------------------------------------------------------
-
-
-class Feed:
-    """Server-sent events: repeats what it was asked, then holds the stream until the client leaves."""
-
-    def __init__(self) -> None:
-        self.ended: list[str] = []
-
-    async def __call__(self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
-        asked = await receive()
-        headers = [(b"content-type", b"text/event-stream")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"data: %b\n\n" % asked["body"], "more_body": True})
-        self.ended.append((await receive())["type"])
-
-
-async def _subscribe(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(message(b"hello", first=b"POST /feed HTTP/1.1"))
-    assert b"text/event-stream" in await reader.readuntil(b"\r\n\r\n")
-    assert await reader.readuntil(b"\n\n\r\n") == b"d\r\ndata: hello\n\n\r\n"
-    return reader, writer
-
-
-@on_every_loop
-async def test_other_paths_go_to_the_application_behind_which_learns_when_the_client_leaves() -> None:
-    feed = Feed()
-    async with office(rest=feed) as (server, _):
-        _, writer = await _subscribe(server.port)
-        await hang_up(writer)
-        await until(lambda: feed.ended == ["http.disconnect"])
-
-
-@on_every_loop
-async def test_the_rules_hold_for_the_application_behind_too() -> None:
-    feed = Feed()
-    async with office(rest=feed) as (server, _):
-        foreign = message(b"", b"Origin: http://evil.example", b"Connection: close", first=b"POST /feed HTTP/1.1")
-        assert statuses(await exchange(server.port, foreign)) == [403]
-        assert statuses(await exchange(server.port, message(b"x" * 101, first=b"POST /feed HTTP/1.1"))) == [413]
-    assert feed.ended == []
-
-
-@on_every_loop
-async def test_a_stream_that_outlasts_the_grace_is_cut(caplog: pytest.LogCaptureFixture) -> None:
-    feed = Feed()
-    async with office(rest=feed) as (server, _):
-        reader, writer = await _subscribe(server.port)
-        await server.close(0.01)
-        assert await reader.read() == b""
-        await hang_up(writer)
-    assert caplog.records == []

@@ -1,4 +1,4 @@
-"""What the parts of HTTP share: answers, the limits of a server, who may call it, and how a refusal is worded."""
+"""What the parts of HTTP share: requests, answers, the limits of a server, who may call it, and what a refusal says."""
 
 from __future__ import annotations
 
@@ -6,37 +6,116 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import msgspec
 
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import family_of
-from league.transport.jsonrpc import MESSAGE_LIMIT
+from league.protocol.jsonrpc import MESSAGE_LIMIT
 
 MCP_PATH = "/mcp"
 RETRY_AFTER_S = 2
-ANSWER = "league.answer"
-"""The extension of our server's ASGI scopes that takes a whole Response at once."""
 
 ASGIScope = MutableMapping[str, Any]
 ASGIReceive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 ASGISend = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, ASGIReceive, ASGISend], Awaitable[None]]
 
+Headers = tuple[tuple[str, str], ...]
+
+
+# --- requests and answers ---------------------------------------------------------------------------------------------
+
+
+class HttpRequest:
+    """What a client asks. The parser fills it in; a handler gets it once the body is complete."""
+
+    method: str = ""
+    target: bytes = b""
+    """The address in the first line, as it was sent."""
+    path: str = ""
+    """Without the query, percent-decoded."""
+    query: bytes = b""
+    version: str = "1.1"
+    headers: Mapping[bytes, bytes] = MappingProxyType({})
+    """By their names in small letters; several of one name are joined by commas."""
+    body: bytes = b""
+    address: str = ""
+    """Of the client."""
+    keep_alive: bool = True
+    """May the connection be used again after the answer?"""
+    expects_continue: bool = False
+    is_complete: bool = False
+    refusal: Response | None = None
+    """The answer, when it is clear from the head alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answers."""
+    """A whole answer; it is sent in one write."""
 
     status: int
     body: bytes
     content_type: str = "application/json"
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Headers = ()
+
+
+class ResponseWriter(Protocol):
+    """Takes an answer that is made while it is sent."""
+
+    on_disconnect: Callable[[], object]
+    """Called when the client leaves before the end of the answer."""
+    wants_body: bool
+    """False for HEAD: only the head is sent."""
+
+    def send(self, answer: Response) -> None:
+        """The whole answer at once."""
+
+    def start(self, status: int, content_type: str, headers: Headers) -> None:
+        """The head of an answer whose pieces follow."""
+
+    async def write(self, piece: bytes) -> None:
+        """The next piece; waits while the client is slow to read."""
+
+
+class StreamedAnswer(Protocol):
+    """An answer that writes itself; it ends when this returns."""
+
+    async def send_to(self, writer: ResponseWriter) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingResponse:
+    """An answer in pieces, such as server-sent events. When the client leaves, the generator is cancelled."""
+
+    status: int
+    pieces: AsyncGenerator[bytes, None]
+    content_type: str = "text/event-stream"
+    headers: Headers = ()
+
+    async def send_to(self, writer: ResponseWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        writer.on_disconnect = task.cancel
+        async with aclosing(self.pieces):
+            writer.start(self.status, self.content_type, self.headers)
+            if writer.wants_body:
+                async for piece in self.pieces:
+                    await writer.write(piece)
+
+
+Answer = Response | StreamedAnswer
+Handler = Callable[[HttpRequest], Awaitable[Answer]]
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +146,7 @@ DEFAULT_LIMITS = Limits()
 CODES: Mapping[int, str] = {413: "E037", 429: "E010", 500: "E099", 503: "E042"}
 """The row of the catalogue for a status that HTTP itself decides; the others have none."""
 
-Refusal = Callable[[int, str | None, str], bytes]
+RefusalBody = Callable[[int, str | None, str], bytes]
 """The body for (status, code of the catalogue if one fits, a sentence about this case)."""
 
 
@@ -83,22 +162,22 @@ def plain_refusal(status: int, code: str | None, detail: str) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
 
 
-def refuse(status: int, detail: str, word: Refusal, *headers: tuple[str, str]) -> Response:
+def refuse(status: int, detail: str, body: RefusalBody, *headers: tuple[str, str]) -> Response:
     """The answer to a request that goes no further."""
     if status in (429, 503):
         headers = (*headers, ("retry-after", str(RETRY_AFTER_S)))
-    return Response(status, word(status, CODES.get(status), detail), headers=headers)
+    return Response(status, body(status, CODES.get(status), detail), headers=headers)
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a server serves: messages posted to /mcp, pages at fixed paths, and an ASGI application for the rest."""
+    """What a server serves: messages posted to /mcp, pages at fixed paths, and a handler for all other paths."""
 
     post: Callable[[bytes, str], Awaitable[Response]]
     """The body and the address it came from."""
     get: Mapping[str, Callable[[], Awaitable[Response] | Response]] = field(default_factory=dict)
-    refusal: Refusal = plain_refusal
-    rest: ASGIApp | None = None
+    refusal: RefusalBody = plain_refusal
+    rest: Handler | None = None
 
 
 # --- who may call -----------------------------------------------------------------------------------------------------
@@ -109,7 +188,7 @@ _ORIGIN = re.compile(r"https?://(.+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class AccessPolicy:
     """Which hosts a request may be meant for (None: any) and which pages may make a browser send one.
 
     A page on the web must not reach an agent through the browser of whoever runs it, by name (DNS rebinding) or
@@ -120,7 +199,7 @@ class Policy:
     origins: frozenset[str] = LOOPBACK
 
     @classmethod
-    def bound_to(cls, address: str) -> Policy:
+    def bound_to(cls, address: str) -> AccessPolicy:
         """On loopback only its own names; elsewhere a server cannot know by which names it is reached."""
         ip = ipaddress.ip_address(address)
         if not ip.is_loopback:

@@ -20,7 +20,7 @@ _FRAMING = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """What a server answered, whatever the status."""
 
     status: int
@@ -44,86 +44,86 @@ class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is
         self.local = local
 
 
-class Owner(Protocol):
+class ConnectionOwner(Protocol):
     """Who gets a connection back when it is free, and hears when it is gone."""
 
-    def free(self, connection: Connection) -> None: ...
+    def connection_freed(self, connection: ClientConnection) -> None: ...
 
-    def gone(self, connection: Connection) -> None: ...
+    def connection_closed(self, connection: ClientConnection) -> None: ...
 
 
-class _Stop(Exception):  # noqa: N818 (it never leaves this module: it only stops the parser)
+class _StopParsing(Exception):  # noqa: N818 (it never leaves this module: it only stops the parser)
     """The parser is to stop here."""
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One connection, free or carrying one call."""
 
-    def __init__(self, owner: Owner, key: str) -> None:
+    def __init__(self, owner: ConnectionOwner, key: str) -> None:
         self.key = key
-        self.due = math.inf
+        self.deadline = math.inf
         """When the call under way fails, or a free connection is closed."""
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
-        self._answer: asyncio.Future[Reply | None] | None = None
+        self._reply: asyncio.Future[HttpReply | None] | None = None
         self._uses = 0
-        self._limit = self._bytes = self._size = self._status = 0
-        self._whole = self._keep = False
+        self._limit = self._received = self._status = 0
+        self._is_complete = self._keep_alive = False
         self._headers: dict[bytes, bytes] = {}
         self._body = bytearray()
 
     @property
     def is_free(self) -> bool:
         """Can it carry a call?"""
-        return self._answer is None and self._transport is not None and not self._transport.is_closing()
+        return self._reply is None and self._transport is not None and not self._transport.is_closing()
 
     # --- carrying a call ----------------------------------------------------------------------------------------------
 
-    async def carry(self, request: bytes, due: float, limit: int) -> Reply | None:
+    async def send(self, request: bytes, deadline: float, limit: int) -> HttpReply | None:
         """The answer; None if a connection that was used before closed without a byte of one."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return None
-        answer: asyncio.Future[Reply | None] = self._loop.create_future()
-        self._answer = answer
-        self.due, self._limit = due, limit
+        reply: asyncio.Future[HttpReply | None] = self._loop.create_future()
+        self._reply = reply
+        self.deadline, self._limit = deadline, limit
         self._uses += 1
-        self._bytes = 0
-        self._begin()
+        self._received = 0
+        self._reset()
         transport.write(request)
         try:
-            return await answer
+            return await reply
         except asyncio.CancelledError:
-            if self._answer is answer:  # else the answer came in the same moment, and another call may be under way
-                self._answer = None
-                self.drop()
+            if self._reply is reply:  # else the answer came in the same moment, and another call may be under way
+                self._reply = None
+                self.abort()
             raise
 
-    def _begin(self) -> None:
-        self._size = self._status = 0
-        self._whole = False
+    def _reset(self) -> None:
+        self._status = 0
+        self._is_complete = False
         self._headers.clear()
         self._body.clear()
 
     def fail(self, failure: Failure, detail: str, local: bool = False) -> None:
         """The call under way gets no answer."""
-        answer, self._answer = self._answer, None
-        if answer is not None and not answer.done():
-            answer.set_exception(CallFailed(failure, detail, local))
-        self.drop()
+        waiting, self._reply = self._reply, None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(CallFailed(failure, detail, local))
+        self.abort()
 
     def expire(self) -> None:
-        """`due` has passed."""
-        if self._answer is not None:
+        """`deadline` has passed."""
+        if self._reply is not None:
             self.fail(Failure.TIMEOUT, "no complete answer in time")
         else:
-            self.drop()
+            self.abort()
 
-    def drop(self) -> None:
+    def abort(self) -> None:
         """Close at once; nobody waits for what is still on its way."""
-        self.due = math.inf
+        self.deadline = math.inf
         if self._transport is not None:
             self._transport.abort()
 
@@ -133,51 +133,51 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._answer is None or self._parser is None:
-            self.drop()  # nobody asked
+        if self._reply is None or self._parser is None:
+            self.abort()  # nobody asked
             return
-        self._bytes += len(data)
+        self._received += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self.fail(Failure.BROKEN, "the answer switches to another protocol")
         except httptools.HttpParserError as error:
-            if self._whole:
+            if self._is_complete:
                 self._finish(keep=False)
             else:
                 self.fail(Failure.BROKEN, _reason(error))
         else:
-            if self._whole:
-                self._finish(self._keep)
-            elif self._bytes > (HEAD_LIMIT + _FRAMING * self._limit if self._status else HEAD_LIMIT):
+            if self._is_complete:
+                self._finish(self._keep_alive)
+            elif self._received > (HEAD_LIMIT + _FRAMING * self._limit if self._status else HEAD_LIMIT):
                 self.fail(Failure.BROKEN, "the answer is too large")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._parser = self._transport = None  # or they would keep each other until a collection
-        self.due = math.inf
-        if self._answer is not None:
-            self._lost(exc)
-        self._owner.gone(self)
+        self.deadline = math.inf
+        if self._reply is not None:
+            self._fail_lost(exc)
+        self._owner.connection_closed(self)
 
-    def _lost(self, exc: Exception | None) -> None:
+    def _fail_lost(self, exc: Exception | None) -> None:
         if self._status and not self._has_end and exc is None:
             self._finish(keep=False)
-        elif not self._bytes and self._uses > 1 and self._answer is not None and not self._answer.done():
-            self._answer.set_result(None)
-            self._answer = None
+        elif not self._received and self._uses > 1 and self._reply is not None and not self._reply.done():
+            self._reply.set_result(None)
+            self._reply = None
         else:
-            at = "in its answer" if self._bytes else "before it answered"
+            at = "in its answer" if self._received else "before it answered"
             self.fail(Failure.BROKEN, f"the server closed the connection {at}{f': {exc}' if exc else ''}")
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        if self._whole:
-            raise _Stop  # two answers to one request
+        if self._is_complete:
+            raise _StopParsing  # two answers to one request
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
-        if name in _READ and not self._status:
+        if name in _KEPT_HEADERS and not self._status:
             value = value.strip(b" \t")
             self._headers[name] = self._headers[name] + b", " + value if name in self._headers else value
 
@@ -190,11 +190,11 @@ class Connection(asyncio.Protocol):
     def _check_headers(self) -> None:
         headers = self._headers
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise _Stop("the answer is compressed")
+            raise _StopParsing("the answer is compressed")
         if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
-            raise _Stop("the answer has a transfer encoding other than chunked")
+            raise _StopParsing("the answer has a transfer encoding other than chunked")
         if int(headers.get(b"content-length", b"0")) > self._limit:
-            raise _Stop("the answer is too large")
+            raise _StopParsing("the answer is too large")
 
     @property
     def _has_end(self) -> bool:
@@ -202,49 +202,48 @@ class Connection(asyncio.Protocol):
         return b"content-length" in self._headers or b"transfer-encoding" in self._headers
 
     def on_body(self, body: bytes) -> None:
-        self._size += len(body)
-        if self._size > self._limit:
-            raise _Stop("the answer is too large")
         self._body += body
+        if len(self._body) > self._limit:
+            raise _StopParsing("the answer is too large")
 
     def on_message_complete(self) -> None:
         if self._status and self._parser is not None:
-            self._whole, self._keep = True, self._parser.should_keep_alive()
+            self._is_complete, self._keep_alive = True, self._parser.should_keep_alive()
         else:  # 1xx: the answer is still to come
-            self._begin()
+            self._reset()
 
     def _finish(self, keep: bool) -> None:
-        answer, self._answer = self._answer, None
+        waiting, self._reply = self._reply, None
         headers = self._headers
         later = headers.get(b"retry-after")
-        reply = Reply(
+        reply = HttpReply(
             self._status,
             bytes(self._body),
-            _seconds(later.decode("latin-1")) if later is not None else None,
+            _read_retry_after(later.decode("latin-1")) if later is not None else None,
             headers.get(b"content-type", b"").decode("latin-1"),
             headers.get(b"mcp-session-id", b"").decode("latin-1"),
         )
-        self._begin()
-        self.due = math.inf
+        self._reset()
+        self.deadline = math.inf
         if keep:
-            self._owner.free(self)
+            self._owner.connection_freed(self)
         else:
-            self.drop()
-        if answer is not None and not answer.done():
-            answer.set_result(reply)
+            self.abort()
+        if waiting is not None and not waiting.done():
+            waiting.set_result(reply)
 
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _FRAME = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
-_READ = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
+_KEPT_HEADERS = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
 
 
 def _reason(error: httptools.HttpParserError) -> str:
     stop = error.__context__
-    return str(stop) if isinstance(stop, _Stop) else f"the answer is not HTTP/1.1: {error}"
+    return str(stop) if isinstance(stop, _StopParsing) else f"the answer is not HTTP/1.1: {error}"
 
 
-def _seconds(retry_after: str) -> float | None:
+def _read_retry_after(retry_after: str) -> float | None:
     """Retry-After as seconds from now: a number, or a date; None if it is neither."""
     if _NUMBER.fullmatch(retry_after):
         return float(retry_after)

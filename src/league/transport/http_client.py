@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 
 from league.machine import Failure
 from league.transport.http import look_up
-from league.transport.http_call import CallFailed, Connection, Reply
+from league.transport.http_call import CallFailed, ClientConnection, HttpReply
 
-__all__ = ["CallFailed", "HttpClient", "PoolLimits", "Reply"]
+__all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]
 
 Resolver = Callable[[str, int], Awaitable[list[tuple[int, str]]]]
 """(family, address) of a host, in the order to try them. It may raise CallFailed: the address is not to be called."""
@@ -42,12 +42,12 @@ class PoolLimits:
 
 
 DEFAULT_LIMITS = PoolLimits()
-_Turn = asyncio.Future[Connection | None]
+_Waiter = asyncio.Future[ClientConnection | None]
 _T = TypeVar("_T")
 _TARGETS = 4096
 _SWEEP_S = 0.005
 _URL = re.compile(r"[!-~]+")
-_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+_LOCAL_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class _Target:
 class _Endpoint:
     """The connections to one scheme, host and port."""
 
-    free: list[Connection] = field(default_factory=list)
+    free: list[ClientConnection] = field(default_factory=list)
     open: int = 0
-    reaching: int = 0
-    waiting: deque[_Turn] = field(default_factory=deque)
+    acquiring: int = 0
+    waiting: deque[_Waiter] = field(default_factory=deque)
 
 
 class HttpClient:
@@ -89,32 +89,32 @@ class HttpClient:
         self._user_agent = user_agent
         self._targets: dict[str, _Target] = {}
         self._endpoints: dict[str, _Endpoint] = {}
-        self._connections: set[Connection] = set()
+        self._connections: set[ClientConnection] = set()
         self._open = 0
-        self._starved: deque[_Turn] = deque()
-        self._reaching: set[asyncio.Timeout] = set()
+        self._waiting_for_room: deque[_Waiter] = deque()
+        self._acquiring: set[asyncio.Timeout] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
         self._closed: asyncio.Future[None] | None = None
 
     @property
-    def load_of(self) -> dict[str, int]:
+    def load(self) -> dict[str, int]:
         """How much the client holds, for those who watch that it stays bounded."""
         waiting = sum(len(one.waiting) for one in self._endpoints.values())
         return {"connections": self._open, "waiting": waiting, "endpoints": len(self._endpoints)}
 
-    async def post(self, url: str, body: bytes, timeout_s: float, limit: int, headers: bytes = b"") -> Reply:
+    async def post(self, url: str, body: bytes, timeout_s: float, limit: int, headers: bytes = b"") -> HttpReply:
         """Post JSON and return the answer, of at most `limit` bytes; CallFailed if there is none in time. `headers`
         are whole lines to add."""
-        target = self._targets.get(url) or self._aim(url)
-        due = self._loop.time() + timeout_s
+        target = self._targets.get(url) or self._target_of(url)
+        deadline = self._loop.time() + timeout_s
         request = b"%b%d\r\n%b\r\n%b" % (target.head, len(body), headers, body)
         endpoint = self._endpoints.get(target.key)
         connection = endpoint.free.pop() if endpoint is not None and endpoint.free and timeout_s > 0 else None
         for _ in range(2):
-            connection = connection or await self._reach(target, due)
-            self._wake_at(due)
-            reply = await connection.carry(request, due, limit)
+            connection = connection or await self._acquire(target, deadline)
+            self._sweep_at(deadline)
+            reply = await connection.send(request, deadline, limit)
             if reply is not None:
                 return reply
             connection = None
@@ -124,7 +124,7 @@ class HttpClient:
         """Close everything; calls under way fail."""
         if self._closed is None:
             self._closed = self._loop.create_future()
-        for limit in self._reaching:
+        for limit in self._acquiring:
             if not limit.expired():
                 limit.reschedule(self._loop.time())
         for connection in list(self._connections):
@@ -137,7 +137,7 @@ class HttpClient:
 
     # --- where to -----------------------------------------------------------------------------------------------------
 
-    def _aim(self, url: str) -> _Target:
+    def _target_of(self, url: str) -> _Target:
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
@@ -163,51 +163,51 @@ class HttpClient:
         self._targets[url] = target
         return target
 
-    # --- reaching a server --------------------------------------------------------------------------------------------
+    # --- getting a connection -----------------------------------------------------------------------------------------
 
-    async def _reach(self, target: _Target, due: float) -> Connection:
+    async def _acquire(self, target: _Target, deadline: float) -> ClientConnection:
         """A connection for a call: a new one, or one that became free while there were too many."""
         self._ensure_open()
         endpoint = self._endpoints.setdefault(target.key, _Endpoint())
-        endpoint.reaching += 1
+        endpoint.acquiring += 1
         stage = "no connection was free in time"
-        limit = asyncio.timeout_at(due)
+        limit = asyncio.timeout_at(deadline)
         try:
             async with limit:
-                self._reaching.add(limit)
-                connection = await self._turn(endpoint)
+                self._acquiring.add(limit)
+                connection = await self._wait_for_connection(endpoint)
                 stage = ""
-                return connection or await self._connect(target, endpoint, due)
+                return connection or await self._connect(target, endpoint, deadline)
         except TimeoutError:
             self._ensure_open()
             raise CallFailed(Failure.TIMEOUT, stage or "no connection in time", local=bool(stage)) from None
         except OSError as error:
-            raise CallFailed(Failure.REFUSED, str(error), local=error.errno in _OURS) from None
+            raise CallFailed(Failure.REFUSED, str(error), local=error.errno in _LOCAL_ERRORS) from None
         finally:
-            self._reaching.discard(limit)
-            endpoint.reaching -= 1
-            self._tidy(target.key, endpoint)
+            self._acquiring.discard(limit)
+            endpoint.acquiring -= 1
+            self._forget_if_unused(target.key, endpoint)
 
     def _ensure_open(self) -> None:
         if self._closed is not None:
             raise CallFailed(Failure.REFUSED, "the client was closed", local=True)
 
-    async def _turn(self, endpoint: _Endpoint) -> Connection | None:
+    async def _wait_for_connection(self, endpoint: _Endpoint) -> ClientConnection | None:
         """Wait for a free connection, or (None) for the right to open one."""
         while not self._may_open(endpoint):
-            turn: _Turn = self._loop.create_future()
-            endpoint.waiting.append(turn)
+            waiter: _Waiter = self._loop.create_future()
+            endpoint.waiting.append(waiter)
             if endpoint.open < self._limits.per_endpoint:
-                self._starved.append(turn)
+                self._waiting_for_room.append(waiter)
             try:
-                connection = await turn
+                connection = await waiter
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():
-                    self._pass_on(turn.result(), endpoint)
+                if waiter.done() and not waiter.cancelled():
+                    self._pass_on(waiter.result(), endpoint)
                 raise
             finally:
-                _remove(endpoint.waiting, turn)
-                _remove(self._starved, turn)
+                _remove(endpoint.waiting, waiter)
+                _remove(self._waiting_for_room, waiter)
             if connection is not None and connection.is_free:
                 return connection
         endpoint.open += 1
@@ -224,39 +224,41 @@ class HttpClient:
             self._discard(idle)
         return False
 
-    def _pass_on(self, connection: Connection | None, endpoint: _Endpoint) -> None:
+    def _pass_on(self, connection: ClientConnection | None, endpoint: _Endpoint) -> None:
         """Whoever was given this has gone away."""
         if connection is not None and connection.is_free:
-            self.free(connection)
+            self.connection_freed(connection)
         else:
             self._wake_next(endpoint)
 
-    async def _connect(self, target: _Target, endpoint: _Endpoint, due: float) -> Connection:
+    async def _connect(self, target: _Target, endpoint: _Endpoint, deadline: float) -> ClientConnection:
         connection = None
         try:
             addresses = await self._resolver(target.host, target.port)
-            connection = await self._try_all(target, addresses, due)
+            connection = await self._connect_to_any(target, addresses, deadline)
         finally:
             if connection is None:
                 self._give_back(endpoint)
         self._connections.add(connection)
         return connection
 
-    async def _try_all(self, target: _Target, addresses: list[tuple[int, str]], due: float) -> Connection:
+    async def _connect_to_any(
+        self, target: _Target, addresses: list[tuple[int, str]], deadline: float
+    ) -> ClientConnection:
         failed: OSError = OSError(errno.EADDRNOTAVAIL, "the name has no address")
         for place, (family, address) in enumerate(addresses):
             now = self._loop.time()
             try:
-                async with asyncio.timeout_at(now + (due - now) / (len(addresses) - place)):
-                    return await self._open_one(target, family, address)
+                async with asyncio.timeout_at(now + (deadline - now) / (len(addresses) - place)):
+                    return await self._connect_to(target, family, address)
             except OSError as error:
                 failed = error
         raise failed
 
-    async def _open_one(self, target: _Target, family: int, address: str) -> Connection:
+    async def _connect_to(self, target: _Target, family: int, address: str) -> ClientConnection:
         tls = self._tls_context() if target.secure else None
         _, connection = await self._loop.create_connection(
-            lambda: Connection(self, target.key),
+            lambda: ClientConnection(self, target.key),
             address,
             target.port,
             family=family,
@@ -274,25 +276,25 @@ class HttpClient:
 
     # --- what connections report --------------------------------------------------------------------------------------
 
-    def free(self, connection: Connection) -> None:
+    def connection_freed(self, connection: ClientConnection) -> None:
         """A connection has carried its call."""
         endpoint = self._endpoints[connection.key]
-        if _hand(endpoint.waiting, connection):
+        if _hand_over(endpoint.waiting, connection):
             return
-        if self._starved:
-            connection.drop()
+        if self._waiting_for_room:
+            connection.abort()
             return
         endpoint.free.append(connection)
-        connection.due = self._loop.time() + self._limits.idle_s
-        self._wake_at(connection.due)
+        connection.deadline = self._loop.time() + self._limits.idle_s
+        self._sweep_at(connection.deadline)
 
-    def _discard(self, connection: Connection) -> None:
+    def _discard(self, connection: ClientConnection) -> None:
         """Its time is over, or its place is needed."""
         endpoint = self._endpoints[connection.key]
         _remove(endpoint.free, connection)
         connection.expire()
 
-    def gone(self, connection: Connection) -> None:
+    def connection_closed(self, connection: ClientConnection) -> None:
         """A connection is closed."""
         endpoint = self._endpoints.get(connection.key)
         if connection not in self._connections or endpoint is None:
@@ -300,7 +302,7 @@ class HttpClient:
         self._connections.remove(connection)
         _remove(endpoint.free, connection)
         self._give_back(endpoint)
-        self._tidy(connection.key, endpoint)
+        self._forget_if_unused(connection.key, endpoint)
 
     def _give_back(self, endpoint: _Endpoint) -> None:
         endpoint.open -= 1
@@ -311,41 +313,41 @@ class HttpClient:
 
     def _wake_next(self, endpoint: _Endpoint) -> None:
         """There is room for a connection again: to the same endpoint first."""
-        if not _hand(endpoint.waiting, None):
-            _hand(self._starved, None)
+        if not _hand_over(endpoint.waiting, None):
+            _hand_over(self._waiting_for_room, None)
 
-    def _tidy(self, key: str, endpoint: _Endpoint) -> None:
-        if not endpoint.open and not endpoint.reaching:
+    def _forget_if_unused(self, key: str, endpoint: _Endpoint) -> None:
+        if not endpoint.open and not endpoint.acquiring:
             self._endpoints.pop(key, None)
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
-    def _wake_at(self, due: float) -> None:
-        if due < self._timer_at:
+    def _sweep_at(self, deadline: float) -> None:
+        if deadline < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer_at = due
-            self._timer = self._loop.call_at(due, self._sweep)
+            self._timer_at = deadline
+            self._timer = self._loop.call_at(deadline, self._sweep)
 
     def _sweep(self) -> None:
         """One timer for all connections: it is set to the earliest deadline there was when it last rang."""
         now, soonest = self._loop.time(), math.inf
         self._timer, self._timer_at = None, math.inf
         for connection in list(self._connections):
-            if connection.due <= now:
+            if connection.deadline <= now:
                 self._discard(connection)
             else:
-                soonest = min(soonest, connection.due)
+                soonest = min(soonest, connection.deadline)
         if soonest < math.inf:
-            self._wake_at(max(soonest, now + _SWEEP_S))
+            self._sweep_at(max(soonest, now + _SWEEP_S))
 
 
-def _hand(turns: deque[_Turn], connection: Connection | None) -> bool:
+def _hand_over(waiters: deque[_Waiter], connection: ClientConnection | None) -> bool:
     """Give this to the first who waits."""
-    while turns:
-        turn = turns.popleft()
-        if not turn.done():
-            turn.set_result(connection)
+    while waiters:
+        waiter = waiters.popleft()
+        if not waiter.done():
+            waiter.set_result(connection)
             return True
     return False
 

@@ -1,443 +1,400 @@
-"""uvicorn's connection with what it lacks: a deadline for every phase, caps on everything a client can make grow,
-refusals that reach the client, and answers for clients that have stopped sending."""
+"""One client of a server: its requests are answered in their order, within a deadline for everything it does.
+
+How a request goes: `data_received` feeds the parser, which calls `head_read` (a request that can be refused by its head
+is) and `request_read`. The first request in line is answered by a task; whatever is refused takes its place in line. A
+connection that will take no more requests discards what still comes in, so that its last answer is not lost.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
-import urllib.parse
 from collections import deque
-from enum import Enum
-from functools import lru_cache
-from typing import Any, NoReturn, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
-import httptools
-from uvicorn._types import ASGISendEvent, HTTPScope
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from league.transport.http import Headers, HttpRequest, Response, StreamedAnswer
+from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
 
-from league.transport.http import ANSWER, Response, refuse
-from league.transport.http_guard import Guard
+if TYPE_CHECKING:
+    from league.transport.http_server import ConnectionTable
 
 NEVER = math.inf
-DISCARD = 8 * 1024 * 1024
+DISCARD_LIMIT = 8 * 1024 * 1024
 """So much is read and thrown away for a client to see why it was refused."""
 
-_ONCE_ONLY = (b"host", b"origin", b"content-type", b"content-encoding")
-_OFFER = (b"connection", b"upgrade")
+_LOG = logging.getLogger(__name__)
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_IDLE = Phase.IDLE
 
 
-class Phase(Enum):
-    """Of what a client is sending. Answering is no phase: several requests may wait for their answer."""
-
-    IDLE = "between requests"
-    HEAD = "headers"
-    BODY = "body"
-
-
-class _Refused(Exception):  # noqa: N818 (it never leaves this module: it only stops the parser)
-    """The parser is to stop here; the verdict lies with the connection."""
-
-
-def written(answer: Response, date_line: bytes, keep_alive: bool, with_body: bool = True) -> bytes:
-    """An answer as it goes over the wire."""
-    lines = [
-        STATUS_LINE[answer.status],
-        date_line,
-        b"content-type: %b\r\ncontent-length: %d\r\n" % (answer.content_type.encode("latin-1"), len(answer.body)),
-        *(_header_line(name, value) for name, value in answer.headers),
-        b"\r\n" if keep_alive else b"connection: close\r\n\r\n",
-    ]
-    if with_body:
-        lines.append(answer.body)
-    return b"".join(lines)
-
-
-def _header_line(name: str, value: str) -> bytes:
-    if not (name + value).isprintable():
-        raise ValueError(f"the header {name!r} cannot be sent")
-    return f"{name}: {value}\r\n".encode("latin-1")
-
-
-class Cycle(RequestResponseCycle):
-    """One request and its answer: uvicorn's, and a way to give the whole answer at once."""
-
-    guard: Guard
-
-    async def answer(self, answer: Response) -> None:
-        """In one write: two would be two packets, and make the client read twice."""
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if not self._can_write() or self.response_started:
-            return
-        self.response_started = self.response_complete = True
-        self.waiting_for_100_continue = False
-        with_body = self.scope["method"] != "HEAD"
-        self.transport.write(written(answer, self.guard.date_line, self.keep_alive, with_body))
-        self.message_event.set()
-        self.on_response()
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """What an application behind ours says."""
-        if self._can_write():
-            await super().send(message)
-
-    def _can_write(self) -> bool:
-        # uvloop raises an error for a connection that was reset a moment ago.
-        self.disconnected = self.disconnected or self.transport.is_closing()
-        return not self.disconnected
-
-    async def send_500_response(self) -> None:
-        """A bug of ours, which uvicorn has logged."""
-        self.keep_alive = False
-        await self.answer(refuse(500, "something went wrong here", self.guard.word))
-
-
-class Connection(HttpToolsProtocol):
+class ServerConnection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, guard: Guard) -> None:
-        super().__init__(guard.config, guard.state, {}, guard.loop)
-        self.guard = guard
-        self.limits = guard.limits
+    def __init__(self, table: ConnectionTable) -> None:
         self.address = ""
         self.deadline = NEVER
-        self.stalled = NEVER
-        self._phase = Phase.IDLE
-        self._waiting: deque[Cycle] = deque()
-        """Read and not yet answered, in order; the first is being answered."""
-        self._deaf = False
+        """When what the client is doing takes too long."""
+        self.write_deadline = NEVER
+        """When the client has left an answer unread too long; NEVER while the buffers have room."""
+        self._table = table
+        self._transport: asyncio.Transport
+        self._parser = RequestParser(table.limits, table.known_heads, self)
+        self._waiting: deque[HttpRequest] = deque()
+        """Not yet answered, in order; the first is being answered. The last may still be being read."""
+        self._task: asyncio.Task[None] | None = None
+        """Answers the first in line."""
+        self._writer: _StreamWriter | None = None
+        """Of the answer that is being sent in pieces."""
+        self._drained: asyncio.Future[None] | None = None
+        self._is_reading_paused = False
+        self._has_ended = False
+        """The client has closed its side."""
+        self._is_discarding = False
         """Whatever comes in now is thrown away."""
-        self._verdict: Response | None = None
-        self._begun = self._piece = self._head = self._body = self._discarded = 0
+        self._discarded = 0
 
     @property
     def is_idle(self) -> bool:
         """Does nothing happen here at the moment?"""
-        return self._phase is Phase.IDLE and not self._waiting and not self._deaf and not self.transport.is_closing()
+        return (
+            self._parser.phase is _IDLE
+            and not self._waiting
+            and not self._is_discarding
+            and not self._transport.is_closing()
+        )
 
-    # --- the connection -----------------------------------------------------------------------------------------------
+    # --- the socket ---------------------------------------------------------------------------------------------------
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if self.client is not None:
-            self.address = self.client[0].removeprefix("::ffff:")
-            self.client = (self.address, self.client[1])
-        verdict = self.guard.admit(self)
-        self.deadline = self.loop.time() + self.limits.header_s
-        if verdict is not None and self.guard.curt:
-            self.cut()
-        elif verdict is not None:
-            self._refuse(*verdict)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._disconnect()
-        self._waiting.clear()
-        self.guard.forget(self)
-        super().connection_lost(exc)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.address = peer[0].removeprefix("::ffff:")
+        refusal = self._table.admit(self)
+        self._expire_in(self._table.limits.header_s)
+        if refusal is not None and self._table.is_flooded:
+            self.abort()
+        elif refusal is not None:
+            self._refuse(*refusal)
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf:
+        if self._is_discarding:
             self._discarded += len(data)
-            if self._discarded > DISCARD:
-                self.cut()
+            if self._discarded > DISCARD_LIMIT:
+                self.abort()
             return
-        phase, begun = self._phase, self._begun
-        self._piece = len(data)
         try:
-            self._feed(data)
-        except httptools.HttpParserError as error:
-            self._stop(error)
+            self._parser.feed(data)
+        except StopReading:
+            pass
+        except RequestRejectedError as error:
+            if not self._is_discarding:
+                self._refuse(error.status, error.detail)
         else:
-            if self._phase is Phase.HEAD:
-                self._watch_head(phase, self._begun - begun)
-            elif self._phase is Phase.BODY:
-                self._watch_body()
+            if self._parser.phase is not _IDLE:
+                self._watch_the_rest()
 
-    def _feed(self, data: bytes) -> None:
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as offer:
-            # Java's client offers HTTP/2 with its first request. llhttp then takes the body for another protocol, so
-            # the request is read anew without the offer.
-            version = self.parser.get_http_version().encode()
-            head = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
-            head += [b"%b: %b" % header for header in self.headers if header[0] not in _OFFER]
-            self.parser = httptools.HttpRequestParser(self)
-            self.parser.feed_data(b"\r\n".join([*head, b"", b""]))
-            self._feed(data[offer.args[0] :])
+    def eof_received(self) -> bool:
+        """The client sends no more, but may still be reading: what it has sent completely is answered."""
+        if self._waiting and not self._waiting[-1].is_complete and self._waiting[-1].refusal is None:
+            self._waiting.pop()
+            self._table.requests -= 1
+        if not self._waiting or self._writer is not None or not self._transport.can_write_eof():
+            return False  # close
+        self._has_ended = True
+        self._stop_reading()
+        return True
 
-    def _watch_head(self, before: Phase, begun: int) -> None:
-        """A head came in without its end: from now on its deadline runs, and it may not grow for ever."""
-        if begun == 0 or (begun == 1 and before is Phase.IDLE):  # else this piece also holds the end of another
-            self._head += self._piece
-        if self._head > self.limits.head:
-            self._refuse(431, "the headers are too large")
-        elif self.deadline == NEVER:
-            self.deadline = self.loop.time() + self.limits.header_s
+    def pause_writing(self) -> None:
+        self.write_deadline = self._table.loop.time() + self._table.limits.answer_s
 
-    def _watch_body(self) -> None:
-        # Behind an unanswered request it is we who are slow: we do not even read on.
-        if self.deadline == NEVER and len(self._waiting) <= 1:
-            self.deadline = self.loop.time() + self.limits.body_s
+    def resume_writing(self) -> None:
+        self.write_deadline = NEVER
+        self._wake_writer()
+        if self._waiting and self._task is None and not self._transport.is_closing():
+            self._advance()
 
-    def _stop(self, error: httptools.HttpParserError) -> None:
-        if self._verdict is not None:
-            self._refuse_with(self._verdict)
-        elif not self._deaf:
-            self._refuse(400, f"this is not HTTP/1.1: {error}")
-
-    def eof_received(self) -> bool | None:  # type: ignore[override]
-        """The client sends no more. If it has a whole request here, it may still be reading."""
-        if self._phase is Phase.IDLE and self._waiting and not self._waiting[0].response_started:
-            self._read_no_more()
-            return True
-        return None
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_discarding = True
+        while len(self._waiting) > (self._task is not None):
+            self._waiting.pop()
+            self._table.requests -= 1
+        self._wake_writer()
+        if self._writer is not None:
+            self._writer.on_disconnect()
+        self._parser.close()
+        self._table.forget(self)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def on_message_begin(self) -> None:
-        if self._deaf or len(self._waiting) > self.limits.pipelined:
-            self._read_no_more()
-            raise _Refused
-        self.url = b""
-        self.headers = []
-        self._phase, self.deadline = Phase.HEAD, NEVER
-        self._begun += 1
-        self._head = self._body = 0
+    def request_begun(self) -> None:
+        if self._is_discarding:
+            raise StopReading
+        if len(self._waiting) > self._table.limits.pipelined:
+            self._stop_reading()
+            raise StopReading
+        self.deadline = NEVER
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._phase is not Phase.HEAD:
-            return  # a trailer
-        if len(self.headers) >= self.limits.headers:
-            self._reject(431, "there are too many headers")
-        self.headers.append((name.lower(), value.strip(b" \t")))
+    def head_read(self, request: HttpRequest) -> None:
+        table = self._table
+        if table.requests >= table.limits.requests:
+            raise RequestRejectedError(503, "too many requests at once")
+        self.deadline = NEVER
+        request.address = self.address
+        request.refusal = table.router.check(request)
+        self._append(request)
+        if len(self._waiting) > 1:
+            self._pause_reading()
+        elif request.refusal is not None or request.expects_continue:
+            self._advance()
 
-    def on_headers_complete(self) -> None:
-        version, headers = self.parser.get_http_version(), dict(self.headers)
-        self._check_form(version, headers)
-        if self.parser.should_upgrade():
-            return  # it is going to be read again
-        self._check_size(headers)
-        expects = version == "1.1" and headers.get(b"expect", b"").lower() == b"100-continue"
-        scope = self._scope(version)
-        cycle = self.cycle = Cycle(
-            scope=cast(HTTPScope, scope),
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=expects,
-            # Refused before it was told to go on, a client may send the body or not: only an end is unambiguous.
-            keep_alive=version == "1.1" and not expects and self.parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        cycle.guard = self.guard
-        scope["extensions"] = {ANSWER: cycle.answer}
-        self._phase, self.deadline = Phase.BODY, NEVER
-        self._waiting.append(cycle)
-        if len(self._waiting) == 1:
-            self._start_asgi_task(cycle, self.app)
+    def request_read(self, request: HttpRequest) -> None:
+        if self._is_discarding:
+            return  # refused already, and the connection ends
+        self.deadline = NEVER
+        self._is_discarding = not request.keep_alive
+        if not self._waiting:  # refused already
+            self._expire_in(self._table.limits.idle_s)
+        elif self._waiting[0] is request:
+            self._advance()
+
+    def _append(self, request: HttpRequest) -> None:
+        self._waiting.append(request)
+        self._table.requests += 1
+
+    def _watch_the_rest(self) -> None:
+        """Part of a request is here: from now on the deadline for the rest runs."""
+        if self.deadline != NEVER:
+            return
+        if self._parser.phase is Phase.HEAD:
+            self._expire_in(self._table.limits.header_s)
+        elif len(self._waiting) <= 1:  # behind an unanswered request it is we who are slow: we do not even read on
+            self._expire_in(self._table.limits.body_s)
+
+    def _pause_reading(self) -> None:
+        self._is_reading_paused = True
+        self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._is_reading_paused and not self._transport.is_closing():
+            self._is_reading_paused = False
+            self._transport.resume_reading()
+
+    def _stop_reading(self) -> None:
+        """The last request that will be answered here has been read."""
+        self._is_discarding, self.deadline = True, NEVER
+        if self._waiting:
+            self._waiting[-1].keep_alive = False
         else:
-            self.flow.pause_reading()
-
-    def _check_form(self, version: str, headers: dict[bytes, bytes]) -> None:
-        if self.parser.get_method() == b"CONNECT":
-            self._reject(400, "this is no proxy")
-        if version not in ("1.0", "1.1"):
-            self._reject(505, "this server speaks HTTP/1.1")
-        if version == "1.1" and b"host" not in headers:
-            self._reject(400, "the Host header is missing")
-        if len(headers) != len(self.headers):
-            names = [name for name, _ in self.headers]
-            if any(names.count(name) > 1 for name in _ONCE_ONLY):
-                self._reject(400, "a header that may stand once stands twice")
-        coding = headers.get(b"transfer-encoding")
-        if coding is not None and (version == "1.0" or coding.lower() != b"chunked"):
-            self._reject(400, "the only transfer encoding is chunked, in HTTP/1.1")
-
-    def _check_size(self, headers: dict[bytes, bytes]) -> None:
-        # Usually what came in is too little to hold too much, and nothing need be counted.
-        if self._head + self._piece > self.limits.head and self._head_size() > self.limits.head:
-            self._reject(431, "the headers are too large")
-        if int(headers.get(b"content-length", b"0")) > self.limits.body:
-            self._reject(413, f"at most {self.limits.body} bytes are taken")
-        if len(self.tasks) >= self.limits.requests:
-            self._reject(503, "too many requests at once")
-
-    def _head_size(self) -> int:
-        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-
-    def _scope(self, version: str) -> dict[str, Any]:
-        path, raw_path, query, host = _parsed(self.url)
-        headers = self.headers
-        if host:  # a whole address counts more than the Host header (RFC 9112, 3.2.2)
-            headers = [(b"host", host), *((name, value) for name, value in headers if name != b"host")]
-        return {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": version,
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "method": self.parser.get_method().decode("ascii"),
-            "root_path": "",
-            "path": path,
-            "raw_path": raw_path,
-            "query_string": query,
-            "headers": headers,
-            "state": {},
-        }
-
-    def on_body(self, body: bytes) -> None:
-        self._body += len(body)
-        if self._body > self.limits.body:
-            self._reject(413, f"at most {self.limits.body} bytes are taken")
-        cycle = self.cycle
-        if cycle.response_complete:
-            return
-        cycle.body += body
-        if len(cycle.body) > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
-        cycle.message_event.set()
-
-    def on_message_complete(self) -> None:
-        if self.parser.should_upgrade():
-            return
-        self._phase, self.deadline = Phase.IDLE, NEVER
-        cycle = self.cycle
-        self._deaf = not cycle.keep_alive
-        if not cycle.response_complete:
-            cycle.more_body = False
-            cycle.message_event.set()
-        elif not self._waiting:
-            self.deadline = self.loop.time() + self.limits.idle_s
+            self.hang_up()
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
-    def on_response_complete(self) -> None:
-        answered = self._waiting.popleft()
-        now = self.loop.time()
-        if self.transport.is_closing():
-            self.deadline = now + self.limits.linger_s
-        elif not answered.keep_alive:
+    def _advance(self) -> None:
+        """Answer the first in line, as far as it is here."""
+        if self.write_deadline != NEVER:
+            return  # the client is slow to read; `resume_writing` comes back
+        request = self._waiting[0]
+        if request.refusal is not None:
+            self.write_response(request, request.refusal)
+            self._answered()
+        elif request.is_complete:
+            self._task = self._table.loop.create_task(self._answer(request))
+            self._table.tasks.add(self._task)
+        else:
+            if request.expects_continue:
+                request.expects_continue = False
+                self._transport.write(_CONTINUE)
+            if self.deadline == NEVER:
+                self._expire_in(self._table.limits.body_s)
+
+    async def _answer(self, request: HttpRequest) -> None:
+        try:
+            answer = await self._table.router.dispatch(request)
+            if isinstance(answer, Response):
+                self.write_response(request, answer)
+            else:
+                await self._stream(request, answer)
+        except asyncio.CancelledError:
+            # Only a server that ends cancels, or the end of a client that was being sent a stream.
+            self._break_off(request, 503, "this server is shutting down")
+        except Exception:  # noqa: BLE001 (one of the top doors: a bug is logged, and the client gets an answer)
+            _LOG.exception("%s %s could not be answered", request.method, request.path)
+            request.keep_alive = False
+            self._break_off(request, 500, "something went wrong here")
+        if self._task is not None:
+            self._table.tasks.discard(self._task)
+        self._task = self._writer = None
+        self._answered()
+
+    def write_response(self, request: HttpRequest, answer: Response) -> None:
+        """In one write: two would be two packets, and make the client read twice."""
+        if not self._transport.is_closing():
+            self._transport.write(self._table.response_heads.whole(answer, request))
+
+    async def _stream(self, request: HttpRequest, answer: StreamedAnswer) -> None:
+        writer = self._writer = _StreamWriter(self, request)
+        if self._transport.is_closing():
+            return
+        await answer.send_to(writer)
+        if not writer.is_started:
+            raise RuntimeError("there was no answer to send")
+        await writer.end()
+
+    def _break_off(self, request: HttpRequest, status: int, detail: str) -> None:
+        """There is no answer, or no end of it."""
+        if self._writer is not None and self._writer.is_started:
+            self.abort()
+        else:
+            self.write_response(request, self._table.router.refuse(status, detail))
+
+    def _answered(self) -> None:
+        """The first in line has its answer."""
+        request = self._waiting.popleft()
+        self._table.requests -= 1
+        if self._transport.is_closing():
+            self._expire_in(self._table.limits.linger_s)
+        elif not request.keep_alive:
             self._half_close()
         elif self._waiting:
-            self._answer_next(now)
-        elif self._verdict is not None:
-            self._send(self._verdict)
+            if len(self._waiting) == 1:
+                self._resume_reading()
+            self._advance()
         else:
-            self.flow.resume_reading()
-            if self._phase is Phase.IDLE:
-                self.deadline = now + self.limits.idle_s
+            self._resume_reading()
+            if self._parser.phase is _IDLE:
+                self._expire_in(self._table.limits.idle_s)
 
-    def _answer_next(self, now: float) -> None:
-        if len(self._waiting) == 1:
-            self.flow.resume_reading()
-            if self._phase is Phase.BODY:
-                self.deadline = now + self.limits.body_s
-        self._start_asgi_task(self._waiting[0], self.app)
+    def write_head(self, request: HttpRequest, status: int, content_type: str, headers: Headers) -> None:
+        """Of an answer whose pieces follow."""
+        if not self._transport.is_closing():
+            self._transport.write(self._table.response_heads.streamed(status, content_type, headers, request))
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self.stalled = self.loop.time() + self.limits.answer_s
+    async def write_piece(self, data: bytes) -> None:
+        """Write, and wait while the client is slow to read."""
+        if self._transport.is_closing():
+            return
+        self._transport.write(data)
+        while self.write_deadline != NEVER and not self._transport.is_closing():
+            self._drained = self._table.loop.create_future()
+            await self._drained
 
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self.stalled = NEVER
+    def _wake_writer(self) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
 
     # --- endings ------------------------------------------------------------------------------------------------------
 
     def expire(self, now: float) -> None:
         """A deadline has passed."""
-        if self.stalled <= now or self._deaf or self.transport.is_closing():
-            self.cut()
-        elif self._phase is Phase.IDLE:
+        if self.write_deadline <= now:
+            self.abort()
+        elif self.write_deadline != NEVER:
+            self.deadline = self.write_deadline  # it is reading its last answer
+        elif self._is_discarding or self._transport.is_closing():
+            self.abort()
+        elif self._parser.phase is _IDLE:
             self.hang_up()
         else:
-            self._refuse(408, f"the {self._phase.value} took too long")
+            self._refuse(408, f"the {self._parser.phase.value} took too long")
 
     def hang_up(self) -> None:
         """Close when all is written; at the end of `linger_s` close anyway."""
-        self.deadline = self.loop.time() + self.limits.linger_s
-        self.transport.close()
+        self._expire_in(self._table.limits.linger_s)
+        self._transport.close()
 
-    def shutdown(self) -> None:
+    def finish(self) -> None:
         """Answer what was asked, then close."""
         if self._waiting:
             self._waiting[-1].keep_alive = False
-            self._deaf = self._phase is not Phase.BODY
-        elif not self._deaf:
+            self._is_discarding = self._is_discarding or self._parser.phase is not Phase.BODY
+        elif not self._is_discarding:
             self.hang_up()
 
-    def cut_answer(self) -> None:
-        """An answer that was begun and did not end in time will not end."""
-        if self._waiting and self._waiting[0].response_started:
-            self.cut()
+    def give_up(self) -> None:
+        """The time to finish is over: who has no answer yet is told, an answer in pieces breaks off."""
+        if self._writer is not None and self._writer.is_started:
+            self.abort()
+            return
+        for request in self._waiting:
+            if self._task is None or request is not self._waiting[0]:
+                request.refusal = self._table.router.refuse(503, "this server is shutting down")
+        self._is_discarding = True
+        if self._waiting and self._task is None:
+            self._advance()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Close at once, whatever is under way."""
-        self._disconnect()
-        self.transport.abort()
-
-    def _disconnect(self) -> None:
-        self._deaf = True
-        for cycle in self._waiting:
-            cycle.disconnected = True
-            cycle.message_event.set()
-
-    def _read_no_more(self) -> None:
-        """The last request that will be answered here has been read."""
-        self._deaf, self._phase, self.deadline = True, Phase.IDLE, NEVER
-        if self._waiting:
-            self._waiting[-1].keep_alive = False
-        else:
-            self.hang_up()
-
-    def _reject(self, status: int, detail: str) -> NoReturn:
-        """From within the parser: stop it."""
-        self._verdict = refuse(status, detail, self.guard.word)
-        raise _Refused
+        self._is_discarding = True
+        self._transport.abort()
 
     def _refuse(self, status: int, detail: str) -> None:
-        self._refuse_with(refuse(status, detail, self.guard.word))
-
-    def _refuse_with(self, verdict: Response) -> None:
         """Answer in the place of the request being read, after all that were read before it."""
-        unread = self.cycle if self._phase is Phase.BODY else None
-        self._deaf, self._phase, self.deadline = True, Phase.IDLE, NEVER
-        if unread is not None and unread.response_complete:
-            self._half_close()
-        elif unread is not None and unread.response_started:
-            self.cut()
-        else:
-            if unread is not None:
-                self._waiting.pop()
-                unread.disconnected = True
-                unread.message_event.set()
-            self._verdict = verdict
-            if not self._waiting:
-                self._send(verdict)
-
-    def _send(self, verdict: Response) -> None:
-        self.transport.write(written(verdict, self.guard.date_line, keep_alive=False))
-        self._half_close()
+        phase, request = self._parser.phase, self._parser.request
+        if phase is Phase.BODY and not (self._waiting and self._waiting[-1] is request):
+            self._half_close()  # it has its answer
+            return
+        if phase is not Phase.BODY:
+            request = HttpRequest() if phase is _IDLE else request
+            self._append(request)
+        self._is_discarding, self.deadline = True, NEVER
+        request.refusal = self._table.router.refuse(status, detail)
+        request.keep_alive = False
+        if self._waiting[0] is request:
+            self._advance()
 
     def _half_close(self) -> None:
         """Say no more, but read on for a while: closing with bytes unread would destroy the answer on its way."""
-        self._deaf, self._phase, self.deadline = True, Phase.IDLE, self.loop.time() + self.limits.linger_s
-        self.flow.resume_reading()
+        if self._has_ended or not self._transport.can_write_eof():
+            self.hang_up()
+            return
+        self._is_discarding = True
+        self._expire_in(self._table.limits.linger_s)
+        self._resume_reading()
         with contextlib.suppress(OSError):  # the client may have gone
-            self.transport.write_eof()
+            self._transport.write_eof()
+
+    def _expire_in(self, seconds: float) -> None:
+        self.deadline = self._table.loop.time() + seconds
 
 
-@lru_cache(maxsize=256)
-def _parsed(url: bytes) -> tuple[str, bytes, bytes, bytes]:
-    """Path, raw path, query and host of a request's address."""
-    parts = httptools.parse_url(url)
-    path = parts.path.decode("ascii")
-    return urllib.parse.unquote(path) if "%" in path else path, parts.path, parts.query or b"", parts.host or b""
+class _StreamWriter:
+    """The ResponseWriter of a connection."""
+
+    def __init__(self, connection: ServerConnection, request: HttpRequest) -> None:
+        self.on_disconnect: Callable[[], object] = _do_nothing
+        self.wants_body = request.method != "HEAD"
+        self.is_started = False
+        self._connection = connection
+        self._request = request
+        self._is_chunked = False
+
+    def send(self, answer: Response) -> None:
+        self._check_not_started()
+        self._connection.write_response(self._request, answer)
+        self.is_started, self.wants_body = True, False
+
+    def start(self, status: int, content_type: str, headers: Headers) -> None:
+        self._check_not_started()
+        self._connection.write_head(self._request, status, content_type, headers)
+        self.is_started, self._is_chunked = True, self.wants_body and self._request.version == "1.1"
+
+    def _check_not_started(self) -> None:
+        if self.is_started:
+            raise RuntimeError("an answer has one head")
+
+    async def write(self, piece: bytes) -> None:
+        if piece and self.wants_body:
+            await self._connection.write_piece(b"%x\r\n%b\r\n" % (len(piece), piece) if self._is_chunked else piece)
+
+    async def end(self) -> None:
+        """The answer is complete."""
+        if self._is_chunked:
+            await self._connection.write_piece(b"0\r\n\r\n")
+
+
+def _do_nothing() -> None:
+    pass

@@ -1,0 +1,289 @@
+"""Bytes in, requests out: llhttp reads, and what is too large or could be read in two ways is rejected."""
+
+from __future__ import annotations
+
+import urllib.parse
+from enum import Enum
+from functools import lru_cache
+from typing import Protocol
+
+import httptools
+
+from league.transport.http import HttpRequest, Limits
+
+FRAMING = 8
+"""A body in the smallest chunks takes six bytes for one; a client that needs more than this sends something else."""
+
+KNOWN_HEADS = 256
+KNOWN_SIZE = 1024
+"""So many heads are remembered, of at most this size."""
+
+_END_OF_HEAD = b"\r\n\r\n"
+_ONCE_ONLY = frozenset({b"host", b"origin", b"content-type", b"content-encoding"})
+_OFFER = (b"connection", b"upgrade")
+
+
+class Phase(Enum):
+    """Of what a client is sending. Answering is no phase: several requests may wait for their answer."""
+
+    IDLE = "between requests"
+    HEAD = "headers"
+    BODY = "body"
+
+
+_IDLE, _HEAD, _BODY = Phase  # names of the module are found faster
+
+
+class RequestRejectedError(Exception):
+    """The request gets this status; nothing that follows it can be read."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+class StopReading(Exception):  # noqa: N818 (an order, not an error)
+    """Raised by a listener that takes no more requests."""
+
+
+class RequestListener(Protocol):
+    """Who is told what was read. Each may raise RequestRejectedError or StopReading."""
+
+    def request_begun(self) -> None:
+        """The first byte of a request is here."""
+
+    def head_read(self, request: HttpRequest) -> None:
+        """Everything but the body is here."""
+
+    def request_read(self, request: HttpRequest) -> None:
+        """The request is complete."""
+
+
+class KnownHeads:
+    """Heads that were parsed before, for all connections of a server: most clients send the same few again and again.
+
+    Only a request that came in one piece with nothing after it, and leaves the connection open, is found here. The same
+    bytes mean the same request, so it need not be parsed.
+    """
+
+    def __init__(self) -> None:
+        self._heads: dict[bytes, tuple[HttpRequest, int]] = {}
+        """A request without body, and the length of the body, by the bytes of the head."""
+
+    def find(self, data: bytes) -> HttpRequest | None:
+        """The request that these bytes are, if its head is known."""
+        end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
+        known = self._heads.get(data[:end])
+        if known is None or len(data) != end + known[1]:
+            return None
+        request = _without_body(known[0])
+        request.body = data[end:]
+        return request
+
+    def add(self, data: bytes, request: HttpRequest) -> None:
+        """These bytes were parsed as this request."""
+        end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
+        if not request.keep_alive or end > KNOWN_SIZE or data[end:] != request.body:
+            return
+        if len(self._heads) >= KNOWN_HEADS:
+            self._heads.clear()
+        self._heads[data[:end]] = _without_body(request), len(request.body)
+
+
+def _without_body(request: HttpRequest) -> HttpRequest:
+    copy = HttpRequest()
+    copy.method, copy.target, copy.headers = request.method, request.target, request.headers
+    copy.path, copy.query = request.path, request.query
+    return copy
+
+
+class RequestParser:
+    """Reads the requests of one connection, in order."""
+
+    def __init__(self, limits: Limits, known: KnownHeads, listener: RequestListener) -> None:
+        self.phase = _IDLE
+        self.request = HttpRequest()
+        """The one being read; between requests, the last one."""
+        self._limits = limits
+        self._known = known
+        self._listener = listener
+        self._llhttp: httptools.HttpRequestParser = httptools.HttpRequestParser(self)
+        self._headers: dict[bytes, bytes] = {}
+        self._repeated = 0
+        """Header lines whose name had come before."""
+        self._body = bytearray()
+        self._begun = 0
+        """How many requests have begun in the piece of data at hand."""
+        self._piece = 0
+        self._received = 0
+        """Bytes of earlier pieces that belong to the request being read, and to no other."""
+        self._shared = 0
+        """Bytes of an earlier piece of which a part belongs to it."""
+
+    def close(self) -> None:
+        """Nothing more will be read. Without this, parser and llhttp would keep each other alive."""
+        del self._llhttp, self._listener
+
+    def feed(self, data: bytes) -> None:
+        """Read on. RequestRejectedError when it can go no further, StopReading when the listener wants no more."""
+        if self.phase is not _IDLE:
+            self._parse(data, was_idle=False)
+            return
+        request = self._known.find(data)
+        if request is None:
+            self._parse(data, was_idle=True)
+            if self._begun == 1 and self.phase is _IDLE:
+                self._known.add(data, self.request)
+            return
+        self._listener.request_begun()
+        self.request, self.phase = request, _HEAD
+        self._listener.head_read(request)
+        self._complete(request)
+
+    def _parse(self, data: bytes, was_idle: bool) -> None:
+        self._begun = 0
+        self._piece = len(data)
+        try:
+            rest = self._feed(data)
+            while rest is not None:
+                self._read_again_without_offer()
+                rest = self._feed(rest)
+        except httptools.HttpParserCallbackError as error:
+            raise error.__context__ or error from None
+        except httptools.HttpParserError as error:
+            raise RequestRejectedError(400, f"this is not HTTP/1.1: {error}") from None
+        if self.phase is not _IDLE:
+            if self._begun <= was_idle:
+                self._count()
+            else:  # the piece holds the end of another request too
+                self._shared = self._piece
+
+    def _feed(self, data: bytes) -> bytes | None:
+        """What follows a request that offers to switch to another protocol; None if there was none."""
+        try:
+            self._llhttp.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            return data[offer.args[0] :]
+        return None
+
+    def _read_again_without_offer(self) -> None:
+        """Java's client offers HTTP/2 with its first request. llhttp then takes the body for another protocol, so the
+        head is read again without the offer."""
+        request = self.request
+        head = [b"%b %b HTTP/%b" % (request.method.encode(), request.target, request.version.encode())]
+        head += [b"%b: %b" % header for header in request.headers.items() if header[0] not in _OFFER]
+        self._llhttp = httptools.HttpRequestParser(self)
+        self._llhttp.feed_data(b"\r\n".join([*head, b"", b""]))
+
+    def _count(self) -> None:
+        """A request came in without its end: it may not grow for ever."""
+        self._received += self._piece
+        if self.phase is _HEAD and self._received > self._limits.head:
+            raise RequestRejectedError(431, "the headers are too large")
+        if self._received > self._limits.head + FRAMING * self._limits.body:
+            raise RequestRejectedError(413, "the chunks or trailers of the body are too large")
+
+    # --- what llhttp calls --------------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._listener.request_begun()
+        self.request = HttpRequest()
+        self.phase = _HEAD
+        self._begun += 1
+        self._received = self._shared = self._repeated = 0
+        self._headers = {}
+        self._body.clear()
+
+    def on_url(self, url: bytes) -> None:
+        self.request.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.phase is not _HEAD:
+            return  # a trailer
+        headers = self._headers
+        name = name.lower()
+        if name not in headers:
+            headers[name] = value.strip(b" \t")
+        elif name in _ONCE_ONLY:
+            raise RequestRejectedError(400, "a header that may stand once stands twice")
+        else:
+            headers[name] += b", " + value.strip(b" \t")
+            self._repeated += 1
+        if len(headers) + self._repeated > self._limits.headers:
+            raise RequestRejectedError(431, "there are too many headers")
+
+    def on_headers_complete(self) -> None:
+        request, llhttp = self.request, self._llhttp
+        request.headers = self._headers
+        request.method = llhttp.get_method().decode("ascii")
+        request.version = llhttp.get_http_version()
+        self._check_form(request)
+        if llhttp.should_upgrade():
+            return  # it is going to be read again
+        self._check_size(request)
+        request.path, request.query, host = split_target(request.target)
+        if host:  # it counts more than the Host header (RFC 9112, 3.2.2)
+            self._headers[b"host"] = host
+        expects = request.headers.get(b"expect")
+        if expects is not None and request.version == "1.1":
+            request.expects_continue = expects.lower() == b"100-continue"
+        # A client that is refused before it was told to go on may send the body or not: only an end is unambiguous.
+        request.keep_alive = request.version == "1.1" and not request.expects_continue and llhttp.should_keep_alive()
+        self._listener.head_read(request)
+        self.phase = _BODY
+
+    def _check_form(self, request: HttpRequest) -> None:
+        version, headers = request.version, request.headers
+        if version != "1.1" and version != "1.0":
+            raise RequestRejectedError(505, "this server speaks HTTP/1.1")
+        if version == "1.1" and b"host" not in headers:
+            raise RequestRejectedError(400, "the Host header is missing")
+        if request.method == "CONNECT":
+            raise RequestRejectedError(400, "this is no proxy")
+        coding = headers.get(b"transfer-encoding")
+        if coding is not None and (version == "1.0" or coding.lower() != b"chunked"):
+            raise RequestRejectedError(400, "the only transfer encoding is chunked, in HTTP/1.1")
+
+    def _check_size(self, request: HttpRequest) -> None:
+        # Usually what came in is too little to hold too much, and nothing need be counted.
+        limits = self._limits
+        if self._shared + self._received + self._piece > limits.head and _head_size(request) > limits.head:
+            raise RequestRejectedError(431, "the headers are too large")
+        length = request.headers.get(b"content-length")
+        if length is not None and int(length) > limits.body:
+            raise RequestRejectedError(413, f"at most {limits.body} bytes are taken")
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+        if len(self._body) > self._limits.body:
+            raise RequestRejectedError(413, f"at most {self._limits.body} bytes are taken")
+
+    def on_message_complete(self) -> None:
+        if self.phase is _HEAD:
+            return  # the head is going to be read again
+        self.request.body = bytes(self._body)
+        self._complete(self.request)
+
+    def _complete(self, request: HttpRequest) -> None:
+        self.phase = _IDLE
+        request.is_complete = True
+        self._listener.request_read(request)
+
+
+def _head_size(request: HttpRequest) -> int:
+    return len(request.target) + sum(len(name) + len(value) + 4 for name, value in request.headers.items())
+
+
+@lru_cache(maxsize=256)
+def split_target(target: bytes) -> tuple[str, bytes, bytes]:
+    """Path, query and host in the first line of a request."""
+    try:
+        parts = httptools.parse_url(target)
+        path = (parts.path or b"/").decode("ascii")
+    except (httptools.HttpParserInvalidURLError, UnicodeError):
+        raise RequestRejectedError(400, "the address in the first line is none") from None
+    host = parts.host or b""
+    if b":" in host:
+        host = b"[%b]" % host
+    return urllib.parse.unquote(path) if "%" in path else path, parts.query or b"", host

@@ -1,0 +1,62 @@
+"""Which requests go no further, and who answers the others (R-27)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from league.transport.http import MCP_PATH, AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
+
+
+class Router:
+    """Judges the head of a request; when the body is there, finds the handler."""
+
+    def __init__(self, app: App, policy: AccessPolicy) -> None:
+        self._app = app
+        self._policy = policy
+
+    def refuse(self, status: int, detail: str, *headers: tuple[str, str]) -> Response:
+        """The answer to a request that goes no further."""
+        return refuse(status, detail, self._app.refusal, *headers)
+
+    def check(self, request: HttpRequest) -> Response | None:
+        """The refusal of a request, as far as its head shows; None if it may go on."""
+        headers = request.headers
+        host = headers.get(b"host")
+        if host is not None and not self._policy.takes_host(host):
+            return self.refuse(421, "the Host header names another server")
+        origin = headers.get(b"origin")
+        if origin is not None and not self._policy.takes_origin(origin):
+            return self.refuse(403, "pages from this Origin may not call here")
+        if request.path == MCP_PATH:
+            return self._check_message(request.method, headers)
+        if request.path in self._app.get:
+            if request.method not in ("GET", "HEAD"):
+                return self.refuse(405, "this page is read with GET", ("allow", "GET, HEAD"))
+        elif self._app.rest is None:
+            return self.refuse(404, "there is nothing at this path")
+        return None
+
+    def _check_message(self, method: str, headers: Mapping[bytes, bytes]) -> Response | None:
+        if method != "POST":
+            return self.refuse(405, "messages are sent with POST", ("allow", "POST"))
+        media_type = headers.get(b"content-type")
+        if media_type is not None and not is_json(media_type):
+            return self.refuse(415, "the media type of a message is application/json")
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            return self.refuse(415, "a message is sent without compression")
+        return None
+
+    def dispatch(self, request: HttpRequest) -> Awaitable[Answer]:
+        """The answer to a request that passed the check."""
+        if request.path == MCP_PATH:
+            return self._app.post(request.body, request.address)
+        page = self._app.get.get(request.path)
+        if page is not None:
+            return _read(page)
+        assert self._app.rest is not None
+        return self._app.rest(request)
+
+
+async def _read(page: Callable[[], Awaitable[Response] | Response]) -> Response:
+    answer = page()
+    return answer if isinstance(answer, Response) else await answer
