@@ -1,7 +1,7 @@
-"""The shell in life: sockets, disk and timers around the pump. It decides nothing; it carries out orders.
+"""The shell in life: sockets, disk and timers around the pump. It decides nothing; it carries out actions.
 
 Requests come in at `post`, answers and failures of calls come back from tasks, the journal says what is durable; each
-is an input of the pump, and all of them run on one loop, so there is not one lock.
+is an input of the pump, and all of them run on one loop: the shell itself needs no lock.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from league.agent.pump import Call, Orders, Pump
+from league.agent.outbound import Outbound
+from league.agent.pump import Actions, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, Durations, Log, Meter, kind_of, label
-from league.machine import Answering, Ask, Blame, Failure, Machine, Operate, Ping, RecordRequest, Refusal
+from league.agent.watch import Durations, Log, Meter, label
+from league.machine import Answering, Ask, Machine, Operate
+from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
-from league.protocol.tokens import MANAGER
+from league.protocol.jsonrpc import BadRequestError
 from league.storage.journal import Entry, Journal
-from league.storage.notices import Durable, Failed, Notice
+from league.storage.notices import Durable, Notice, WriteFailed
 from league.storage.transcript import LetterNote, mask
-from league.transport import jsonrpc, letters, mcp_door
+from league.transport import letters, mcp_door
+from league.transport.caller import Caller
 from league.transport.http import Response
-from league.transport.http_call import CallFailed, Reply
 from league.transport.http_client import HttpClient
-from league.transport.jsonrpc import BadRequestError
 from league.transport.letters import Asked, Speaker
-from league.transport.line import Line
 
 RETRY_AFTER = ("retry-after", "2")
 TRY_DISK_S = 1.0
@@ -49,7 +49,7 @@ class LiveJournal(Journal, Protocol):
 
     def note(self, letter: LetterNote) -> None: ...
 
-    def try_again(self, failed: Failed) -> bool: ...
+    def try_again(self, failed: WriteFailed) -> bool: ...
 
     def close(self) -> None: ...
 
@@ -82,6 +82,37 @@ class Setup:
     """The largest answer it takes."""
 
 
+@dataclass(slots=True)
+class JournalPosition:
+    """How far the journal is: entries appended and durable since the pump was built (`base`) in this `epoch`, and the
+    number of the newest event the machine knows."""
+
+    epoch: int = 0
+    appended: int = 0
+    durable: int = 0
+    base: int = 0
+    seq: int = 0
+
+    def restart(self) -> None:
+        """Nothing is appended to the journal that was opened anew."""
+        self.appended = self.durable = self.base = 0
+
+
+@dataclass(slots=True)
+class BugBackoff:
+    """After a bug of ours the machine is built anew; one that comes back at once must fill neither the log nor the
+    processor."""
+
+    is_broken: bool = False
+    delay_s: float = TRY_DISK_S
+    last_at: float = -math.inf
+
+    def hit(self, now: float) -> None:
+        calm = now - self.last_at > LONGEST_REST_S
+        self.delay_s = TRY_DISK_S if calm else min(2 * self.delay_s, LONGEST_REST_S)
+        self.last_at, self.is_broken = now, True
+
+
 class Agent:
     """One role, alive. Open the journal with `notify=agent.notice`, then `start`."""
 
@@ -92,31 +123,38 @@ class Agent:
         """Set after every step: whoever watches the machine may look again."""
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, _Waiting] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._thoughts: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Strategies that think, and a disk that is tried again."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
-        self._epoch = self._appended = self._durable = self._base = 0
-        self._seq = 0
-        self._is_broken = False
-        self._last_bug_at, self._rest_s = -math.inf, TRY_DISK_S
-        self._line = Line(setup.client)
-        self._body: tuple[object, bytes] = (None, b"")
+        self._position = JournalPosition()
+        self._bugs = BugBackoff()
         self._closing = False
+        self._outbound = Outbound(
+            Caller(setup.client),
+            setup.clock,
+            self.meter,
+            setup.log,
+            setup.answer_limit,
+            pump=lambda: self.pump,
+            hand_in=self._input,
+        )
 
     def start(self, journal: LiveJournal) -> None:
         """Replay the journal and take up what is open."""
         self.journal = journal
+        self._outbound.note = journal.note if journal.keeps_letters else None
         self.pump = Pump(self._load)
+        self._outbound.reading = self.speaker.reading
         self._carry_out(self.pump.start(self.now()))
         self._loop.call_later(FLUSH_LOG_S, self._flush)
 
     def _load(self) -> Machine:
         machine = self.setup.build(self.journal.secrets())
-        self._seq = 0
+        self._position.seq = 0
         for event in self.journal.events():
             machine.apply(event)
-            self._seq += 1
+            self._position.seq += 1
         return machine
 
     @property
@@ -126,17 +164,17 @@ class Agent:
     @property
     def journal_seq(self) -> int:
         """The number of the newest event the machine knows; the disk may not have it yet."""
-        return self._seq
+        return self._position.seq
 
     async def shown(self, show: Callable[[Machine, int], bytes]) -> bytes:
         """A view of the machine at a position of its journal, once that is durable: what was shown stays true."""
         while True:
-            body, position = show(self.machine, self._seq), self._appended
+            body, position = show(self.machine, self._position.seq), self._position.appended
             # A write that fails takes the machine back: then there is something else to show.
-            while self._durable < position <= self._appended:
+            while self._position.durable < position <= self._position.appended:
                 self.changed.clear()
                 await self.changed.wait()
-            if position <= self._durable:
+            if position <= self._position.durable:
                 return body
 
     @property
@@ -151,7 +189,7 @@ class Agent:
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [*self._tasks.values(), *self._thoughts]
+        tasks = [*self._outbound.tasks.values(), *self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -191,16 +229,16 @@ class Agent:
         return await self._answer(Asked(0, order), "operator")
 
     async def _answer(self, asked: Asked, origin: str) -> Answering:
-        if self._closing or self._is_broken or self.journal.is_full:
+        if self._closing or self._bugs.is_broken or self.journal.is_full:
             return Answering(0, PeerError("E042", "no room for another request at the moment"))
         started = self.now()
         try:
-            letter_id, orders = self.pump.request(asked.content, origin, started, asked.convention)
+            letter_id, actions = self.pump.request(asked.content, origin, started, asked.convention)
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
             return Answering(0, self._our_bug())
         waiting = _Waiting(asked, self._loop.create_future(), started)
         self._waiting[letter_id] = waiting
-        self._carry_out(orders)
+        self._carry_out(actions)
         answering = await waiting.answer
         self.meter.answering.setdefault(label(asked), Durations()).add(self.now() - started)
         return answering
@@ -210,42 +248,36 @@ class Agent:
         incident = f"{self.now():.3f}"
         told = mask(traceback.format_exc().encode(errors="replace")).decode(errors="replace")
         print(f"incident {incident}", told, file=sys.stderr, sep="\n")
-        # A bug that comes back at once must fill neither the log nor the processor.
-        calm = self._loop.time() - self._last_bug_at > LONGEST_REST_S
-        self._rest_s = TRY_DISK_S if calm else min(2 * self._rest_s, LONGEST_REST_S)
-        self._last_bug_at = self._loop.time()
-        self._is_broken = True
+        self._bugs.hit(self._loop.time())
         self._rebuild_when_stored()
         return PeerError("E099", "an internal error; the log has it under the incident id", {"incident": incident})
 
-    # --- orders -------------------------------------------------------------------------------------------------------
+    # --- what the pump says must be done ------------------------------------------------------------------------------
 
-    def _carry_out(self, orders: Orders) -> None:
-        for events, secrets in orders.append:
+    def _carry_out(self, actions: Actions) -> None:
+        for events, secrets in actions.append:
             self.journal.append(Entry(events, secrets))
-            self._appended += 1
-            self._seq += len(events)
+            self._position.appended += 1
+            self._position.seq += len(events)
             self.meter.happened(events)
             self.setup.log.events(events)
-        for one in orders.replies:
+        for one in actions.replies:
             waiting = self._waiting.pop(one.letter_id, None)
             if waiting is not None and not waiting.answer.done():
                 waiting.answer.set_result(one)
-        for call_id in orders.cancel:
-            task = self._tasks.pop(call_id, None)
-            if task is not None:
-                task.cancel()
-        for call in orders.calls:
-            self._tasks[call.id] = self._loop.create_task(self._call(call))
-        for ask in orders.asks:
+        for call_id in actions.cancel:
+            self._outbound.cancel(call_id)
+        for call in actions.calls:
+            self._outbound.start(call)
+        for ask in actions.asks:
             thought = self._loop.create_task(self._think(ask))
-            self._thoughts.add(thought)
-            thought.add_done_callback(self._thoughts.discard)
+            self._tasks.add(thought)
+            thought.add_done_callback(self._tasks.discard)
         self._set_timer()
         self.changed.set()
 
     def _set_timer(self) -> None:
-        due = None if self._closing or self._is_broken else self.pump.timer
+        due = None if self._closing or self._bugs.is_broken else self.pump.timer
         # A timer that rings too early does no harm and is set anew then: cheaper than with every step.
         if due is None or (self._timer is not None and self._timer_due <= due):
             return
@@ -258,107 +290,33 @@ class Agent:
         self._timer = None
         self._input(lambda: self.pump.advance(max(self.now(), due)))
 
-    def _input(self, give: Callable[[], Orders]) -> None:
+    def _input(self, give: Callable[[], Actions]) -> None:
         """Hand something to the pump and do what it says."""
-        if self._closing or self._is_broken:
+        if self._closing or self._bugs.is_broken:
             return
         try:
-            orders = give()
+            actions = give()
         except Exception:  # noqa: BLE001 - the other door: a bug must not end the process, nor be told as a peer's
             self._our_bug()
         else:
-            self._carry_out(orders)
+            self._carry_out(actions)
 
     def _rebuild_when_stored(self) -> None:
         """What was appended before the bug is still on its way to the disk: wait for it, then start from there."""
-        if self._is_broken and self._durable == self._appended:
-            self._base = self._durable
-            orders = self.pump.storage_failed()
+        if self._bugs.is_broken and self._position.durable == self._position.appended:
+            self._position.base = self._position.durable
+            actions = self.pump.storage_failed()
             # The bug may have swallowed answers that were ready: everybody who waits gets one.
-            told = {one.letter_id for one in orders.replies}
+            told = {one.letter_id for one in actions.replies}
             lost = PeerError("E099", "an internal error; the log has it")
-            orders.replies += [Answering(one, lost) for one in self._waiting if one not in told]
-            self._carry_out(orders)
-            self._loop.call_later(self._rest_s, self._go_on)
+            actions.replies += [Answering(one, lost) for one in self._waiting if one not in told]
+            self._carry_out(actions)
+            self._loop.call_later(self._bugs.delay_s, self._go_on)
 
     def _go_on(self) -> None:
-        if self._is_broken:
-            self._is_broken = False
+        if self._bugs.is_broken:
+            self._bugs.is_broken = False
             self._input(lambda: self.pump.storage_back(self.now()))
-
-    # --- calls --------------------------------------------------------------------------------------------------------
-
-    async def _call(self, call: Call) -> None:
-        kind = kind_of(call.message)
-        body = self._encoded(call.message)
-        started = self.now()
-        self._note_call(call, kind, "", body)
-        try:
-            wait = self.setup.clock.seconds_until(call.deadline)
-            reply = await self._line.call(call.id, call.message, body, call.to, wait, self._limit(call))
-        except CallFailed as failed:
-            self._note_call(call, kind, failed.failure.value, failed.detail.encode())
-            self._gone(call, kind, failed.failure, blame=Blame.LOCAL if failed.local else Blame.PEER)
-            return
-        except asyncio.CancelledError:
-            # The pump calls a call off when it is too late for an answer, or when nobody wants one any more.
-            outcome = "timeout" if self.now() >= call.deadline else "cancelled"
-            self._note_call(call, kind, outcome)
-            self._count(call, kind, outcome)
-            raise
-        finally:
-            self._tasks.pop(call.id, None)
-        self.meter.round_trip.add(self.now() - started)
-        self._note_call(call, kind, str(reply.status), reply.body)
-        self._came_back(call, kind, reply)
-
-    def _limit(self, call: Call) -> int:
-        """Only the manager may answer at length (R-24)."""
-        if isinstance(call.message, RecordRequest):
-            return letters.RECORD_LIMIT
-        return self.setup.answer_limit if call.to.agent_id == MANAGER else jsonrpc.MESSAGE_LIMIT
-
-    def _came_back(self, call: Call, kind: str, reply: Reply) -> None:
-        if reply.status in (429, 503):
-            self._gone(call, kind, Failure.BUSY, retry_after=reply.retry_after)
-        elif reply.status >= 300 and not letters.says_something(reply.body):
-            failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
-            self._gone(call, kind, failure, detail=f"answered with HTTP status {reply.status}")
-        else:
-            self._input(lambda: self._read(call, kind, reply))
-
-    def _read(self, call: Call, kind: str, reply: Reply) -> Orders:
-        content = letters.read_answer(reply.body, call.message, self.speaker.reading, self._limit(call))
-        self.meter.judged(content)
-        self._count(call, kind, "error" if isinstance(content, Refusal) else ANSWERED)
-        return self.pump.answer(call.id, content, self.now())
-
-    def _gone(
-        self,
-        call: Call,
-        kind: str,
-        failure: Failure,
-        blame: Blame = Blame.PEER,
-        retry_after: float | None = None,
-        detail: str = "",
-    ) -> None:
-        self._count(call, kind, failure.value)
-        # A timeout is the pump's to notice: it knows whether the peer was late or we were.
-        if failure is not Failure.TIMEOUT:
-            self._input(lambda: self.pump.failed(call.id, failure, self.now(), blame, retry_after, detail))
-
-    def _count(self, call: Call, kind: str, outcome: str) -> None:
-        conversation = getattr(call.message, "conversation_id", "")
-        self.meter.call_ended(kind, (call.to.agent_id, kind, conversation), outcome)
-        self.setup.log.letter(self.now(), "out", call.to.agent_id, kind, outcome)
-
-    def _encoded(self, message: object) -> bytes:
-        """A broadcast is encoded once: its calls leave one after the other."""
-        if isinstance(message, Ping):
-            return b""
-        if self._body[0] is not message:
-            self._body = (message, jsonrpc.encode_body(message))  # type: ignore[arg-type]
-        return self._body[1]
 
     # --- strategies ---------------------------------------------------------------------------------------------------
 
@@ -381,23 +339,23 @@ class Agent:
         if self._closing:
             return
         if isinstance(notice, Durable):
-            if notice.epoch == self._epoch:
-                self._durable = notice.entries
+            if notice.epoch == self._position.epoch:
+                self._position.durable = notice.entries
                 # Also after a bug: what was stored before it is told.
-                self._carry_out(self.pump.durable(notice.entries - self._base))
+                self._carry_out(self.pump.durable(notice.entries - self._position.base))
                 self._rebuild_when_stored()
         else:
-            self._is_broken = False  # whatever was, the machine is built anew
-            self._appended = self._durable = self._base = 0
+            self._bugs.is_broken = False  # whatever was, the machine is built anew
+            self._position.restart()
             self._carry_out(self.pump.storage_failed())
             print(f"the journal cannot be written: {notice.error}; trying again", file=sys.stderr)
-            self._thoughts.add(task := self._loop.create_task(self._try_disk(notice)))
-            task.add_done_callback(self._thoughts.discard)
+            self._tasks.add(task := self._loop.create_task(self._try_disk(notice)))
+            task.add_done_callback(self._tasks.discard)
 
-    async def _try_disk(self, failed: Failed) -> None:
+    async def _try_disk(self, failed: WriteFailed) -> None:
         while not await asyncio.to_thread(self.journal.try_again, failed):  # noqa: ASYNC110 - a disk sends no event
             await asyncio.sleep(TRY_DISK_S)
-        self._epoch += 1
+        self._position.epoch += 1
         self._input(lambda: self.pump.storage_back(self.now()))
 
     # --- what is kept beside ------------------------------------------------------------------------------------------
@@ -408,18 +366,6 @@ class Agent:
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (peer, asked.message_type, asked.match_id)
             self.journal.note(LetterNote(self.now(), direction, *named, kind, status, body))
-
-    def _note_call(self, call: Call, kind: str, status: str, body: bytes = b"") -> None:
-        """A call of ours, without its JSON-RPC frame and token: a broadcast is one and the same for all its receivers;
-        or (with a status) what came of it."""
-        if self.journal.keeps_letters and not isinstance(call.message, Ping):
-            named = (call.to.agent_id, kind, getattr(call.message, "match_id", None))
-            letter = (
-                LetterNote(self.now(), "in", *named, "response", status, body)
-                if status
-                else LetterNote(self.now(), "out", *named, "request", status, body)
-            )
-            self.journal.note(letter)
 
     def _flush(self) -> None:
         if not self._closing:

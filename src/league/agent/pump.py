@@ -1,7 +1,7 @@
 """The shell's decisions, without sockets, disks or clocks: what may leave the process and when (durability gating),
 which answer belongs to which call (correlation), when to wake (timers), one call per receiver (fan-out).
 
-The asyncio shell and the simulator drive this same pump: each input gives `Orders` to carry out.
+The asyncio shell and the simulator drive this same pump: each input gives `Actions` to carry out.
 """
 
 from __future__ import annotations
@@ -26,17 +26,13 @@ from league.machine import (
     Step,
     Undelivered,
 )
-from league.protocol import timestamps
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Unsealed
+from league.protocol.envelope import DEFAULT_LIMIT_S, Unsealed, answer_limit_s
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import ChooseParityCall, GameMoveCall, Message
+from league.protocol.messages import Message
 
 LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
-DEFAULT_LIMIT_S = 10.0
-LONGEST_LIMIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Orders:
+class Actions:
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
     append: list[tuple[tuple[Event, ...], dict[str, str]]] = field(default_factory=list)
@@ -61,8 +57,8 @@ class Orders:
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
-    def take(self, other: Orders) -> None:
-        """Add another input's orders behind these."""
+    def take(self, other: Actions) -> None:
+        """Add another input's actions behind these."""
         self.append += other.append
         self.replies += other.replies
         self.calls += other.calls
@@ -106,33 +102,33 @@ class Pump:
 
     # --- inputs -------------------------------------------------------------------------------------------------------
 
-    def start(self, now: float) -> Orders:
+    def start(self, now: float) -> Actions:
         """The machine takes up what is open."""
         return self._carry_out(self.machine.resume(now))
 
     def request(
         self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
-    ) -> tuple[int, Orders]:
+    ) -> tuple[int, Actions]:
         """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
-        orders = self.advance(now)
+        actions = self.advance(now)
         letter = Letter(self._next_id(), content, origin=origin, convention=convention)
         limit = now + _limit_of(content)
         self._letters[letter.id] = limit
         heapq.heappush(self._letter_limits, (limit, letter.id))
         if self.storage_down and not _is_read(content):
-            self._answer(letter.id, _storage_error(), orders)
+            self._answer(letter.id, _storage_error(), actions)
         else:
-            orders.take(self._carry_out(self.machine.handle(letter, now)))
-        return letter.id, orders
+            actions.take(self._carry_out(self.machine.handle(letter, now)))
+        return letter.id, actions
 
-    def answer(self, call_id: int, content: Content, now: float) -> Orders:
+    def answer(self, call_id: int, content: Content, now: float) -> Actions:
         """A call of ours was answered. Too late is too late: the deadline is checked first."""
-        orders = self.advance(now)
+        actions = self.advance(now)
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             letter = Letter(0, content, answers=call.key, peer=call.peer)
-            orders.take(self._carry_out(self.machine.handle(letter, now)))
-        return orders
+            actions.take(self._carry_out(self.machine.handle(letter, now)))
+        return actions
 
     def failed(
         self,
@@ -142,32 +138,32 @@ class Pump:
         blame: Blame = Blame.PEER,
         retry_after: float | None = None,
         detail: str = "",
-    ) -> Orders:
+    ) -> Actions:
         """A call of ours got no answer."""
-        orders = self.advance(now)
+        actions = self.advance(now)
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             failed = Undelivered(call.key, call.peer, failure, blame, retry_after, detail)
-            orders.take(self._carry_out(self.machine.undelivered(failed, now)))
-        return orders
+            actions.take(self._carry_out(self.machine.undelivered(failed, now)))
+        return actions
 
-    def strategy_answered(self, key: str, value: object, now: float) -> Orders:
+    def strategy_answered(self, key: str, value: object, now: float) -> Actions:
         """The strategy answered an Ask."""
-        orders = self.advance(now)
+        actions = self.advance(now)
         if not self.storage_down:
-            orders.take(self._carry_out(self.machine.answered(key, value, now)))
-        return orders
+            actions.take(self._carry_out(self.machine.answered(key, value, now)))
+        return actions
 
-    def durable(self, entries: int) -> Orders:
+    def durable(self, entries: int) -> Actions:
         """The journal holds so many of the entries appended since the pump was built or rebuilt."""
         self._durable = max(self._durable, entries)
         return self._release()
 
-    def storage_failed(self) -> Orders:
+    def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
-        orders = Orders(cancel=list(self._calls))
+        actions = Actions(cancel=list(self._calls))
         for letter_id in [*self._letters, *(one.letter_id for held in self._held for one in held.replies)]:
-            orders.replies.append(Answering(letter_id, _storage_error()))
+            actions.replies.append(Answering(letter_id, _storage_error()))
         self._held.clear()
         self._letters.clear()
         self._letter_limits.clear()
@@ -176,20 +172,20 @@ class Pump:
         self._appended = self._durable = 0
         self.storage_down = True
         self.machine = self._load()
-        return orders
+        return actions
 
-    def storage_back(self, now: float) -> Orders:
+    def storage_back(self, now: float) -> Actions:
         """Writing works again."""
         self.storage_down = False
         return self.start(now)
 
-    def advance(self, now: float) -> Orders:
+    def advance(self, now: float) -> Actions:
         """Time has passed: calls that reached their deadline, letters that reached their limit, the machine's timer."""
-        orders = Orders()
+        actions = Actions()
         while self._letter_limits and self._letter_limits[0][0] <= now:
             _, letter_id = heapq.heappop(self._letter_limits)
             if letter_id in self._letters:
-                self._answer(letter_id, PeerError("E001", "no answer was ready in time"), orders)
+                self._answer(letter_id, PeerError("E001", "no answer was ready in time"), actions)
         while self._call_limits and self._call_limits[0][0] <= now:
             deadline, call_id = heapq.heappop(self._call_limits)
             call = self._calls.pop(call_id, None)
@@ -197,11 +193,11 @@ class Pump:
                 # Nobody is blamed for what a slow disk held back, nor for what we noticed too late.
                 blame = Blame.LOCAL if now - deadline > LATE_S or not call.has_left else Blame.PEER
                 failed = Undelivered(call.key, call.peer, Failure.TIMEOUT, blame)
-                orders.cancel.append(call_id)
-                orders.take(self._carry_out(self.machine.undelivered(failed, now)))
+                actions.cancel.append(call_id)
+                actions.take(self._carry_out(self.machine.undelivered(failed, now)))
         while not self.storage_down and (due := self.machine.deadline) is not None and due <= now:
-            orders.take(self._carry_out(self.machine.tick(now)))
-        return orders
+            actions.take(self._carry_out(self.machine.tick(now)))
+        return actions
 
     @property
     def timer(self) -> float | None:
@@ -218,29 +214,29 @@ class Pump:
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, step: Step) -> Orders:
-        orders = Orders()
+    def _carry_out(self, step: Step) -> Actions:
+        actions = Actions()
         if step.events or step.secrets:
             if self.storage_down:
                 return self._forget(step)
             self._appended += 1
-            orders.append.append((tuple(step.events), step.secrets))
+            actions.append.append((tuple(step.events), step.secrets))
         replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]
         for key in step.cancel:
-            self._cancel(key, orders)
+            self._cancel(key, actions)
         calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
         # Reads wait too: what they show was computed from events that may not be on disk yet.
         self._held.append(_Held(self._appended, replies, calls, step.asks))
-        orders.take(self._release())
-        return orders
+        actions.take(self._release())
+        return actions
 
-    def _forget(self, step: Step) -> Orders:
+    def _forget(self, step: Step) -> Actions:
         """A read that would have to be written down while nothing can be: as if it had not been asked."""
-        orders = Orders()
+        actions = Actions()
         self.machine = self._load()
         for one in step.replies:
-            self._answer(one.letter_id, _storage_error(), orders)
-        return orders
+            self._answer(one.letter_id, _storage_error(), actions)
+        return actions
 
     def _fan_out(self, outgoing: Outgoing) -> list[Call]:
         calls = []
@@ -251,31 +247,31 @@ class Pump:
             calls.append(call)
         return calls
 
-    def _cancel(self, key: str, orders: Orders) -> None:
+    def _cancel(self, key: str, actions: Actions) -> None:
         unwanted = {call_id for call_id, call in self._calls.items() if call.key == key}
         for call_id in unwanted:
             del self._calls[call_id]
         for held in self._held:
             held.calls = [call for call in held.calls if call.id not in unwanted]
-        orders.cancel += sorted(unwanted)
+        actions.cancel += sorted(unwanted)
 
-    def _release(self) -> Orders:
-        orders = Orders()
+    def _release(self) -> Actions:
+        actions = Actions()
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
-            orders.replies += held.replies
+            actions.replies += held.replies
             leaving = [call for call in held.calls if call.id in self._calls]
             for call in leaving:
                 self._calls[call.id].has_left = True
-            orders.calls += leaving
-            orders.asks += held.asks
-            orders.released = held.position
-        return orders
+            actions.calls += leaving
+            actions.asks += held.asks
+            actions.released = held.position
+        return actions
 
-    def _answer(self, letter_id: int, error: PeerError, orders: Orders) -> None:
+    def _answer(self, letter_id: int, error: PeerError, actions: Actions) -> None:
         """The shell's own answer, which shows nothing of the machine and so waits for nothing."""
         if self._letters.pop(letter_id, None) is not None:
-            orders.replies.append(Answering(letter_id, error))
+            actions.replies.append(Answering(letter_id, error))
 
     def _next_id(self) -> int:
         self._last_id += 1
@@ -283,15 +279,8 @@ class Pump:
 
 
 def _limit_of(content: Content) -> float:
-    """How long a letter may wait for its answer: what its sender gives it, else the table of exchanges."""
-    if not isinstance(content, Unsealed):
-        return DEFAULT_LIMIT_S
-    message, row = content.message, EXCHANGES.get(content.message_type or "")
-    if isinstance(message, ChooseParityCall | GameMoveCall):
-        # Both are readings of the sender's clock, in whole seconds.
-        given = timestamps.read(message.deadline) - timestamps.read(message.timestamp)
-        return min(max(given, 1.0), LONGEST_LIMIT_S)
-    return row.limit_s if row else DEFAULT_LIMIT_S
+    """How long a letter may wait for its answer."""
+    return answer_limit_s(content) if isinstance(content, Unsealed) else DEFAULT_LIMIT_S
 
 
 def _is_read(content: Content) -> bool:

@@ -40,10 +40,6 @@ class Durations:
         self.total_s += seconds
         self.count += 1
 
-    @property
-    def mean_s(self) -> float:
-        return self.total_s / self.count if self.count else 0.0
-
 
 @dataclass(slots=True)
 class Meter:
@@ -140,10 +136,6 @@ class Log:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab")
-
-    @property
-    def is_on(self) -> bool:
-        return self._file is not None
 
     def letter(self, at: float, direction: str, peer: str, message_type: str, outcome: str) -> None:
         if self._file is not None:

@@ -6,43 +6,44 @@ from collections.abc import Callable
 
 import pytest
 
-from league.agent.pump import DEFAULT_LIMIT_S, LATE_S, Orders
+from league.agent.pump import LATE_S, Actions
 from league.machine import Blame, Failure, Letter, Ping, Pong, Undelivered
+from league.protocol.envelope import DEFAULT_LIMIT_S
 from league.protocol.errors import PeerError
 from tests.support.clerk import ANN, BEN, Desk
 
 
-def codes(orders: Orders) -> list[tuple[int, str]]:
-    return [(one.letter_id, one.content.code) for one in orders.replies if isinstance(one.content, PeerError)]
+def codes(actions: Actions) -> list[tuple[int, str]]:
+    return [(one.letter_id, one.content.code) for one in actions.replies if isinstance(one.content, PeerError)]
 
 
 def test_a_reply_waits_until_its_events_are_durable() -> None:
     desk = Desk()
-    letter_id, orders = desk.order("note", "Ann")
-    assert orders.replies == []
+    letter_id, actions = desk.order("note", "Ann")
+    assert actions.replies == []
     assert [one.letter_id for one in desk.sync().replies] == [letter_id]
 
 
 def test_a_read_waits_for_what_it_shows() -> None:
     desk = Desk()
     desk.order("note", "Ann")
-    letter_id, orders = desk.pump.request(Ping(), "here", 0.0)
-    assert orders.replies == []
+    letter_id, actions = desk.pump.request(Ping(), "here", 0.0)
+    assert actions.replies == []
     released = desk.sync().replies
     assert (released[-1].letter_id, released[-1].content) == (letter_id, Pong((("Ann", 1),)))
 
 
 def test_a_read_with_nothing_pending_is_answered_at_once() -> None:
     desk = Desk()
-    letter_id, orders = desk.pump.request(Ping(), "here", 0.0)
-    assert [one.letter_id for one in orders.replies] == [letter_id]
+    letter_id, actions = desk.pump.request(Ping(), "here", 0.0)
+    assert [one.letter_id for one in actions.replies] == [letter_id]
 
 
 @pytest.mark.parametrize("order", ["note_and_tell", "ask"])
 def test_nothing_else_leaves_before_its_events_are_durable(order: str) -> None:
     desk = Desk()
-    _, orders = desk.order(order, "Ann")
-    assert (orders.calls, orders.asks) == ([], [])
+    _, actions = desk.order(order, "Ann")
+    assert (actions.calls, actions.asks) == ([], [])
     released = desk.sync()
     assert released.calls or released.asks
     assert released.released == 1
@@ -50,8 +51,8 @@ def test_nothing_else_leaves_before_its_events_are_durable(order: str) -> None:
 
 def test_each_receiver_of_a_message_gets_its_own_call_and_is_named_in_its_answer() -> None:
     desk = Desk()
-    _, orders = desk.order("tell")
-    first, second = orders.calls
+    _, actions = desk.order("tell")
+    first, second = actions.calls
     assert [first.to, second.to] == [ANN, BEN]
     desk.pump.answer(second.id, Pong(), 1.0)
     desk.pump.failed(first.id, Failure.REFUSED, 1.0)
@@ -63,10 +64,10 @@ def test_each_receiver_of_a_message_gets_its_own_call_and_is_named_in_its_answer
 
 def test_a_call_without_an_answer_fails_at_its_deadline() -> None:
     desk = Desk()
-    _, orders = desk.order("tell")
+    _, actions = desk.order("tell")
     assert desk.pump.timer == 5.0
     assert desk.pump.advance(4.999).cancel == []
-    assert desk.pump.advance(5.0).cancel == [call.id for call in orders.calls]
+    assert desk.pump.advance(5.0).cancel == [call.id for call in actions.calls]
     assert [one.failure for one in desk.clerk.seen if isinstance(one, Undelivered)] == [Failure.TIMEOUT] * 2
 
 
@@ -80,23 +81,23 @@ def test_a_deadline_that_we_overslept_is_not_blamed_on_the_peer(noticed: float, 
 
 def test_an_answer_after_the_deadline_is_dropped() -> None:
     desk = Desk()
-    _, orders = desk.order("tell")
-    desk.pump.answer(orders.calls[0].id, Pong(), 5.0)
+    _, actions = desk.order("tell")
+    desk.pump.answer(actions.calls[0].id, Pong(), 5.0)
     assert all(isinstance(one, Undelivered) for one in desk.clerk.seen)
 
 
 def test_a_second_answer_to_the_same_call_is_dropped() -> None:
     desk = Desk()
-    _, orders = desk.order("tell")
+    _, actions = desk.order("tell")
     for _ in range(2):
-        desk.pump.answer(orders.calls[0].id, Pong(), 1.0)
+        desk.pump.answer(actions.calls[0].id, Pong(), 1.0)
     assert len(desk.clerk.seen) == 1
 
 
 def test_a_letter_the_machine_never_answers_gets_one_timeout() -> None:
     desk = Desk()
-    letter_id, orders = desk.order("keep")
-    assert orders.replies == []
+    letter_id, actions = desk.order("keep")
+    assert actions.replies == []
     assert codes(desk.pump.advance(DEFAULT_LIMIT_S)) == [(letter_id, "E001")]
     _, late = desk.order("answer_kept", now=DEFAULT_LIMIT_S + 1)
     assert late.replies == []
@@ -105,24 +106,24 @@ def test_a_letter_the_machine_never_answers_gets_one_timeout() -> None:
 def test_a_letter_may_be_answered_later() -> None:
     desk = Desk()
     letter_id, _ = desk.order("keep")
-    _, orders = desk.order("answer_kept", now=3.0)
-    assert [one.letter_id for one in orders.replies] == [letter_id]
+    _, actions = desk.order("answer_kept", now=3.0)
+    assert [one.letter_id for one in actions.replies] == [letter_id]
     assert letter_id not in [one for one, _ in codes(desk.pump.advance(100.0))]
 
 
 def test_a_cancelled_call_that_has_not_left_never_leaves() -> None:
     desk = Desk()
     desk.order("note_and_tell", "Ann")
-    _, orders = desk.order("call_off")
-    assert len(orders.cancel) == 2
+    _, actions = desk.order("call_off")
+    assert len(actions.cancel) == 2
     assert desk.sync().calls == []
 
 
 def test_a_cancelled_call_under_way_is_forgotten() -> None:
     desk = Desk()
     _, told = desk.order("tell")
-    _, orders = desk.order("call_off")
-    assert orders.cancel == [call.id for call in told.calls]
+    _, actions = desk.order("call_off")
+    assert actions.cancel == [call.id for call in told.calls]
     desk.pump.answer(told.calls[0].id, Pong(), 1.0)
     desk.pump.advance(10.0)
     assert desk.clerk.seen == []
@@ -145,8 +146,8 @@ def test_when_a_write_fails_everybody_waiting_is_told_once_and_the_state_is_what
     desk.sync()
     kept, _ = desk.order("keep")
     lost, _ = desk.order("note", "Ben")
-    orders = desk.fail()
-    assert sorted(codes(orders)) == [(kept, "E041"), (lost, "E041")]
+    actions = desk.fail()
+    assert sorted(codes(actions)) == [(kept, "E041"), (lost, "E041")]
     assert desk.clerk.noted == ["Ann"]
     assert desk.sync().replies == []
 
@@ -166,10 +167,10 @@ def test_while_nothing_can_be_written_reads_are_served_and_writes_refused() -> N
     desk.sync()
     desk.order("note", "Ben")
     desk.fail()
-    refused, orders = desk.order("note", "Cid")
-    assert codes(orders) == [(refused, "E041")]
-    letter_id, orders = desk.pump.request(Ping(), "here", 1.0)
-    assert [(one.letter_id, one.content) for one in orders.replies] == [(letter_id, Pong((("Ann", 1),)))]
+    refused, actions = desk.order("note", "Cid")
+    assert codes(actions) == [(refused, "E041")]
+    letter_id, actions = desk.pump.request(Ping(), "here", 1.0)
+    assert [(one.letter_id, one.content) for one in actions.replies] == [(letter_id, Pong((("Ann", 1),)))]
 
 
 def test_when_writing_works_again_the_machine_resumes() -> None:
@@ -184,14 +185,14 @@ def test_when_writing_works_again_the_machine_resumes() -> None:
 
 
 @pytest.mark.parametrize("ending", [Desk.sync, Desk.fail])
-def test_every_letter_gets_exactly_one_answer(ending: Callable[[Desk], Orders]) -> None:
+def test_every_letter_gets_exactly_one_answer(ending: Callable[[Desk], Actions]) -> None:
     desk = Desk()
     answered: list[int] = []
     asked = []
     for place in range(6):
-        letter_id, orders = desk.order("note" if place % 2 else "keep", "Ann", now=float(place))
+        letter_id, actions = desk.order("note" if place % 2 else "keep", "Ann", now=float(place))
         asked.append(letter_id)
-        answered += [one.letter_id for one in orders.replies]
+        answered += [one.letter_id for one in actions.replies]
     answered += [one.letter_id for one in ending(desk).replies]
     answered += [one.letter_id for one in desk.pump.advance(100.0).replies]
     assert sorted(answered) == asked
