@@ -119,12 +119,12 @@ def _parser(player: Player) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    options.configure(parser, "player", _NOT_FOR_ONE)
+    options.configure(parser, options.PlayerOptions, _NOT_FOR_ONE)
     return parser
 
 
 def _serve(player: Player, args: argparse.Namespace) -> int:
     from league.hosting import players  # all that serving needs is loaded only now, `--help` is quick without
 
-    values = options.settings_of(args, "player")
-    return players.run({**values, "count": 1}, [players.enter(player, type(player).__name__)])
+    chosen = options.read(args, options.PlayerOptions)
+    return players.run(chosen, [players.enter(player, type(player).__name__)])

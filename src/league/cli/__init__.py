@@ -1,14 +1,43 @@
-"""The command line: one module per command, and what all commands share."""
+"""The command line: a command parses, calls and prints. Here is what all commands share."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from league.hosting import USAGE, CommandError
 
-__all__ = ["USAGE", "CommandError", "add_json_option", "print_json"]
+__all__ = [
+    "USAGE",
+    "Command",
+    "CommandError",
+    "add_json_option",
+    "examples",
+    "journal_errors",
+    "print_json",
+    "print_lines",
+    "print_result",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of `league`: `configure` adds its arguments to a parser, `run` returns its exit status."""
+
+    name: str
+    help: str
+    example: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def examples(*lines: str, note: str = "") -> str:
+    """What the help of a command ends with."""
+    return "\n  ".join(("examples:", *lines)) + (f"\n{note}" if note else "")
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -20,3 +49,27 @@ def print_json(document: object) -> None:
     """Print the one document of `--json`."""
     json.dump(document, sys.stdout, indent=2)
     sys.stdout.write("\n")
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print what people read."""
+    print("\n".join(lines), flush=True)
+
+
+def print_result(as_json: bool, document: object, lines: Iterable[str]) -> None:
+    """Print what a command found: the document for `--json`, the lines for people."""
+    if as_json:
+        print_json(document)
+    else:
+        print_lines(lines)
+
+
+@contextmanager
+def journal_errors() -> Iterator[None]:
+    """A journal that cannot be read is told in its own sentence."""
+    from league.storage.notices import JournalError
+
+    try:
+        yield
+    except JournalError as error:
+        raise CommandError(str(error)) from error

@@ -6,12 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from league.cli import USAGE, CommandError, add_json_option, print_json
+from league.cli import USAGE, CommandError, add_json_option, print_result
+from league.hosting.addresses import split_http
 
 if TYPE_CHECKING:
-    from league.conformance.runner import Report
+    from league.conformance.runner import CheckReport
 
 NAME = "check"
 HELP = "check an agent against the protocol, clause by clause"
@@ -30,7 +30,6 @@ exit status: 0 no MUST is broken, 1 one is, 2 wrong usage"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
     parser.add_argument("role", choices=("player",), help="what the agent is")
     parser.add_argument("url", metavar="URL", nargs="?", help="where it takes requests")
     add_json_option(parser)
@@ -69,30 +68,24 @@ def _positive(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args.only, args.json)
+    from league.conformance.documents import json_document
+    from league.conformance.text import lines
+
     report = _check(args)
     _write(args, report)
-    if args.json:
-        from league.conformance.documents import json_document
-
-        print_json(json_document(report))
-    else:
-        from league.conformance.text import lines
-
-        print("\n".join(lines(report)))
+    print_result(args.json, json_document(report), lines(report))
     return 0 if report.passed else 1
 
 
-def _check(args: argparse.Namespace) -> Report:
+def _check(args: argparse.Namespace) -> CheckReport:
     from league.conformance.kit import Options
     from league.conformance.runner import check_player, chosen
 
     try:
-        parts = urlsplit(args.url or "")
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise CommandError(f"{args.url or 'nothing'} is no http address; try http://127.0.0.1:8101/mcp", USAGE)
+        split_http(args.url or "")
+    except ValueError as error:
+        told = f"{args.url or 'nothing'} is no http address; try http://127.0.0.1:8101/mcp"
+        raise CommandError(told, USAGE) from error
     try:
         chosen(tuple(args.only))
     except ValueError as error:
@@ -105,7 +98,7 @@ def _check(args: argparse.Namespace) -> Report:
         raise CommandError(f"cannot listen at port {args.listen}: {error.strerror or error}") from error
 
 
-def _write(args: argparse.Namespace, report: Report) -> None:
+def _write(args: argparse.Namespace, report: CheckReport) -> None:
     from league.conformance.documents import junit_document
     from league.conformance.page import html_document
 
@@ -126,12 +119,9 @@ def _list(only: list[str], as_json: bool) -> int:
         found = [clauses_for("player")[name] for name in chosen(tuple(only))]
     except ValueError as error:
         raise CommandError(str(error), USAGE) from error
-    if as_json:
-        print_json(
-            [{"id": one.id, "level": one.level, "section": one.section, "sentence": one.sentence} for one in found]
-        )
-        return 0
+    document = [{name: getattr(one, name) for name in ("id", "level", "section", "sentence")} for one in found]
     wide = max(len(one.id) for one in found)
-    for one in found:
-        print(f"{one.id:<{wide}}  {one.level:<6}  {one.section:<5}  {one.sentence}")
+    print_result(
+        as_json, document, (f"{one.id:<{wide}}  {one.level:<6}  {one.section:<5}  {one.sentence}" for one in found)
+    )
     return 0

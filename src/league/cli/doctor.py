@@ -17,8 +17,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from league.cli import CommandError, add_json_option, print_json
-from league.hosting import addresses
+from league.cli import CommandError, add_json_option, print_result, terminal
+from league.hosting import addresses, options
 
 NAME = "doctor"
 HELP = "check whether this machine is ready for a league"
@@ -27,8 +27,8 @@ example: league doctor
 exit status: 0 a league can be played here, 1 something keeps it from running"""
 
 OLDEST_PYTHON = (3, 11)
-USUAL_PORTS = {8000: "manager", 8001: "referee", 8101: "player"}
-NEEDED = ("msgspec", "uvicorn", "httptools")
+USUAL_PORTS = {one.usual_port: one.role for one in options.ROLES}
+NEEDED = ("msgspec", "httptools")
 EARLIEST = 1_735_689_600.0  # 2025-01-01
 SLOW_SYNC_S = 0.1
 LEAST_FREE = 100 << 20
@@ -36,7 +36,7 @@ LEAST_FILES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """`is_fatal`: no league can be played before this is mended."""
 
     check: str
@@ -50,79 +50,75 @@ class Finding:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
     add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.cli import tables
-
-    findings = [finding for check in CHECKS for finding in check()]
+    findings = [one for check in CHECKS for one in check()]
     is_ready = not any(one.is_fatal for one in findings)
-    if args.json:
-        checks = [{"check": one.check, "verdict": one.mark.lower(), "detail": one.detail} for one in findings]
-        print_json({"ok": is_ready, "checks": checks})
-    else:
-        rows = [(one.mark, one.check, one.detail) for one in findings]
-        print("\n".join(tables.table(("", "", ""), rows)[1:]))
-        print("\nA league can be played here: league demo" if is_ready else "\nNo league can be played here yet.")
+    checks = [{"check": one.check, "verdict": one.mark.lower(), "detail": one.detail} for one in findings]
+    table = terminal.table(("", "", ""), [(one.mark, one.check, one.detail) for one in findings])[1:]
+    last = "\nA league can be played here: league demo" if is_ready else "\nNo league can be played here yet."
+    print_result(args.json, {"ok": is_ready, "checks": checks}, [*table, last])
     return 0 if is_ready else 1
 
 
 # --- what is looked at ------------------------------------------------------------------------------------------------
 
 
-def _python() -> Iterator[Finding]:
+def _python() -> Iterator[Diagnosis]:
     is_new_enough = sys.version_info >= OLDEST_PYTHON
     shown = f"{platform.python_implementation()} {platform.python_version()} on {platform.system()}"
-    yield Finding("Python", is_new_enough, shown + ("" if is_new_enough else "; 3.11 is needed"), not is_new_enough)
+    yield Diagnosis("Python", is_new_enough, shown + ("" if is_new_enough else "; 3.11 is needed"), not is_new_enough)
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[Diagnosis]:
     for name in NEEDED:
         try:
             import_module(name)
-            yield Finding(name, True, version(name))
+            yield Diagnosis(name, True, version(name))
         except (ImportError, PackageNotFoundError) as error:
-            yield Finding(name, False, f"{error}; install agent-league anew", is_fatal=True)
+            yield Diagnosis(name, False, f"{error}; install agent-league anew", is_fatal=True)
     try:
         import_module("uvloop")
-        yield Finding("event loop", True, f"uvloop {version('uvloop')}")
+        yield Diagnosis("event loop", True, f"uvloop {version('uvloop')}")
     except (ImportError, PackageNotFoundError):
-        yield Finding("event loop", False, "asyncio; uvloop would be faster and is not installed")
+        yield Diagnosis("event loop", False, "asyncio; uvloop would be faster and is not installed")
 
 
-def _clock() -> Iterator[Finding]:
+def _clock() -> Iterator[Diagnosis]:
     wall, steady = time.time(), time.monotonic()
     shown = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(wall))
     if wall < EARLIEST:
-        yield Finding("clock", False, f"{shown}: set it, or every timestamp of the league will be wrong", is_fatal=True)
+        yield Diagnosis(
+            "clock", False, f"{shown}: set it, or every timestamp of the league will be wrong", is_fatal=True
+        )
         return
     jumped = abs((time.time() - wall) - (time.monotonic() - steady)) > 1.0
-    yield Finding("clock", not jumped, shown + (", and it jumps" if jumped else ""))
+    yield Diagnosis("clock", not jumped, shown + (", and it jumps" if jumped else ""))
 
 
-def _network() -> Iterator[Finding]:
+def _network() -> Iterator[Diagnosis]:
     try:
         with socket.create_server((addresses.LOOPBACK, 0)) as server:
             socket.create_connection(server.getsockname(), timeout=5).close()
-        yield Finding("loopback", True, f"{addresses.LOOPBACK} takes connections")
+        yield Diagnosis("loopback", True, f"{addresses.LOOPBACK} takes connections")
     except OSError as error:
-        yield Finding("loopback", False, f"{addresses.LOOPBACK}: {error.strerror or error}", is_fatal=True)
+        yield Diagnosis("loopback", False, f"{addresses.LOOPBACK}: {error.strerror or error}", is_fatal=True)
         return
     seen = addresses.seen_by_others()
     if seen is None:
-        yield Finding("address", False, "this machine has no network: agents on others cannot reach it")
+        yield Diagnosis("address", False, "this machine has no network: agents on others cannot reach it")
     else:
         told = f"others see {seen}; --host 0.0.0.0 --endpoints lan lets them in"
-        yield Finding("address", True, told)
+        yield Diagnosis("address", True, told)
 
 
-def _ports() -> Iterator[Finding]:
+def _ports() -> Iterator[Diagnosis]:
     for port, role in USUAL_PORTS.items():
         taken = _is_taken(port)
         detail = f"taken by {_holder(port)}; a {role} takes the next free one" if taken else f"free for a {role}"
-        yield Finding(f"port {port}", not taken, detail)
+        yield Diagnosis(f"port {port}", not taken, detail)
 
 
 def _is_taken(port: int) -> bool:
@@ -137,7 +133,7 @@ def _is_taken(port: int) -> bool:
 
 def _holder(port: int) -> str:
     """Who listens there: one of ours says so itself, of others the system may know."""
-    from league.cli.fetching import Pages
+    from league.cli.pages import Pages
 
     try:
         with closing(Pages(f"http://{addresses.LOOPBACK}:{port}")) as pages:
@@ -172,7 +168,7 @@ def _listening() -> list[str]:
     return [line for line in lines if line.split()[3] == "0A"]
 
 
-def _disk() -> Iterator[Finding]:
+def _disk() -> Iterator[Diagnosis]:
     """Journals are kept below the working directory unless somebody says otherwise."""
     folder = Path("league-data") if Path("league-data").is_dir() else Path()
     shown = folder.resolve()
@@ -181,17 +177,17 @@ def _disk() -> Iterator[Finding]:
             seconds = _sync_time(Path(scratch))
             mode = _write_ahead(Path(scratch))
     except (OSError, sqlite3.Error) as error:
-        yield Finding("disk", False, f"no journal can be written in {shown}: {error}", is_fatal=True)
+        yield Diagnosis("disk", False, f"no journal can be written in {shown}: {error}", is_fatal=True)
         return
     slow = f" ({1000 * seconds:.0f} ms: results will wait for it)" if seconds > SLOW_SYNC_S else ""
-    yield Finding("disk", not slow, f"{shown} can be written and synced{slow}")
+    yield Diagnosis("disk", not slow, f"{shown} can be written and synced{slow}")
     if mode != "wal":
-        yield Finding("journal", False, f"the file system of {shown} allows no write-ahead log", is_fatal=True)
+        yield Diagnosis("journal", False, f"the file system of {shown} allows no write-ahead log", is_fatal=True)
     else:
-        yield Finding("journal", True, f"SQLite {sqlite3.sqlite_version} with a write-ahead log")
+        yield Diagnosis("journal", True, f"SQLite {sqlite3.sqlite_version} with a write-ahead log")
     usage = os.statvfs(folder)
     free = usage.f_bavail * usage.f_frsize
-    yield Finding("free space", free >= LEAST_FREE, f"{free >> 20} MiB")
+    yield Diagnosis("free space", free >= LEAST_FREE, f"{free >> 20} MiB")
 
 
 def _sync_time(folder: Path) -> float:
@@ -214,13 +210,13 @@ def _write_ahead(folder: Path) -> str:
         connection.close()
 
 
-def _files() -> Iterator[Finding]:
+def _files() -> Iterator[Diagnosis]:
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = hard == resource.RLIM_INFINITY or hard >= LEAST_FILES
     shown = "no limit" if hard == resource.RLIM_INFINITY else f"at most {hard}"
-    yield Finding("open files", enough, f"{shown} for a process", is_fatal=not enough)
+    yield Diagnosis("open files", enough, f"{shown} for a process", is_fatal=not enough)
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _packages, _clock, _network, _ports, _disk, _files)
+CHECKS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (_python, _packages, _clock, _network, _ports, _disk, _files)

@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from league.cli import CommandError, looking, print_json
+from league.cli import CommandError, journal_errors, print_result, terminal
+from league.cli.source import add_match_argument, add_source_options, match_in, source_of
 
 if TYPE_CHECKING:
-    from league.reports.case import Case
-    from league.reports.chronicle import Attempt
     from league.reports.explain import Explanation
-    from league.reports.faults import Fault
+    from league.reports.faults import PlayerFault
+    from league.reports.match_facts import MatchFacts
+    from league.reports.timeline import TimelineAttempt
 
 NAME = "explain"
 HELP = "tell why a match ended so: every message, attempt, time and fault, in words"
@@ -28,56 +28,47 @@ Clauses are named by requirement and section of spec/league-v2.md. No token is e
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
-    parser.add_argument("match_id", metavar="MATCH_ID", help="the match, such as R1M1")
-    looking.configure(parser)
+    add_match_argument(parser)
+    add_source_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    import msgspec
+
     from league.reports.explain import explain
     from league.reports.letters import clean, masked
 
     explanation = explain(_case(args))
-    if args.json:
-        import msgspec
-
-        print_json(clean(msgspec.to_builtins(explanation)))
-        return 0
-    from league.cli import tables
-
-    for line in told(explanation):
-        print(tables.plain(masked(line)))
+    lines = (terminal.plain(masked(line)) for line in explanation_lines(explanation))
+    print_result(args.json, clean(msgspec.to_builtins(explanation)), lines)
     return 0
 
 
-def _case(args: argparse.Namespace) -> Case:
+def _case(args: argparse.Namespace) -> MatchFacts:
     found = _in_journals(args) if args.journal and not args.manager else _on_pages(args)
     if found is None:
         raise CommandError(f"there is no match {args.match_id!r} in this league (E014 MATCH_NOT_FOUND)")
     return found
 
 
-def _in_journals(args: argparse.Namespace) -> Case | None:
-    from league.reports.case import case_of
+def _in_journals(args: argparse.Namespace) -> MatchFacts | None:
     from league.reports.journals import read_journals
-    from league.storage.notices import JournalError
+    from league.reports.match_facts import facts_of
 
-    try:
-        return case_of(args.match_id, read_journals(args.journal, args.match_id))
-    except JournalError as error:
-        raise CommandError(str(error)) from error
+    with journal_errors():
+        return facts_of(args.match_id, read_journals(args.journal, args.match_id))
 
 
-def _on_pages(args: argparse.Namespace) -> Case | None:
-    from league.reports.case import case_of_page
+def _on_pages(args: argparse.Namespace) -> MatchFacts | None:
+    from league.reports.match_facts import facts_from_pages
 
-    source = looking.source_of(args)
-    match = source.get(f"/api/matches/{quote(args.match_id, safe='')}")
+    source = source_of(args)
+    match = match_in(source, args.match_id)
     if match is None:
         return None
     league, agents = source.get("/api/league"), source.get("/api/agents")["agents"]
     try:
-        return case_of_page(match, league, agents)
+        return facts_from_pages(match, league, agents)
     except (KeyError, TypeError, AttributeError) as error:
         raise CommandError(f"the pages of this manager cannot be read: {error!r}") from error
 
@@ -85,7 +76,7 @@ def _on_pages(args: argparse.Namespace) -> Case | None:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def told(one: Explanation) -> Iterator[str]:
+def explanation_lines(one: Explanation) -> Iterator[str]:
     """An explanation, line by line."""
     names = [f"{player} ({one.names[player]})" if one.names[player] != player else player for player in one.players]
     yield f"{one.match_id}: {' against '.join(names)}, {one.game_type}, round {one.round_id} of {one.league_id}"
@@ -109,7 +100,7 @@ def told(one: Explanation) -> Iterator[str]:
         yield from ("", "Remarks:", *(f"  {remark}" for remark in one.remarks))
 
 
-def _advice(title: str, fault: Fault) -> Iterator[str]:
+def _advice(title: str, fault: PlayerFault) -> Iterator[str]:
     yield ""
     yield f"{title} ({fault.player_id}, {fault.code}):"
     yield f"  {fault.advice}"
@@ -118,7 +109,7 @@ def _advice(title: str, fault: Fault) -> Iterator[str]:
         yield "  Try yours: league validate answer.json"
 
 
-def _course(attempt: Attempt, started_at: float) -> Iterator[str]:
+def _course(attempt: TimelineAttempt, started_at: float) -> Iterator[str]:
     title = f"Attempt {attempt.attempt}, referee {attempt.referee_id}" if attempt.attempt else "Before"
     begin = datetime.fromtimestamp(started_at, UTC)
     yield f"{title} (seconds since {begin:%Y-%m-%d %H:%M:%S} UTC)"

@@ -1,6 +1,7 @@
 """The `league` command. Only the module of the command that was asked for is imported.
 
-A command is a module here with `NAME`, `HELP`, `configure(parser)` and `run(args) -> int`, and one entry in COMMANDS.
+A command is an entry in the table below, and a module here with `NAME`, `HELP`, `EXAMPLE`, `configure(parser)` and
+`run(args) -> int`; or a `Command` among the `COMMANDS` of a module that has several.
 """
 
 from __future__ import annotations
@@ -9,52 +10,41 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import NoReturn, Protocol, cast
+from typing import NoReturn
 
-from league.cli import CommandError
+from league.cli import Command, CommandError
 from league.hosting import Parser
 
-COMMANDS = (
-    "demo",
-    "manager",
-    "referee",
-    "player",
-    "start",
-    "pause",
-    "resume",
-    "approve",
-    "withdraw",
-    "replay-match",
-    "standings",
-    "schedule",
-    "match",
-    "agents",
-    "explain",
-    "validate",
-    "check",
-    "new",
-    "spar",
-    "verify",
-    "replay",
-    "simulate",
-    "export",
-    "backup",
-    "doctor",
-)
-"""The commands in the order of `league --help`; each is a module of league.cli (with _ for -)."""
-
-
-class Command(Protocol):
-    """What a command's module offers; its example stands in the parser's epilog."""
-
-    NAME: str
-    HELP: str
-
-    def configure(self, parser: argparse.ArgumentParser) -> None: ...
-
-    def run(self, args: argparse.Namespace) -> int: ...
+COMMANDS: Mapping[str, str] = {
+    "demo": "demo",
+    "manager": "manager",
+    "referee": "referee",
+    "player": "player",
+    "start": "operator",
+    "pause": "operator",
+    "resume": "operator",
+    "approve": "operator",
+    "withdraw": "operator",
+    "replay-match": "operator",
+    "standings": "show",
+    "schedule": "show",
+    "match": "show",
+    "agents": "show",
+    "explain": "explain",
+    "validate": "validate",
+    "check": "check",
+    "new": "new",
+    "spar": "spar",
+    "verify": "journal",
+    "replay": "journal",
+    "simulate": "simulate",
+    "export": "journal",
+    "backup": "journal",
+    "doctor": "doctor",
+}
+"""The commands in the order of `league --help`, and the module of league.cli that each is in."""
 
 
 class Overview(argparse.HelpFormatter):
@@ -102,16 +92,26 @@ def _parser(names: Iterable[str]) -> Parser:
     parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for name in names:
-        command = cast(Command, import_module(f"league.cli.{name.replace('-', '_')}"))
+        command = _command(name)
         one = commands.add_parser(
-            command.NAME,
-            help=command.HELP,
-            description=command.HELP[0].upper() + command.HELP[1:] + ".",
+            name,
+            help=command.help,
+            description=command.help[0].upper() + command.help[1:] + ".",
+            epilog=command.example,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(one)
         one.set_defaults(command=command, parser=one)
     return parser
+
+
+def _command(name: str) -> Command:
+    module = import_module(f"league.cli.{COMMANDS[name]}")
+    several: Sequence[Command] = getattr(module, "COMMANDS", ())
+    for one in several:
+        if one.name == name:
+            return one
+    return Command(module.NAME, module.HELP, module.EXAMPLE, module.configure, module.run)
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:
@@ -136,7 +136,7 @@ def _run(command: Command, args: argparse.Namespace) -> int:
 
 
 def _failed(command: Command, sentence: str, status: int) -> int:
-    print(f"league {command.NAME}: {sentence}", file=sys.stderr)
+    print(f"league {command.name}: {sentence}", file=sys.stderr)
     return status
 
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from league.cli import USAGE, CommandError, add_json_option, print_json, tables
+from league.cli import USAGE, CommandError, add_json_option, print_result, terminal
 
 NAME = "new"
 HELP = "write a starter agent that already plays, with its README and its test"
@@ -34,38 +34,27 @@ USUAL_NAME: Final = "My player"
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """What one is made of: names in its folder, and the files among the starters that they come from."""
+    """What one is made of: its files, each with the folder among the starters that it comes from."""
 
     contents: Mapping[str, str]
     start: str
     test: str
 
 
+_OURS = shlex.quote(sys.executable)
+"""The Python that has this package; `python3` may be another."""
 PYTHON: Final = Starter(
-    {
-        "player.py": "python/player.py",
-        "test_player.py": "python/test_player.py",
-        "README.md": "python/README.md",
-    },
+    {"player.py": "python", "test_player.py": "python", "README.md": "python"},
     "python3 player.py",
     "python3 -m unittest",
 )
 PYTHON_SDK: Final = Starter(
-    {
-        "player.py": "python_sdk/player.py",
-        "test_player.py": "python/test_player.py",
-        "README.md": "python_sdk/README.md",
-    },
-    # The Python that has this package; `python3` may be another.
-    f"{shlex.quote(sys.executable)} player.py",
-    f"{shlex.quote(sys.executable)} -m unittest",
+    {"player.py": "python_sdk", "test_player.py": "python", "README.md": "python_sdk"},
+    f"{_OURS} player.py",
+    f"{_OURS} -m unittest",
 )
 JAVASCRIPT: Final = Starter(
-    {
-        "player.mjs": "javascript/player.mjs",
-        "player.test.mjs": "javascript/player.test.mjs",
-        "README.md": "javascript/README.md",
-    },
+    {"player.mjs": "javascript", "player.test.mjs": "javascript", "README.md": "javascript"},
     "node player.mjs",
     "node --test",
 )
@@ -73,7 +62,6 @@ LANGUAGES: Final[Mapping[str, Starter]] = {"python": PYTHON, "javascript": JAVAS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
     parser.add_argument("what", choices=("player",), help="what to write")
     parser.add_argument("folder", metavar="DIR", help="the folder to write it to: a new one, or an empty one")
     parser.add_argument("--language", choices=LANGUAGES, default="python", help="its language (default: python)")
@@ -89,14 +77,12 @@ def run(args: argparse.Namespace) -> int:
     name = _name(args.name, folder)
     starter = PYTHON_SDK if args.sdk else LANGUAGES[args.language]
     try:
-        _write(folder, {file: _content(source, name) for file, source in starter.contents.items()})
+        _write(folder, {file: _content(source, file, name) for file, source in starter.contents.items()})
     except OSError as error:
-        raise CommandError(f"cannot write {tables.plain(folder)}: {error.strerror or error}") from error
-    if args.json:
-        what = {"folder": args.folder, "name": name, "language": args.language, "sdk": args.sdk}
-        print_json({**what, "files": list(starter.contents), "start": starter.start, "test": starter.test})
-    else:
-        print("\n".join(_next_steps(folder, name, starter)))
+        raise CommandError(f"cannot write {terminal.plain(folder)}: {error.strerror or error}") from error
+    what = {"folder": args.folder, "name": name, "language": args.language, "sdk": args.sdk}
+    made = {"files": list(starter.contents), "start": starter.start, "test": starter.test}
+    print_result(args.json, {**what, **made}, _next_steps(folder, name, starter))
     return 0
 
 
@@ -114,8 +100,8 @@ def _name(given: str | None, folder: Path) -> str:
     return given
 
 
-def _content(source: str, name: str) -> str:
-    text = files("league.cli").joinpath("starters", *source.split("/")).read_text(encoding="utf-8")
+def _content(source: str, file: str, name: str) -> str:
+    text = files("league.cli").joinpath("starters", source, file).read_text(encoding="utf-8")
     return text.replace(PLACEHOLDER, json.dumps(name, ensure_ascii=False))
 
 
@@ -124,7 +110,7 @@ def _write(folder: Path, contents: Mapping[str, str]) -> None:
     exists = folder.exists()
     if exists and (not folder.is_dir() or any(folder.iterdir())):
         what = "is not empty" if folder.is_dir() else "is no folder"
-        raise CommandError(f"{tables.plain(folder)} {what}; name a new folder, or an empty one")
+        raise CommandError(f"{terminal.plain(folder)} {what}; name a new folder, or an empty one")
     whole = folder.resolve()
     whole.parent.mkdir(parents=True, exist_ok=True)
     # An empty folder stays the one it is: somebody may stand in it.
@@ -154,9 +140,9 @@ def _next_steps(folder: Path, name: str, starter: Starter) -> list[str]:
     }
     width = max(map(len, steps)) + 2
     return [
-        f"{tables.plain(folder)} is a player: {', '.join(starter.contents)}",
+        f"{terminal.plain(folder)} is a player: {', '.join(starter.contents)}",
         "",
-        *(tables.plain(f"  {command:<{width}}{told}".rstrip()) for command, told in steps.items()),
+        *(terminal.plain(f"  {command:<{width}}{told}".rstrip()) for command, told in steps.items()),
         "",
         "Your strategy goes where the player says so; README.md tells how to join a league.",
     ]

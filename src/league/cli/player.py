@@ -21,13 +21,12 @@ What goes wrong in it is shown here in full, with the message that caused it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
-    options.configure(parser, NAME)
+    options.configure(parser, options.PlayerOptions)
 
 
 def run(args: argparse.Namespace) -> int:
     from league.hosting import players
 
-    values = options.settings_of(args, NAME)
-    specs = values["strategy"].split(",")
-    return players.run(values, [players.load(specs[number % len(specs)]) for number in range(values["count"])])
+    chosen = options.read(args, options.PlayerOptions)
+    specs = chosen.strategy.split(",")
+    return players.run(chosen, [players.load(specs[number % len(specs)]) for number in range(chosen.count)])

@@ -7,9 +7,10 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from league.cli import CommandError, add_json_option, print_json
+from league.cli import USAGE, CommandError, add_json_option, print_result
 
 if TYPE_CHECKING:
     from league.simulation.runs import Plan, Run
@@ -23,7 +24,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
     parser.add_argument("--leagues", type=int, default=100, help="how many (default: 100)")
     parser.add_argument("--players", type=int, default=8, help="players in each (default: 8)")
     parser.add_argument("--referees", type=int, default=2, help="referees in each (default: 2)")
@@ -53,25 +53,21 @@ def run(args: argparse.Namespace) -> int:
     if not args.json and sys.stderr.isatty():
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
     summary = _summary(runs, time.monotonic() - started)
-    if args.json:
-        print_json(summary)
-    else:
-        _tell(plan, runs, summary)
+    print_result(args.json, summary, _lines(plan, runs, summary))
     return 1 if summary["broken_promises"] else 0
 
 
 def _check(args: argparse.Namespace) -> None:
-    from league.games import registry
+    from league.hosting import require_game
 
     if args.leagues < 1 or args.players < 2 or args.referees < 1:
-        raise CommandError("at least 1 league, 2 players and 1 referee", 2)
+        raise CommandError("at least 1 league, 2 players and 1 referee", USAGE)
     if not (0 <= args.faults <= 1 and 0 <= args.dialects <= 1):
-        raise CommandError("faults and dialects go from 0 to 1", 2)
-    if registry.find(args.game) is None:
-        raise CommandError(f"there is no game {args.game!r}; there are {', '.join(registry.known())}", 2)
+        raise CommandError("faults and dialects go from 0 to 1", USAGE)
+    require_game(args.game)
 
 
-def _summary(runs: list[Run], seconds: float) -> dict[str, object]:
+def _summary(runs: list[Run], seconds: float) -> dict[str, Any]:
     faults: Counter[str] = Counter()
     for one in runs:
         faults.update(one.faults)
@@ -90,27 +86,24 @@ def _summary(runs: list[Run], seconds: float) -> dict[str, object]:
     }
 
 
-def _tell(plan: Plan, runs: list[Run], summary: dict[str, object]) -> None:
+def _lines(plan: Plan, runs: list[Run], summary: Mapping[str, Any]) -> Iterator[str]:
     from league.simulation.runs import shortest
 
-    print(f"{summary['leagues']} leagues, {summary['matches']} matches in {summary['seconds']} s")
-    print(f"technical losses: {summary['technical_losses']}")
-    faults = summary["faults"]
-    assert isinstance(faults, dict)
-    print("faults: " + (", ".join(f"{count} {kind}" for kind, count in faults.items()) or "none"))
+    yield f"{summary['leagues']} leagues, {summary['matches']} matches in {summary['seconds']} s"
+    yield f"technical losses: {summary['technical_losses']}"
+    yield "faults: " + (", ".join(f"{count} {kind}" for kind, count in summary["faults"].items()) or "none")
+    yield f"broken promises: {len(summary['broken_promises'])}"
     broken = [one for one in runs if one.broken]
-    print(f"broken promises: {sum(len(one.broken) for one in broken)}")
     if broken:
-        _explain(plan, shortest(plan, broken[0].seed))
+        yield from _explained(plan, shortest(plan, broken[0].seed))
 
 
-def _explain(plan: Plan, run: Run) -> None:
+def _explained(plan: Plan, run: Run) -> Iterator[str]:
     """One seed, with as few kinds of faults as it takes."""
-    print(f"\nseed {run.seed}, the first that broke one:")
+    yield f"\nseed {run.seed}, the first that broke one:"
     for found in run.broken:
-        print(f"  promise {found.promise}: {found.detail} ({found.where})")
-    needed = sorted(run.faults)
-    print(f"  faults it takes: {', '.join(needed) or 'none'}")
+        yield f"  promise {found.promise}: {found.detail} ({found.where})"
+    yield f"  faults it takes: {', '.join(sorted(run.faults)) or 'none'}"
     again = f"--players {plan.players} --referees {plan.referees} --faults {plan.faults} --game {plan.game_type}"
     again += f" --dialects {plan.dialects}" if plan.dialects else ""
-    print(f"  again: league simulate --leagues 1 --seed {run.seed} {again}")
+    yield f"  again: league simulate --leagues 1 --seed {run.seed} {again}"

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from league.cli import USAGE, CommandError, add_json_option, print_json
+from league.cli import USAGE, CommandError, add_json_option, print_result
 
 if TYPE_CHECKING:
-    from league.cli.judgement import Judgement
+    from league.cli.verdicts import DocumentVerdict
     from league.protocol.errors import Violation
 
 NAME = "validate"
@@ -24,7 +24,6 @@ exit status: 0 the message is right, 1 it is not, 2 it cannot be read"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EXAMPLE
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file to read; - or nothing is stdin")
     parser.add_argument(
         "--profile",
@@ -36,15 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.cli.judgement import judge
+    from league.cli.verdicts import judge
     from league.protocol.envelope import Reading
 
-    judgement = judge(_read(args.file), Reading(args.profile))
-    if args.json:
-        print_json(_as_json(judgement, with_deviations=args.profile == "compat"))
-    else:
-        print("\n".join(_as_lines(judgement)))
-    return 0 if judgement.valid else 1
+    verdict = judge(_read(args.file), Reading(args.profile))
+    print_result(args.json, _as_json(verdict, with_deviations=args.profile == "compat"), _as_lines(verdict))
+    return 0 if verdict.valid else 1
 
 
 def _read(file: str) -> bytes:
@@ -54,42 +50,36 @@ def _read(file: str) -> bytes:
         raise CommandError(f"cannot read {file}: {error.strerror or error}", USAGE) from error
 
 
-def _as_json(judgement: Judgement, with_deviations: bool) -> dict[str, object]:
+def _as_json(verdict: DocumentVerdict, with_deviations: bool) -> dict[str, object]:
     document: dict[str, object] = {
-        "valid": judgement.valid,
-        "message_type": judgement.message_type,
-        "violations": [_violation_as_json(one) for one in judgement.violations],
+        "valid": verdict.valid,
+        "message_type": verdict.message_type,
+        "violations": [_violation_as_json(one) for one in verdict.violations],
     }
     if with_deviations:
-        document["deviations"] = [_violation_as_json(one) for one in judgement.deviations]
-    if judgement.reads_as is not None:
-        document["reads_as"] = judgement.reads_as
+        document["deviations"] = [_violation_as_json(one) for one in verdict.deviations]
+    if verdict.reads_as is not None:
+        document["reads_as"] = verdict.reads_as
     return document
 
 
 def _violation_as_json(one: Violation) -> dict[str, str]:
-    return {
-        "code": one.code,
-        "name": one.name,
-        "path": one.path,
-        "detail": one.detail,
-        "requirement": one.requirement,
-    }
+    return {name: getattr(one, name) for name in ("code", "name", "path", "detail", "requirement")}
 
 
-def _as_lines(judgement: Judgement) -> list[str]:
-    lines = [_line(one) for one in judgement.violations]
-    if judgement.valid:
-        lines.append(f"valid: {_what(judgement)}")
-    return lines + [f"recorded: {_line(one)}" for one in judgement.deviations]
+def _as_lines(verdict: DocumentVerdict) -> list[str]:
+    lines = [_line(one) for one in verdict.violations]
+    if verdict.valid:
+        lines.append(f"valid: {_what(verdict)}")
+    return lines + [f"recorded: {_line(one)}" for one in verdict.deviations]
 
 
-def _what(judgement: Judgement) -> str:
+def _what(verdict: DocumentVerdict) -> str:
     from league.protocol.errors import ERRORS
 
-    if judgement.reads_as is None:
-        return str(judgement.message_type)
-    return f"a JSON-RPC error without a message; it reads as {judgement.reads_as} {ERRORS[judgement.reads_as].name}"
+    if verdict.reads_as is None:
+        return str(verdict.message_type)
+    return f"a JSON-RPC error without a message; it reads as {verdict.reads_as} {ERRORS[verdict.reads_as].name}"
 
 
 def _line(one: Violation) -> str:

@@ -25,3 +25,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def require_game(name: str) -> None:
+    """Refuse a game that is not installed."""
+    from league.games import registry
+
+    if registry.find(name) is None:
+        told = f"there is no game {name!r}; there are {', '.join(registry.known())}"
+        raise CommandError("; ".join([told, *registry.problems()]), USAGE)

@@ -1,9 +1,10 @@
-"""Addresses as others see them."""
+"""Addresses as others see them, and as people type them."""
 
 from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from urllib.parse import SplitResult, urlsplit
 
 WILDCARDS = ("0.0.0.0", "::", "")
 LOOPBACK = "127.0.0.1"
@@ -12,7 +13,7 @@ LOOPBACK = "127.0.0.1"
 def endpoint_at(host: str, port: int) -> str:
     """Where an agent that listens there is found. Who listens at every address is found at the one others see."""
     found = seen_by_others() or LOOPBACK if host in WILDCARDS else host
-    return f"http://{url_host(found)}:{port}/mcp"
+    return f"http://{f'[{found}]' if ':' in found else found}:{port}/mcp"
 
 
 def seen_by_others() -> str | None:
@@ -23,6 +24,15 @@ def seen_by_others() -> str | None:
     return None
 
 
-def url_host(host: str) -> str:
-    """A host as it stands in a URL."""
-    return f"[{host}]" if ":" in host else host
+def split_http(url: str) -> SplitResult:
+    """The parts of an http address; ValueError if it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # asking for a port may raise
+        raise ValueError(url)
+    return parts
+
+
+def agent_url(url: str) -> str:
+    """Where an agent takes requests: /mcp, unless the address has another path."""
+    parts = split_http(url)
+    return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"

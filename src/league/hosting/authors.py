@@ -1,5 +1,5 @@
 """What the author of a player is shown when its code fails: what it did, the message that caused it, what is legal,
-and what happens next. Their own output is theirs, and harmless."""
+and what happens next. What the author's code prints can do no harm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from league.protocol.messages import ChooseParityCall, Message
 from league.storage.transcript import mask
 
 NOT_THEIRS = (str(Path(__file__).parents[1]) + os.sep, str(importlib.__file__), "<frozen importlib")
-"""How the files of code begin that leads to an author's: its frames tell the author nothing."""
+"""Where our own code and the importer's is: frames of it, before the author's first, tell the author nothing."""
 FAILED = (
     "Your player tells the referee that no choice could be made (E099). A referee calls again, three times at most; "
     "without a legal choice by then the match is a technical loss."
@@ -102,7 +102,7 @@ def _report(headline: str, body: str) -> str:
     return mask(text.encode(errors="backslashreplace")).decode()
 
 
-class _Patient(io.TextIOWrapper):
+class _ForgivingOutput(io.TextIOWrapper):
     """An output whose reader may go away: then what is printed is lost, and nothing else."""
 
     def write(self, text: str, /) -> int:
@@ -124,16 +124,16 @@ class _Patient(io.TextIOWrapper):
         os.close(nowhere)
 
 
-def let_print() -> None:
-    """From now on what an author prints, and what an author is told, is seen line by line and costs nothing."""
+def protect_output() -> None:
+    """From now on stdout and stderr show each line at once, and printing never fails, even if nobody reads it."""
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout = _patient(sys.stdout)
+        sys.stdout = _forgiving(sys.stdout)
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = _patient(sys.stderr)
+        sys.stderr = _forgiving(sys.stderr)
 
 
-def _patient(stream: io.TextIOWrapper) -> _Patient:
-    return _Patient(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
+def _forgiving(stream: io.TextIOWrapper) -> _ForgivingOutput:
+    return _ForgivingOutput(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
 
 
 def result(match: PastMatch) -> str:

@@ -3,120 +3,137 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Protocol, cast
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Think
 from league.hosting import serving
-from league.hosting.addresses import endpoint_at
-from league.hosting.serving import Served
-from league.machine import Machine
+from league.hosting.options import MemberOptions
+from league.hosting.serving import HostedAgent, print_stderr
+from league.machine import Machine, Refusal
+from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.transport import jsonrpc
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
 
-BringUp = Callable[[dict[str, Any], int, int, HttpClient], Awaitable[Served]]
-Build = Callable[[str], Callable[..., Machine]]
-"""From the endpoint to a maker of the machine, which then takes the secrets."""
+LIMIT = jsonrpc.MANAGER_LIMIT
+"""A member takes what its manager sends, and that may be large (R-24)."""
 
 
-async def serve_members(
-    values: dict[str, Any], usual_port: int, bring_up: BringUp, is_over: Callable[[Agent], bool], stop: asyncio.Event
-) -> int:
-    """Bring up `--count` members, wait until their league is over or they are stopped."""
-    values = {**values, "shared_files": serving.open_shared(values["shared"])}
-    client = HttpClient()
-    served: list[Served] = []
-    registering: list[asyncio.Task[bool]] = []
-    port = usual_port if values["port"] is None else values["port"]
-    try:
-        while len(served) < values["count"] and not stop.is_set():
-            one = await bring_up(values, len(served), port, client)
-            served.append(one)
-            registering.append(asyncio.create_task(_is_wanted(one)))
-            port = one.server.port + 1 if port else 0
-        await serving.until_over(served, _is_refused if values["until_stdin_closes"] else is_over, stop)
-    finally:
-        for task in registering:
-            task.cancel()
-        await asyncio.gather(*(one.stop() for one in served))
-        await client.close()
-    return 1 if any(_is_refused(one.agent) for one in served) else 0
+@dataclass(frozen=True, slots=True)
+class HostedMember:
+    """A referee or player to be: what makes its machine from endpoint and secrets, and what thinks for it."""
+
+    build: Callable[[str, Mapping[str, str]], Machine]
+    think: Think | None = None
+    on_started: Callable[[Agent], None] | None = None
 
 
-async def _is_wanted(served: Served) -> bool:
-    """What the manager says of us; a refusal is told to whoever started us, at once."""
-    machine: Any = served.agent.machine
-    told: set[str] = set()
-    while not machine.agent_id and machine.rejected is None:
-        served.agent.changed.clear()
-        await served.agent.changed.wait()
-        machine = served.agent.machine
-        trouble = _trouble(served)
-        if trouble and trouble not in told:
-            told.add(trouble)
-            serving.complain(trouble)
-    if machine.rejected is not None:
-        refusal = machine.rejected
-        serving.complain(f"the manager refused {served.endpoint}: {refusal.code} {refusal.detail}")
-    return machine.rejected is None
+class Registering(Protocol):
+    """What both kinds of machine say about their registration."""
+
+    @property
+    def agent_id(self) -> str: ...
+    @property
+    def rejected(self) -> Refusal | None: ...
+    @property
+    def pending(self) -> Refusal | None: ...
+    @property
+    def trouble(self) -> str: ...
 
 
-def _trouble(served: Served) -> str:
-    """Why this member is none yet, in a sentence, if it does not just take its time."""
-    machine: Any = served.agent.machine
-    if machine.pending is not None:
-        return f"{served.endpoint} is no member yet and keeps trying: {machine.pending.detail}"
-    return f"{served.endpoint} cannot register yet: {machine.trouble}; trying again" if machine.trouble else ""
+class MemberProcess:
+    """Serves as many members of a role as `--count` says; `member` makes each by its number, from 0."""
+
+    def __init__(self, options: MemberOptions, role: Role, member: Callable[[int], HostedMember]) -> None:
+        self._options, self._role, self._member = options, role, member
+        self._shared = serving.open_shared(options.shared)
+        self._client = HttpClient()
+        self._hosts: list[HostedAgent] = []
+
+    async def serve(self, is_over: Callable[[Agent], bool], stop: asyncio.Event) -> int:
+        """Until their league is over, or they are stopped; the exit status."""
+        registering: list[asyncio.Task[None]] = []
+        port = self._options.first_port
+        try:
+            while len(self._hosts) < self._options.count and not stop.is_set():
+                host = await self._bring_up(len(self._hosts), port)
+                self._hosts.append(host)
+                registering.append(asyncio.create_task(_report_registration(host)))
+                port = host.port + 1 if port else 0
+            agents = [host.running for host in self._hosts]
+            is_done = _is_refused if self._options.until_stdin_closes else is_over
+            await serving.until(stop, serving.all_over(agents, is_done))
+        finally:
+            for task in registering:
+                task.cancel()
+            await asyncio.gather(*(host.stop() for host in self._hosts))
+            await self._client.close()
+        return 1 if any(_is_refused(host.running) for host in self._hosts) else 0
+
+    async def _bring_up(self, number: int, port: int) -> HostedAgent:
+        """One member: its port, its machine, its journal."""
+        options, member, host = self._options, self._member(number), HostedAgent()
+        app = App(post=host.post, get=host.basic_pages())
+        await host.listen(options.host, port, app, LIMIT, next_free=number > 0 or options.port is None)
+        setup = Setup(
+            partial(member.build, host.endpoint),
+            partial(_speaker, self._role, Reading(options.profile)),
+            self._client,
+            sources.Clock(options.time_scale),
+            think=member.think,
+            log=serving.open_log(numbered(options.log, number, options.count)),
+            limit=LIMIT,
+            answer_limit=LIMIT,
+        )
+        journal = partial(
+            serving.open_journal,
+            location=numbered(options.journal, number, options.count),
+            identity={"role": self._role.value},
+            transcript=options.transcript,
+        )
+        agent = await host.start(setup, journal, self._shared)
+        serving.say_ready(host.endpoint)
+        if member.on_started is not None:
+            member.on_started(agent)
+        return host
+
+
+# --- registration -----------------------------------------------------------------------------------------------------
+
+
+def _registering(agent: Agent) -> Registering:
+    return cast(Registering, agent.machine)
 
 
 def _is_refused(agent: Agent) -> bool:
-    machine: Any = agent.machine
-    return machine.rejected is not None
+    return _registering(agent).rejected is not None
 
 
-async def bring_up_member(
-    values: dict[str, Any],
-    number: int,
-    port: int,
-    client: HttpClient,
-    role: Role,
-    build: Build,
-    think: Think | None = None,
-) -> Served:
-    """One member: its port, its machine, its journal."""
-    door = serving.Door()
-    # A member takes what its manager sends, and that may be large (R-24).
-    limit = jsonrpc.MANAGER_LIMIT
-    others = number > 0 or values["port"] is None
-    app = App(post=door.post, get=serving.basic_pages(door, dict))
-    server = await serving.open_port(values["host"], port, app, limit, others)
-    endpoint = endpoint_at(values["host"], server.port)
-    make = build(endpoint)
+async def _report_registration(host: HostedAgent) -> None:
+    """Tell whoever started us what keeps this member from registering, until it is registered or refused."""
+    agent, told = host.running, {""}
+    while not _registering(agent).agent_id and not _is_refused(agent):
+        agent.changed.clear()
+        await agent.changed.wait()
+        obstacle = _obstacle(_registering(agent), host.endpoint)
+        if obstacle not in told:
+            told.add(obstacle)
+            print_stderr(obstacle)
+    if (refusal := _registering(agent).rejected) is not None:
+        print_stderr(f"the manager refused {host.endpoint}: {refusal.code} {refusal.detail}")
 
-    def machine(secrets: Mapping[str, str]) -> Machine:
-        return make(secrets=secrets)
 
-    setup = Setup(
-        machine,
-        partial(_speaker, role, Reading(values["profile"])),
-        client,
-        sources.Clock(values["time_scale"]),
-        think=think,
-        log=serving.open_log(numbered(values["log"], number, values["count"])),
-        limit=limit,
-        answer_limit=limit,
-    )
-    location = numbered(values["journal"], number, values["count"])
-    journal = partial(
-        serving.open_journal, location=location, identity={"role": role.value}, transcript=values["transcript"]
-    )
-    return await serving.bring_up(setup, door, server, endpoint, journal, values.get("shared_files"))
+def _obstacle(machine: Registering, endpoint: str) -> str:
+    """Why this member is none yet, in a sentence, if it does not just take its time."""
+    if machine.pending is not None:
+        return f"{endpoint} is no member yet and keeps trying: {machine.pending.detail}"
+    return f"{endpoint} cannot register yet: {machine.trouble}; trying again" if machine.trouble else ""
 
 
 def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:
@@ -126,6 +143,9 @@ def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:
 @lru_cache(maxsize=1024)  # asked for with every letter
 def _speaker_called(role: Role, name: str, reading: Reading) -> Speaker:
     return Speaker(role, f"{role.value}:{name}", reading)
+
+
+# --- several in one process -------------------------------------------------------------------------------------------
 
 
 def numbered(name: str, number: int, count: int) -> str:
@@ -143,9 +163,11 @@ def numbered_id(first: str, number: int) -> str:
     return f"{head}{int(digits) + number:0{len(digits)}}" if digits else first
 
 
-def name_of(values: Mapping[str, Any], number: int, kind: str, endpoint: str) -> str:
-    """The name to register under: the one given (numbered if there are several), else one from id or port."""
-    if values["name"]:
-        return f"{values['name']} {number + 1}" if values["count"] > 1 else str(values["name"])
-    wished = numbered_id(values.get("id", ""), number)
-    return f"{kind} {wished or endpoint.rpartition(':')[2].partition('/')[0]}"
+def numbered_name(name: str, number: int, count: int) -> str:
+    """The name to register under, for several members one each."""
+    return f"{name} {number + 1}" if name and count > 1 else name
+
+
+def made_up_name(kind: str, endpoint: str, wished_id: str = "") -> str:
+    """For a member without a name: one from its id, or its port."""
+    return f"{kind} {wished_id or endpoint.rpartition(':')[2].partition('/')[0]}"

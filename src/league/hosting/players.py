@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,8 +22,9 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent
 from league.hosting import USAGE, CommandError, authors
-from league.hosting.members import bring_up_member, name_of, numbered_id, serve_members
-from league.hosting.serving import Served, complain, run_loop
+from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
+from league.hosting.options import PlayerOptions
+from league.hosting.serving import print_stderr, run_loop
 from league.machine import Ask
 from league.player import strategies
 from league.player.competitor import Competitor, StrategyFailed
@@ -32,13 +33,11 @@ from league.player.strategies import BuiltIn, Strategy, Turn
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
 from league.strategies.human import Human
-from league.transport.http_client import HttpClient
 
 HUMAN = "human"
-USUAL_PORT = 8101
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
-LAST_WORDS_S = 1.0
+LAST_RESULTS_S = 1.0
 """How long a player may still think about its last result when everything ends."""
 
 
@@ -130,17 +129,18 @@ def _cannot_load(spec: str, error: BaseException) -> CommandError:
 # --- how they serve ---------------------------------------------------------------------------------------------------
 
 
-def run(values: dict[str, Any], entrants: Sequence[Entrant]) -> int:
-    """Serve as many players as `count` says, until their league is over or somebody stops us; the exit status."""
+def run(options: PlayerOptions, entrants: Sequence[Entrant]) -> int:
+    """Serve one player for each entrant, until their league is over or somebody stops us; the exit status."""
+    options = replace(options, count=len(entrants))
     for one in entrants:
-        for game in _games_of(values, one):
+        for game in _games_of(options, one):
             _refuse_unplayable(one, game)
-    authors.let_print()
-    return run_loop(partial(_serve, values, entrants), values["until_stdin_closes"])
+    authors.protect_output()
+    return run_loop(partial(_serve, options, entrants), options.until_stdin_closes)
 
 
-def _games_of(values: dict[str, Any], entrant: Entrant) -> tuple[str, ...]:
-    return (values["game"],) if values["game"] else entrant.games
+def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
+    return (options.game,) if options.game else entrant.games
 
 
 def _refuse_unplayable(entrant: Entrant, game: str) -> None:
@@ -150,25 +150,25 @@ def _refuse_unplayable(entrant: Entrant, game: str) -> None:
         raise CommandError(f"{entrant.title} cannot play {game}: it has no method {either}move(self, turn)")
 
 
-async def _serve(values: dict[str, Any], entrants: Sequence[Entrant], stop: asyncio.Event) -> int:
-    minds: list[Mind] = []
+async def _serve(options: PlayerOptions, entrants: Sequence[Entrant], stop: asyncio.Event) -> int:
+    def seeded(agent_id: str, turn: Turn) -> str:
+        return f"{options.seed}/{agent_id}/{turn.match_id}/{turn.number}"
 
-    async def bring_up(values: dict[str, Any], number: int, port: int, client: HttpClient) -> Served:
-        mind = Mind(entrants[number], values["seed"])
-        served = await _bring_up(values, number, port, client, mind)
-        minds.append(mind)
-        mind.work_for(served.agent)
-        return served
+    runners = [StrategyRunner(one, None if options.seed is None else seeded) for one in entrants]
+
+    def member(number: int) -> HostedMember:
+        runner = runners[number]
+        return HostedMember(partial(build, options, number, runner.entrant), runner.think, runner.start)
 
     try:
-        return await serve_members(values, USUAL_PORT, bring_up, _is_over, stop)
+        return await MemberProcess(options, Role.PLAYER, member).serve(_is_over, stop)
     finally:
-        await asyncio.gather(*(mind.rest() for mind in minds))
+        await asyncio.gather(*(one.stop() for one in runners))
 
 
 def _is_over(agent: Agent) -> bool:
     machine = _competitor(agent)
-    return machine.lifecycle == "SHUTDOWN" or machine.rejected is not None
+    return machine.state == "SHUTDOWN" or machine.rejected is not None
 
 
 def _competitor(agent: Agent) -> Competitor:
@@ -177,51 +177,50 @@ def _competitor(agent: Agent) -> Competitor:
     return machine
 
 
-async def _bring_up(values: dict[str, Any], number: int, port: int, client: HttpClient, mind: Mind) -> Served:
-    entrant = mind.entrant
-
-    def build(endpoint: str) -> partial[Competitor]:
-        named = {**values, "name": values["name"] or entrant.name}
-        meta = PlayerMeta(
-            display_name=name_of(named, number, entrant.title, endpoint),
-            version=entrant.version,
-            game_types=list(_games_of(values, entrant)),
-            contact_endpoint=endpoint,
-        )
-        wished_id = numbered_id(values["id"], number)
-        return partial(
-            Competitor, meta, values["manager"], sources.chance, profile=values["profile"], wished_id=wished_id
-        )
-
-    return await bring_up_member(values, number, port, client, Role.PLAYER, build, mind.think)
+def build(
+    options: PlayerOptions, number: int, entrant: Entrant, endpoint: str, secrets: Mapping[str, str]
+) -> Competitor:
+    wished_id = numbered_id(options.id, number)
+    name = numbered_name(options.name or entrant.name, number, options.count)
+    meta = PlayerMeta(
+        display_name=name or made_up_name(entrant.title, endpoint, wished_id),
+        version=entrant.version,
+        game_types=list(_games_of(options, entrant)),
+        contact_endpoint=endpoint,
+    )
+    return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id)
 
 
 # --- how they think ---------------------------------------------------------------------------------------------------
 
 
-class Mind:
-    """A strategy at work for one agent."""
+Seeding = Callable[[str, Turn], str]
+"""What the random bytes of a choice are made from, by the player's id and its turn: the same again, the same choice."""
 
-    def __init__(self, entrant: Entrant, seed: int | None = None) -> None:
+
+class StrategyRunner:
+    """Runs a strategy for one agent: asks it for choices, tells it results, and shows its author what fails."""
+
+    def __init__(self, entrant: Entrant, seeded: Seeding | None = None) -> None:
         self.entrant = entrant
-        self._seed = seed
+        self._seeded = seeded
         self._told: set[tuple[str, int]] = set()
-        self._is_resting = False
+        self._is_stopping = False
         self._watching: asyncio.Task[None] | None = None
 
-    def work_for(self, agent: Agent) -> None:
-        """Take up the work; what the agent remembers from before is no news."""
+    def start(self, agent: Agent) -> None:
+        """Begin to work for this agent; what it remembers from before is no news."""
         self._agent = agent
         self._told.update((row.match_id, row.attempt) for row in _competitor(agent).history)
         if callable(getattr(self.entrant.strategy, "match_over", None)):
             self._watching = asyncio.create_task(self._watch())
 
-    async def rest(self) -> None:
+    async def stop(self) -> None:
         """The agent has stopped; the last results are still told."""
         if self._watching is not None:
-            self._is_resting = True
+            self._is_stopping = True
             self._agent.changed.set()
-            await asyncio.wait((self._watching,), timeout=LAST_WORDS_S)
+            await asyncio.wait((self._watching,), timeout=LAST_RESULTS_S)
             self._watching.cancel()
 
     async def think(self, ask: Ask) -> object:
@@ -237,10 +236,9 @@ class Mind:
     def _turn(self, ask: Ask) -> Turn:
         machine = _competitor(self._agent)
         turn = machine.turn(ask)
-        if self._seed is None:
+        if self._seeded is None:
             return turn
-        known = f"{self._seed}/{machine.agent_id}/{turn.match_id}/{turn.number}"
-        return replace(turn, chance=hashlib.sha256(known.encode()).digest())
+        return replace(turn, chance=hashlib.sha256(self._seeded(machine.agent_id, turn).encode()).digest())
 
     async def _in_time(self, ask: Ask, turn: Turn, choose: Callable[[], object]) -> object:
         """Nobody is stopped at the deadline, for a late answer may still count; but its author learns of it."""
@@ -249,7 +247,7 @@ class Mind:
         def tell() -> None:
             nonlocal was_told
             was_told = True
-            complain(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
+            print_stderr(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
 
         wait = self._agent.setup.clock.seconds_until(ask.deadline)
         alarm = asyncio.get_running_loop().call_later(wait, tell)
@@ -264,12 +262,12 @@ class Mind:
     def _judged(self, ask: Ask, turn: Turn, value: object) -> object:
         who = self._who(turn)
         if isinstance(value, Raised):
-            complain(authors.raised(who, value.error, ask.call, turn.options))
+            print_stderr(authors.raised(who, value.error, ask.call, turn.options))
             return StrategyFailed(authors.last_line(value.error))
         if not _is_text(value):
-            complain(authors.no_choice(who, value, ask.call, turn.options))
+            print_stderr(authors.no_choice(who, value, ask.call, turn.options))
         elif value not in turn.options:
-            complain(authors.illegal_choice(who, value, ask.call, turn.options))
+            print_stderr(authors.illegal_choice(who, value, ask.call, turn.options))
         return value
 
     def _who(self, about: Turn | PastMatch) -> str:
@@ -284,7 +282,7 @@ class Mind:
             for match in news:
                 await self._tell(match)
             if not news:
-                if self._is_resting:
+                if self._is_stopping:
                     return
                 self._agent.changed.clear()
                 await self._agent.changed.wait()
@@ -304,7 +302,7 @@ class Mind:
         strategy: Any = self.entrant.strategy
         told = await ask_author(partial(strategy.match_over, match, _competitor(self._agent).history))
         if isinstance(told, Raised):
-            complain(authors.hook_raised(self._who(match), told.error))
+            print_stderr(authors.hook_raised(self._who(match), told.error))
 
 
 # --- the author's code ------------------------------------------------------------------------------------------------

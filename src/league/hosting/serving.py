@@ -1,4 +1,4 @@
-"""What the long-running commands share: put an agent together, serve it, say that it is ready, and end cleanly."""
+"""What the long-running commands share: an agent behind an open port, its journal, and a clean end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.watch import Log
 from league.hosting import CommandError
+from league.hosting.addresses import endpoint_at
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.storage.sqlite import Settings, SqliteJournal
-from league.storage.unkept import UnkeptJournal
+from league.storage.transcript import Mode
+from league.storage.volatile import VolatileJournal
 from league.transport.http import App, Limits, Response, loop_factory
 from league.transport.http_server import PortTakenError, Server, serve
 
@@ -33,65 +34,96 @@ HIGHEST_PORT = 65535
 SOCKETS = 10_000
 
 
-@dataclass(slots=True)
-class Served:
-    """An agent, its server, and the address others find it at."""
-
-    agent: Agent
-    server: Server
-    endpoint: str
-    sharing: Sharing | None = None
-
-    async def stop(self) -> None:
-        await self.server.close(GRACE_S)
-        if self.sharing is not None:
-            self.sharing.let_go()
-        await self.agent.stop()
-        if self.sharing is not None:
-            await self.sharing.finish()
-
-
-class Door:
-    """Takes requests from the moment the port is open; until the agent stands behind it, "try later"."""
+class HostedAgent:
+    """An agent behind a port. The port is opened first: until the agent has started, callers are told to try later."""
 
     def __init__(self) -> None:
         self.agent: Agent | None = None
+        self.endpoint = ""
+        """Where others find it, once it listens."""
+        self._server: Server | None = None
+        self._sharing: Sharing | None = None
+
+    @property
+    def running(self) -> Agent:
+        """The agent, which has started."""
+        assert self.agent is not None
+        return self.agent
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None, "it listens"
+        return self._server.port
 
     async def post(self, raw: bytes, origin: str) -> Response:
+        """A request to /mcp."""
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
         return await self.agent.post(raw, origin)
 
+    async def listen(self, host: str, port: int, app: App, limit: int, next_free: bool = False) -> None:
+        """Open the port; when it is taken, the `next_free` one if that will do."""
+        self._server = await _open_port(host, port, app, limit, next_free and port > 0)
+        self.endpoint = endpoint_at(host, self._server.port)
 
-async def open_port(host: str, port: int, app: App, limit: int, others: bool) -> Server:
-    """Listen; when the port is taken, the next free one if `others` are welcome."""
-    for one in range(port, min(port + PORTS_TO_TRY, HIGHEST_PORT + 1) if others and port else port + 1):
+    async def start(
+        self, setup: Setup, journal: Callable[[Agent], LiveJournal], shared: SharedFiles | None = None
+    ) -> Agent:
+        """From an open port to an agent at work."""
+        agent = Agent(setup)
+        try:
+            opened = journal(agent)
+            agent.start(opened)
+        except BaseException:
+            await self.stop(grace_s=0)
+            raise
+        self.agent = agent
+        self._sharing = shared.follow(lambda: agent.machine, opened) if shared else None
+        return agent
+
+    async def stop(self, grace_s: float = GRACE_S) -> None:
+        """Take no more requests, then close the journal, then write the last shared files."""
+        if self._server is not None:
+            await self._server.close(grace_s)
+        if self._sharing is not None:
+            self._sharing.release_journal()
+        if self.agent is not None:
+            await self.agent.stop()
+        if self._sharing is not None:
+            await self._sharing.finish()
+
+    def basic_pages(self) -> dict[str, Callable[[], Response]]:
+        """What every role serves beside /mcp."""
+        return {
+            "/healthz": lambda: Response(200, b'{"status":"ok"}'),
+            "/readyz": self._ready,
+            "/metrics": self._metrics,
+        }
+
+    def _ready(self) -> Response:
+        is_ready = self.agent is not None and not self.agent.pump.storage_down
+        return Response(200, b'{"status":"ready"}') if is_ready else Response(503, b'{"status":"not ready"}')
+
+    def _metrics(self) -> Response:
+        text = self.agent.meter.prometheus({}) if self.agent else ""
+        return Response(200, text.encode(), "text/plain; version=0.0.4")
+
+
+async def _open_port(host: str, port: int, app: App, limit: int, next_free: bool) -> Server:
+    last = min(port + PORTS_TO_TRY - 1, HIGHEST_PORT) if next_free else port
+    for one in range(port, last + 1):
         try:
             return await serve(host, one, app, Limits(body=limit))
         except PortTakenError:
             continue
         except OSError as error:
             raise CommandError(f"cannot listen at {host}:{one}: {error.strerror or error}") from error
-    if others and port:
-        raise CommandError(f"no port of {host} from {port} to {one} is free; choose others with --port")
+    if next_free:
+        raise CommandError(f"no port of {host} from {port} to {last} is free; choose others with --port")
     raise CommandError(f"port {port} of {host} is taken by another program; choose another with --port")
 
 
-def basic_pages(door: Door, gauges: Callable[[], Mapping[str, float]]) -> dict[str, Callable[[], Response]]:
-    """What every role serves beside /mcp."""
-
-    def health() -> Response:
-        return Response(200, b'{"status":"ok"}')
-
-    def readiness() -> Response:
-        ready = door.agent is not None and not door.agent.pump.storage_down
-        return Response(200, b'{"status":"ready"}') if ready else Response(503, b'{"status":"not ready"}')
-
-    def metrics() -> Response:
-        text = door.agent.meter.prometheus(gauges()) if door.agent else ""
-        return Response(200, text.encode(), "text/plain; version=0.0.4")
-
-    return {"/healthz": health, "/readyz": readiness, "/metrics": metrics}
+# --- what an agent writes ---------------------------------------------------------------------------------------------
 
 
 def default_journal(league_id: str) -> str:
@@ -102,38 +134,15 @@ def default_journal(league_id: str) -> str:
         raise CommandError(str(error)) from error
 
 
-def open_journal(agent: Agent, location: str, identity: Mapping[str, str], transcript: str) -> LiveJournal:
+def open_journal(agent: Agent, location: str, identity: Mapping[str, str], transcript: Mode) -> LiveJournal:
     """The journal an agent keeps, or none."""
     if not location:
-        return UnkeptJournal(agent.notice_here)
+        return VolatileJournal(agent.notice_here)
     try:
         path = urls.parse(location).path
-        mode: Any = transcript
-        return SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=mode))
+        return SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=transcript))
     except JournalError as error:
         raise CommandError(str(error)) from error
-
-
-async def bring_up(
-    setup: Setup,
-    door: Door,
-    server: Server,
-    endpoint: str,
-    journal: Callable[[Agent], LiveJournal],
-    shared: SharedFiles | None = None,
-) -> Served:
-    """From an open port to an agent at work."""
-    agent = Agent(setup)
-    try:
-        opened = journal(agent)
-        agent.start(opened)
-    except BaseException:
-        await server.close(0)
-        raise
-    door.agent = agent
-    sharing = shared.follow(lambda: agent.machine, opened) if shared else None
-    print(f"ready: {endpoint}", flush=True)
-    return Served(agent, server, endpoint, sharing)
 
 
 def open_shared(folder: str) -> SharedFiles | None:
@@ -142,7 +151,7 @@ def open_shared(folder: str) -> SharedFiles | None:
         return None
     from league.hosting.sharing import SharedFiles  # knows all three roles: only who shares pays for it
 
-    return SharedFiles(Path(folder), complain)
+    return SharedFiles(Path(folder), print_stderr)
 
 
 def open_log(name: str) -> Log:
@@ -153,21 +162,39 @@ def open_log(name: str) -> Log:
         raise CommandError(f"{name} cannot be written: {error.strerror or error}") from error
 
 
-async def until_over(agents: Iterable[Served], is_over: Callable[[Agent], bool], stop: asyncio.Event) -> None:
-    """Wait until every agent's work is over, or until we are told to stop."""
-    over = asyncio.create_task(_all_over(agents, is_over))
-    stopped = asyncio.create_task(stop.wait())
-    await asyncio.wait((over, stopped), return_when=asyncio.FIRST_COMPLETED)
-    over.cancel()
-    stopped.cancel()
-    await asyncio.gather(over, stopped, return_exceptions=True)
+def say_ready(endpoint: str) -> None:
+    """Tell whoever started us where an agent serves."""
+    print(f"ready: {endpoint}", flush=True)
 
 
-async def _all_over(agents: Iterable[Served], is_over: Callable[[Agent], bool]) -> None:
-    for served in agents:
-        while not is_over(served.agent):
-            served.agent.changed.clear()
-            await served.agent.changed.wait()
+def print_stderr(sentence: str) -> None:
+    """Tell whoever started us something that is not the output of the command."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+# --- how a command ends -----------------------------------------------------------------------------------------------
+
+
+async def all_over(agents: Iterable[Agent], is_over: Callable[[Agent], bool]) -> None:
+    """Wait until every agent's work is over."""
+    for agent in agents:
+        while not is_over(agent):
+            agent.changed.clear()
+            await agent.changed.wait()
+
+
+async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Do this, but only until we are told to stop; whether it was finished."""
+    working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((working, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        return working.done()
+    finally:
+        working.cancel()
+        stopped.cancel()
+        await asyncio.gather(working, stopped, return_exceptions=True)
 
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
@@ -206,7 +233,3 @@ def _wait_for_end_of_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event)
         pass
     if not loop.is_closed():
         loop.call_soon_threadsafe(stop.set)
-
-
-def complain(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)

@@ -21,29 +21,28 @@ from league.agent.sources import Clock
 from league.events import Event
 from league.hosting import CommandError
 from league.machine import Machine
-from league.reports.files import UnsafeNameError, write_whole
-from league.reports.live import Fold, Transcript, fold_for
+from league.reports.live_files import FileFold, TranscriptReader, fold_for
+from league.reports.shared_files import UnsafeNameError, replace_file
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
-from league.storage.unkept import UnkeptJournal
+from league.storage.volatile import VolatileJournal
 
 PAUSE_S = 1.0
 """No file is written more often than this."""
-REST = 4
-"""After a round of writing so many times as long nothing is written: it never takes more than a fifth of a core."""
-FINISH_S, PATIENCE = 2.0, 5
-"""An agent that ends waits for its last files: so long while none is written, and so many times that in all."""
+PAUSE_FACTOR = 4
+"""After writing for a while, pause so many times as long: writing never takes more than a fifth of a core."""
+FINISH_S, FINISH_WAITS = 2.0, 5
+"""An agent that ends waits so long for its last files, and again while files are written, at most so many times."""
 
-Followed = SqliteJournal | UnkeptJournal
-Complain = Callable[[str], None]
+Followed = SqliteJournal | VolatileJournal
 
 
 class Sharing:
     """One agent's part: its fold, its place in the journal, and the topics whose files are out of date."""
 
-    def __init__(self, files: SharedFiles, fold: Fold, journal: Followed) -> None:
+    def __init__(self, files: SharedFiles, fold: FileFold, journal: Followed) -> None:
         self.fold = fold
         self.changed: dict[str, None] = {}
         self.is_ending = False
@@ -57,11 +56,11 @@ class Sharing:
     def _wake(self) -> None:
         self._files.wake(self)
 
-    def catch_up(self, opened: ExitStack, is_closed: bool) -> Transcript | None:
+    def catch_up(self, opened: ExitStack, is_closed: bool) -> TranscriptReader | None:
         """Take in what has become durable; where the letters are, if they are kept."""
-        if isinstance(self._journal, UnkeptJournal) or not is_closed:
+        if isinstance(self._journal, VolatileJournal) or not is_closed:
             self._take_all()
-            return None if isinstance(self._journal, UnkeptJournal) else self._journal
+            return None if isinstance(self._journal, VolatileJournal) else self._journal
         again = _Reopened(self._journal.path, opened)
         try:
             self._take_all()
@@ -77,7 +76,7 @@ class Sharing:
         for event in events:
             self.changed.update(dict.fromkeys(self.fold.apply(event)))
 
-    def let_go(self) -> None:
+    def release_journal(self) -> None:
         """Leave the journal alone: it will be closed."""
         self.is_ending = True
         self._follower.close()
@@ -87,13 +86,13 @@ class Sharing:
         self.finished = Future()
         self._wake()
         done = asyncio.wrap_future(self.finished)
-        for _ in range(PATIENCE):
+        for _ in range(FINISH_WAITS):
             written = self._files.written
             await asyncio.wait((done,), timeout=FINISH_S)
             if done.done() or self._files.written == written:
                 break
         if not done.done():
-            self._files.complain("the shared files are not up to date: they could not be written in time")
+            self._files.warn_once("the shared files are not up to date: they could not be written in time")
 
 
 class _Reopened:
@@ -116,13 +115,15 @@ class _Reopened:
 class SharedFiles:
     """The folder and the thread that writes there. `clock` measures how long that takes."""
 
-    def __init__(self, folder: Path, say: Complain, pause_s: float = PAUSE_S, clock: Clock | None = None) -> None:
+    def __init__(
+        self, folder: Path, warn: Callable[[str], None], pause_s: float = PAUSE_S, clock: Clock | None = None
+    ) -> None:
         _check(folder)
         self.folder = folder
-        self._say, self._pause_s, self._clock = say, pause_s, clock or Clock()
+        self._warn, self._pause_s, self._clock = warn, pause_s, clock or Clock()
         self.written = 0
         """How many times a file was written."""
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
         self._refused: set[str] = set()
         self._lock = Lock()
         self._woken: dict[Sharing, None] = {}
@@ -142,11 +143,11 @@ class SharedFiles:
         if sharing.finished is not None:
             self._is_urgent.set()
 
-    def complain(self, sentence: str) -> None:
+    def warn_once(self, sentence: str) -> None:
         """Say it once, until all is well again."""
-        if sentence not in self._said:
-            self._said.add(sentence)
-            self._say(sentence)
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self._warn(sentence)
 
     # --- the thread ---------------------------------------------------------------------------------------------------
 
@@ -158,11 +159,11 @@ class SharedFiles:
             started = self._clock.now()
             late = [one for one in self._at_work(behind) if not self._is_written(one)]
             behind = [one for one in late if not one.is_ending]
-            if self._said and not late:
-                self._said.clear()
-                self._say(f"{self.folder}: the shared files are written again")
+            if self._warned and not late:
+                self._warned.clear()
+                self._warn(f"{self.folder}: the shared files are written again")
             took = self._clock.now() - started
-            self._is_urgent.wait(max(self._pause_s, took * REST))
+            self._is_urgent.wait(max(self._pause_s, took * PAUSE_FACTOR))
 
     def _at_work(self, behind: Iterable[Sharing]) -> Iterable[Sharing]:
         # First the flags: whoever raises one from now on is looked at in the next round too.
@@ -182,24 +183,26 @@ class SharedFiles:
         except JournalError as error:
             # A journal that is closed while we read it is no trouble: `finish` comes next.
             if finished is not None or not one.is_ending:
-                self.complain(f"the shared files are not up to date: {error}")
+                self.warn_once(f"the shared files are not up to date: {error}")
             return False
         finally:
             if finished is not None:
-                _tell(finished)
+                _resolve(finished)
         return not one.changed
 
-    def _write(self, one: Sharing, transcript: Transcript | None) -> None:
+    def _write(self, one: Sharing, transcript: TranscriptReader | None) -> None:
         for topic in list(one.changed):
             try:
                 file = one.fold.file(topic, transcript)
                 if file is not None:
-                    write_whole(self.folder / file[0], file[1], sync=False)
+                    replace_file(self.folder / file[0], file[1], sync=False)
                     self.written += 1
             except UnsafeNameError as error:
                 self._refuse(str(error))
             except OSError as error:
-                self.complain(f"{self.folder}: shared files cannot be written: {error.strerror or error}; trying again")
+                self.warn_once(
+                    f"{self.folder}: shared files cannot be written: {error.strerror or error}; trying again"
+                )
                 continue
             del one.changed[topic]
 
@@ -207,10 +210,10 @@ class SharedFiles:
         """An id that is no name is told once, however many files it would have been."""
         if sentence not in self._refused:
             self._refused.add(sentence)
-            self._say(f"a shared file is left out: {sentence}")
+            self._warn(f"a shared file is left out: {sentence}")
 
 
-def _tell(finished: Future[None]) -> None:
+def _resolve(finished: Future[None]) -> None:
     with suppress(InvalidStateError, RuntimeError):  # whoever waited is gone, or its loop is
         if not finished.done():
             finished.set_result(None)

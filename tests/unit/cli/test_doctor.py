@@ -50,7 +50,7 @@ def test_a_taken_port_is_named_with_who_has_it_and_keeps_no_league_from_running(
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         monkeypatch.setattr(doctor, "USUAL_PORTS", {port: "manager"})
-        monkeypatch.setattr("league.cli.fetching.TIMEOUT_S", 0.1)
+        monkeypatch.setattr("league.cli.pages.TIMEOUT_S", 0.1)
         status, checks = examined(capsys)
     assert status == 0
     assert checks[f"port {port}"]["verdict"] == "note"

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, get_type_hints
 
 import pytest
 
-from league.cli import USAGE, CommandError
 from league.cli.main import main
-from league.hosting import options
-from league.hosting.members import name_of, numbered, numbered_id
+from league.hosting import USAGE, CommandError, options
+from league.hosting.managers import league_settings
+from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
+from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
+from league.protocol.envelope import Profile
+from league.storage.transcript import Mode
+
+AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
 
-def read(command: str, *arguments: str) -> dict[str, Any]:
-    """What a command makes of these arguments."""
+def read(role: type[AnyRole], *arguments: str) -> AnyRole:
+    """What a role is told with these arguments."""
     parser = argparse.ArgumentParser()
-    options.configure(parser, command)
-    return options.settings_of(parser.parse_args(arguments), command)
+    options.configure(parser, role)
+    return options.read(parser.parse_args(arguments), role)
 
 
 def stored(folder: Path, text: str) -> str:
@@ -28,10 +35,10 @@ def stored(folder: Path, text: str) -> str:
     return str(path)
 
 
-def refused(command: str, *arguments: str) -> str:
-    """The sentence that a command refuses these arguments with."""
+def refused(role: type[RoleOptions], *arguments: str) -> str:
+    """The sentence that these arguments are refused with."""
     with pytest.raises(CommandError) as told:
-        read(command, *arguments)
+        read(role, *arguments)
     assert told.value.status == USAGE
     assert "\n" not in str(told.value)
     return str(told.value)
@@ -41,43 +48,70 @@ def refused(command: str, *arguments: str) -> str:
 
 
 def test_what_nobody_says_has_its_default() -> None:
-    values = read("manager")
-    assert (values["host"], values["port"], values["players"]) == ("127.0.0.1", None, 4)
-    assert values["tiebreakers"] == ("points", "wins", "draws", "head_to_head")
+    told = read(ManagerOptions)
+    assert (told.host, told.port, told.players) == ("127.0.0.1", None, 4)
+    assert told.tiebreakers == ("points", "wins", "draws", "head_to_head")
 
 
 def test_the_file_is_read_and_the_command_line_wins(tmp_path: Path) -> None:
     file = stored(tmp_path, "players = 6\nreferees = 3\nmove_seconds = 5\ndouble = true\nretry_delays_s = [1, 0.5]\n")
-    values = read("manager", "--config", file, "--referees", "2")
-    assert (values["players"], values["referees"], values["move_seconds"]) == (6, 2, 5.0)
-    assert values["double"] is True
-    assert values["retry_delays_s"] == (1.0, 0.5)
+    told = read(ManagerOptions, "--config", file, "--referees", "2")
+    assert (told.players, told.referees, told.move_seconds) == (6, 2, 5.0)
+    assert told.double is True
+    assert told.retry_delays_s == (1.0, 0.5)
 
 
 def test_one_file_serves_all_commands(tmp_path: Path) -> None:
     file = stored(tmp_path, 'players = 6\nstrategy = "mirror"\nmax_concurrent_matches = 4\nprofile = "strict"\n')
-    assert read("player", "--config", file)["strategy"] == "mirror"
-    assert read("referee", "--config", file)["max_concurrent_matches"] == 4
-    assert read("manager", "--config", file)["profile"] == "strict"
+    assert read(PlayerOptions, "--config", file).strategy == "mirror"
+    assert read(RefereeOptions, "--config", file).max_concurrent_matches == 4
+    assert read(ManagerOptions, "--config", file).profile == "strict"
 
 
 def test_a_port_in_the_file_is_as_good_as_one_on_the_command_line(tmp_path: Path) -> None:
-    assert read("manager", "--config", stored(tmp_path, "port = 9000\n"))["port"] == 9000
+    assert read(ManagerOptions, "--config", stored(tmp_path, "port = 9000\n")).port == 9000
 
 
 @pytest.mark.parametrize("said", ["http://127.0.0.1:9000", "http://127.0.0.1:9000/", "http://127.0.0.1:9000/mcp"])
 def test_the_path_of_a_managers_address_may_be_left_out(said: str, tmp_path: Path) -> None:
-    assert read("player", "--manager", said)["manager"] == "http://127.0.0.1:9000/mcp"
+    assert read(PlayerOptions, "--manager", said).manager == "http://127.0.0.1:9000/mcp"
     file = stored(tmp_path, f'manager = "{said}"\n')
-    assert read("player", "--config", file)["manager"] == "http://127.0.0.1:9000/mcp"
+    assert read(PlayerOptions, "--config", file).manager == "http://127.0.0.1:9000/mcp"
 
 
 @pytest.mark.parametrize("said", ["127.0.0.1:8000", "ftp://127.0.0.1", "http://", "http://host:port", "http://h:70000"])
 def test_what_is_no_address_of_a_manager_is_refused(said: str, tmp_path: Path) -> None:
     told = "is not an address such as http://127.0.0.1:8000/mcp"
-    assert refused("player", "--manager", said) == f"--manager: {said!r} {told}"
+    assert refused(PlayerOptions, "--manager", said) == f"--manager: {said!r} {told}"
     file = stored(tmp_path, f'manager = "{said}"\n')
-    assert refused("player", "--config", file) == f"manager in {file}: {said!r} {told}"
+    assert refused(PlayerOptions, "--config", file) == f"manager in {file}: {said!r} {told}"
+
+
+# --- the table and the types ------------------------------------------------------------------------------------------
+
+
+TYPES: dict[options.Kind, Any] = {
+    options.WHOLE: int,
+    options.NUMBER: float,
+    options.TEXT: str,
+    options.ADDRESS: str,
+    options.FLAG: bool,
+    options.NUMBERS: tuple[float, ...],
+    options.NAMES: tuple[str, ...],
+}
+
+
+def typed_as(one: Option) -> object:
+    """The type that a setting has by its row of the table."""
+    kind = Literal[one.choices] if one.choices else TYPES[one.kind]
+    return kind | None if one.default is None else kind
+
+
+@pytest.mark.parametrize("role", options.ROLES)
+def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions]) -> None:
+    hints = get_type_hints(role, {**vars(options), "Profile": Profile, "Mode": Mode})
+    told = {one.name: hints[one.name] for one in fields(role)}
+    assert told == {one.name: typed_as(one) for one in options.options_of(role)}
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -108,12 +142,21 @@ def test_what_is_no_address_of_a_manager_is_refused(said: str, tmp_path: Path) -
 )
 def test_a_wrong_file_is_told_with_its_key_in_one_sentence(text: str, told: str, tmp_path: Path) -> None:
     file = stored(tmp_path, text)
-    assert told in refused("manager", "--config", file).replace(file, "FILE")
+    assert told in refused(ManagerOptions, "--config", file).replace(file, "FILE")
+
+
+def test_a_tiebreaker_that_does_not_exist_is_told_before_anything_starts(tmp_path: Path) -> None:
+    told = read(ManagerOptions, "--config", stored(tmp_path, 'tiebreakers = ["points", "luck"]'))
+    with pytest.raises(
+        CommandError, match="tiebreakers: 'luck' is none of draws, head_to_head, points, wins"
+    ) as refusal:
+        league_settings(told, datetime(2026, 5, 1, tzinfo=UTC))
+    assert refusal.value.status == USAGE
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert "cannot read" in refused("manager", "--config", str(tmp_path / "league.toml"))
-    assert "cannot read" in refused("manager", "--config", str(tmp_path))
+    assert "cannot read" in refused(ManagerOptions, "--config", str(tmp_path / "league.toml"))
+    assert "cannot read" in refused(ManagerOptions, "--config", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +170,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_option_is_told_in_one_sentence(arguments: list[str], told: str) -> None:
-    assert refused("manager", *arguments) == told
+    assert refused(ManagerOptions, *arguments) == told
 
 
 @pytest.mark.parametrize(
@@ -192,7 +235,7 @@ def test_several_members_have_files_ids_and_names_of_their_own() -> None:
     assert [numbered_id("P09", number) for number in range(2)] == ["P09", "P10"]
     assert [numbered_id("P99", number) for number in range(2)] == ["P99", "P100"]
     assert numbered_id("", 3) == ""
-    named = {"name": "Owl", "count": 2}
-    assert name_of(named, 1, "Mirror", "http://127.0.0.1:8102/mcp") == "Owl 2"
-    assert name_of({"name": "", "count": 2}, 1, "Mirror", "http://127.0.0.1:8102/mcp") == "Mirror 8102"
-    assert name_of({"name": "", "count": 2, "id": "P01"}, 1, "Mirror", "http://127.0.0.1:8102/mcp") == "Mirror P02"
+    assert [numbered_name("Owl", number, 2) for number in range(2)] == ["Owl 1", "Owl 2"]
+    assert (numbered_name("Owl", 0, 1), numbered_name("", 1, 2)) == ("Owl", "")
+    assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp") == "Mirror 8102"
+    assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp", "P02") == "Mirror P02"

@@ -13,12 +13,11 @@ import pytest
 from league.events import Event
 from league.hosting import sharing
 from league.hosting.sharing import SharedFiles, Sharing
-from league.reports.files import placed
-from league.reports.live import Transcript
-from league.reports.shared import File
+from league.reports.live_files import TranscriptReader
+from league.reports.shared_files import File, path_of
 from league.storage.journal import Entry
 from league.storage.sqlite import Settings, SqliteJournal
-from league.storage.unkept import UnkeptJournal
+from league.storage.volatile import VolatileJournal
 from tests.support.journals import WATCHDOG_S, Notices, entry
 
 NEVER = 3600.0
@@ -34,13 +33,13 @@ class Counting:
         self.asked: queue.Queue[int] = queue.Queue()
         self.goes_on = Flag()
         self.goes_on.set()
-        self._place = place or placed("count")
+        self._place = place or path_of("count")
 
     def apply(self, _: Event) -> Iterable[str]:
         self.events += 1
         return ("count",)
 
-    def file(self, _: str, __: Transcript | None) -> File | None:
+    def file(self, _: str, __: TranscriptReader | None) -> File | None:
         self.asked.put(self.events)
         assert self.goes_on.wait(WATCHDOG_S)
         return self._place, str(self.events).encode()
@@ -65,19 +64,19 @@ class Said:
         return self._queue.get(timeout=WATCHDOG_S)
 
 
-def unkept() -> UnkeptJournal:
-    journal = UnkeptJournal(lambda _: None)
+def volatile() -> VolatileJournal:
+    journal = VolatileJournal(lambda _: None)
     journal.append(entry(1))
     return journal
 
 
 def end(one: Sharing) -> None:
-    one.let_go()
+    one.release_journal()
     asyncio.run(one.finish())
 
 
 def test_a_busy_agent_is_written_once_and_once_more_at_its_end(tmp_path: Path) -> None:
-    fold, journal, said = Counting(), unkept(), Said()
+    fold, journal, said = Counting(), volatile(), Said()
     one = Sharing(SharedFiles(tmp_path, said, pause_s=NEVER), fold, journal)
     assert fold.was_asked() == 1
     for number in range(2, 101):
@@ -97,7 +96,7 @@ def test_what_is_on_disk_is_shared_to_the_last_event_when_its_journal_is_closed(
     notices.durable(1)
     one = Sharing(SharedFiles(tmp_path / "out", Said(), pause_s=NEVER), fold, journal)
     assert fold.was_asked() == 1
-    one.let_go()
+    one.release_journal()
     for number in range(2, 1201):
         journal.append(Entry(entry(number).events))
     journal.close()
@@ -106,7 +105,7 @@ def test_what_is_on_disk_is_shared_to_the_last_event_when_its_journal_is_closed(
 
 
 def test_an_agent_that_came_back_is_shared_from_its_first_event_on(tmp_path: Path) -> None:
-    fold, journal = Counting(), unkept()
+    fold, journal = Counting(), volatile()
     for number in range(2, 1501):
         journal.append(entry(number))
     end(Sharing(SharedFiles(tmp_path, Said()), fold, journal))
@@ -115,16 +114,16 @@ def test_an_agent_that_came_back_is_shared_from_its_first_event_on(tmp_path: Pat
 
 def test_several_agents_share_one_thread(tmp_path: Path) -> None:
     files = SharedFiles(tmp_path, Said(), pause_s=NEVER)
-    folds = [Counting(placed(f"count-{number}")) for number in range(20)]
-    for one in [Sharing(files, fold, unkept()) for fold in folds]:
+    folds = [Counting(path_of(f"count-{number}")) for number in range(20)]
+    for one in [Sharing(files, fold, volatile()) for fold in folds]:
         end(one)
     assert {path.name for path in tmp_path.iterdir()} == {f"count-{number}" for number in range(20)}
 
 
 def test_a_folder_that_cannot_be_written_is_told_once_and_tried_until_it_can(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("in the way", encoding="utf-8")
-    fold, said = Counting(placed("in", "count")), Said()
-    one = Sharing(SharedFiles(tmp_path, said, pause_s=AT_ONCE), fold, unkept())
+    fold, said = Counting(path_of("in", "count")), Said()
+    one = Sharing(SharedFiles(tmp_path, said, pause_s=AT_ONCE), fold, volatile())
     assert "cannot be written" in said.next()
     for _ in range(5):
         fold.was_asked()
@@ -137,7 +136,7 @@ def test_a_folder_that_cannot_be_written_is_told_once_and_tried_until_it_can(tmp
 
 def test_nobody_waits_for_a_disk_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "FINISH_S", AT_ONCE)
-    fold, journal, said = Counting(), unkept(), Said()
+    fold, journal, said = Counting(), volatile(), Said()
     fold.goes_on.clear()
     one = Sharing(SharedFiles(tmp_path, said), fold, journal)
     fold.was_asked()
@@ -151,14 +150,14 @@ def test_nobody_waits_for_a_disk_that_hangs(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("name", ["..", "../../evil", "/etc", "a/b", ".hidden", "", "a\0b", "x" * 200])
 def test_an_id_that_is_no_name_is_left_out_and_told_once(tmp_path: Path, name: str) -> None:
     class Hostile(Counting):
-        def file(self, topic: str, transcript: Transcript | None) -> File | None:
+        def file(self, topic: str, transcript: TranscriptReader | None) -> File | None:
             _, data = super().file(topic, transcript) or (None, b"")
-            return placed("players", name, "history.json"), data
+            return path_of("players", name, "history.json"), data
 
     fold, said, folder = Hostile(), Said(), tmp_path / "deep" / "down"
     files = SharedFiles(folder, said)
-    end(Sharing(files, fold, unkept()))
-    end(Sharing(files, fold, unkept()))
+    end(Sharing(files, fold, volatile()))
+    end(Sharing(files, fold, volatile()))
     (told,) = said.all
     assert "no file or folder can be named" in told
     assert [one for one in tmp_path.rglob("*") if one.is_file()] == []

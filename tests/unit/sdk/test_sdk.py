@@ -18,8 +18,8 @@ from league.cli.main import main
 from league.hosting import CommandError, authors, players
 from league.hosting.players import Raised, ask_author, enter
 from league.protocol.parts import MoveRequest
-from tests.unit.sdk.test_example_players import CALL
 from tests.unit.player.test_strategies import past
+from tests.unit.sdk.test_example_players import CALL
 
 ENVELOPE: dict[str, Any] = {
     "protocol": "league.v2",

@@ -25,18 +25,18 @@ LONGEST_LINE = 1 << 20
 
 
 @dataclass(slots=True, eq=False)
-class Child:
-    """One process: what it is called, where its agents listen, and the last lines it complained with."""
+class ChildProcess:
+    """One process: what it is called, where its agents listen, and the last lines it wrote to stderr."""
 
     name: str
     process: asyncio.subprocess.Process
     ready: asyncio.Future[list[str]]
     agents: int
     endpoints: list[str] = field(default_factory=list)
-    complaints: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
+    last_errors: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
     readers: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def listen(self, stdout: asyncio.StreamReader) -> None:
+    async def read_stdout(self, stdout: asyncio.StreamReader) -> None:
         """Read what it says; it is ready when all its agents are."""
         while line := await stdout.readline():
             text = line.decode(errors="replace").rstrip()
@@ -45,29 +45,29 @@ class Child:
                 if len(self.endpoints) == self.agents and not self.ready.done():
                     self.ready.set_result(self.endpoints)
 
-    async def listen_to_complaints(self, stderr: asyncio.StreamReader) -> None:
+    async def read_stderr(self, stderr: asyncio.StreamReader) -> None:
         while line := await stderr.readline():
-            self.complaints.append(line.decode(errors="replace").rstrip())
+            self.last_errors.append(line.decode(errors="replace").rstrip())
 
     @property
-    def obituary(self) -> str:
-        """What is to be said of a process that ended too early."""
+    def exit_report(self) -> str:
+        """How a process ended that should not have, and what it last said."""
         status = self.process.returncode
         how = f"was ended by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
-        last = "".join(f"\n  {line}" for line in self.complaints)
-        return f"the {self.name} (process {self.process.pid}) {how}" + (f"; its last words:{last}" if last else "")
+        last = "".join(f"\n  {line}" for line in self.last_errors)
+        return f"the {self.name} (process {self.process.pid}) {how}" + (f"; it last said:{last}" if last else "")
 
 
-class Orchestra:
+class LeagueProcesses:
     """All processes of a league. `failed` is done as soon as one of them ends that should not."""
 
     def __init__(self) -> None:
-        self.children: list[Child] = []
-        self._watching: dict[asyncio.Task[int], Child] = {}
-        self.failed: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
+        self.children: list[ChildProcess] = []
+        self._watching: dict[asyncio.Task[int], ChildProcess] = {}
+        self.failed: asyncio.Future[ChildProcess] = asyncio.get_running_loop().create_future()
         self._is_over = False
 
-    async def start(self, name: str, arguments: Sequence[str], agents: int = 1) -> Child:
+    async def start(self, name: str, arguments: Sequence[str], agents: int = 1) -> ChildProcess:
         """Start a process that says so many times that it is ready."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -80,13 +80,13 @@ class Orchestra:
             )
         except OSError as error:
             raise CommandError(f"the {name} cannot be started: {error.strerror or error}") from error
-        child = Child(name, process, asyncio.get_running_loop().create_future(), agents)
+        child = ChildProcess(name, process, asyncio.get_running_loop().create_future(), agents)
         self.children.append(child)
         assert process.stdout is not None
         assert process.stderr is not None
         child.readers = [
-            asyncio.create_task(child.listen(process.stdout)),
-            asyncio.create_task(child.listen_to_complaints(process.stderr)),
+            asyncio.create_task(child.read_stdout(process.stdout)),
+            asyncio.create_task(child.read_stderr(process.stderr)),
         ]
         task = asyncio.create_task(process.wait())
         self._watching[task] = child
@@ -97,7 +97,7 @@ class Orchestra:
         if not self._is_over and not self.failed.done():
             self.failed.set_result(self._watching[task])
 
-    async def ready(self, child: Child) -> list[str]:
+    async def ready(self, child: ChildProcess) -> list[str]:
         """Where the agents of this process listen, once they do."""
         done, _ = await asyncio.wait((child.ready, self.failed), timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
         if self.failed in done:
@@ -110,9 +110,9 @@ class Orchestra:
         """Why the league cannot go on: the process that ended, with all it had to say."""
         child = self.failed.result()
         await asyncio.wait(child.readers, timeout=1.0)
-        return child.obituary
+        return child.exit_report
 
-    async def stop(self, keep: Child | None = None) -> None:
+    async def stop(self, keep: ChildProcess | None = None) -> None:
         """Take everything down (but one, if it is to stay): ask, and after a while insist."""
         self._is_over = True
         leaving = [child for child in self.children if child is not keep]

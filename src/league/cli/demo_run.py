@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from league.cli import CommandError, tables
-from league.cli.fetching import Pages
-from league.cli.orchestra import Child, Orchestra
-from league.cli.screen import Screen
+from league.cli import CommandError, terminal
+from league.cli.pages import Pages
+from league.cli.processes import ChildProcess, LeagueProcesses
+from league.cli.terminal import Screen
 from league.reports.success import Share, Success, summarize
 
 POLL_S, POLL_LARGE_S, LARGE = 0.1, 0.5, 20
@@ -36,19 +36,31 @@ Your own player: `league new player DIR --sdk` writes one to begin with, `league
 `league spar URL` tell whether it is right. Then start it with --manager URL."""
 
 
-class Performance:
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What was asked for; `journal` is a folder."""
+
+    players: int
+    referees: int
+    game: str
+    seed: int | None = None
+    port: int | None = None
+    journal: str | None = None
+
+
+class DemoRun:
     """From the first process to the last line."""
 
-    def __init__(self, args: argparse.Namespace, screen: Screen, started: float) -> None:
-        self.args, self.screen, self.started = args, screen, started
-        self.orchestra = Orchestra()
-        self.folder, self.league_id = _folder(args.journal, args.game)
+    def __init__(self, plan: DemoPlan, screen: Screen, started: float) -> None:
+        self.plan, self.screen, self.started = plan, screen, started
+        self.processes = LeagueProcesses()
+        self.folder, self.league_id = _folder(plan.journal, plan.game)
         self.journal = self.folder / "journal.db"
         self.is_over = False
         self.base = ""
         self._pages: Pages | None = None
-        self._manager: Child | None = None
-        self._members: list[Child] = []
+        self._manager: ChildProcess | None = None
+        self._members: list[ChildProcess] = []
         self._lookups: list[float] = []
 
     # --- beginning ----------------------------------------------------------------------------------------------------
@@ -61,36 +73,36 @@ class Performance:
             with suppress(OSError):
                 self.folder.rmdir()  # if nothing was written into it
             raise
-        referees, players = processes(self.args.referees, self.args.players, os.cpu_count() or 1)
-        for number, (first, count) in enumerate(_groups(self.args.referees, referees), start=1):
+        referees, players = shared_processes(self.plan.referees, self.plan.players, os.cpu_count() or 1)
+        for number, (first, count) in enumerate(_groups(self.plan.referees, referees), start=1):
             await self._start("referee", first, count, "--journal", str(self.folder / f"referee-{number}.db"))
-        for first, count in _groups(self.args.players, players):
+        for first, count in _groups(self.plan.players, players):
             await self._start("player", first, count)
         for child in self._members:
-            await self.orchestra.ready(child)
+            await self.processes.ready(child)
 
     async def _start_manager(self) -> None:
-        args = self.args
-        given = [] if args.port is None else ["--port", str(args.port)]
-        named = ["--game", args.game, "--league-id", self.league_id, "--journal", str(self.journal)]
-        numbers = ["--players", str(args.players), "--referees", str(args.referees)]
-        self._manager = await self.orchestra.start("manager", ["manager", *numbers, *named, *given])
-        (endpoint,) = await self.orchestra.ready(self._manager)
+        plan = self.plan
+        given = [] if plan.port is None else ["--port", str(plan.port)]
+        named = ["--game", plan.game, "--league-id", self.league_id, "--journal", str(self.journal)]
+        numbers = ["--players", str(plan.players), "--referees", str(plan.referees)]
+        self._manager = await self.processes.start("manager", ["manager", *numbers, *named, *given])
+        (endpoint,) = await self.processes.ready(self._manager)
         self._pages = Pages(endpoint)
         self.base = self._pages.base
 
     async def _start(self, role: str, first: int, count: int, *more: str) -> None:
-        args = self.args
-        arguments = [role, "--manager", f"{self.base}/mcp", "--game", args.game, "--count", str(count), *more]
+        plan = self.plan
+        arguments = [role, "--manager", f"{self.base}/mcp", "--game", plan.game, "--count", str(count), *more]
         if role == "referee":
-            at_once = math.ceil(args.players / 2 / args.referees)
+            at_once = math.ceil(plan.players / 2 / plan.referees)
             arguments += ["--max-concurrent-matches", str(min(max(at_once, 2), MOST_AT_ONCE))]
         else:
             turns = [STRATEGIES[(first + number) % len(STRATEGIES)] for number in range(min(count, len(STRATEGIES)))]
             arguments += ["--strategy", ",".join(turns), "--id", f"P{first + 1:02}"]
-            arguments += [] if args.seed is None else ["--seed", str(args.seed)]
+            arguments += [] if plan.seed is None else ["--seed", str(plan.seed)]
         name = f"{role} {first + 1}" if count == 1 else f"process of {role}s {first + 1} to {first + count}"
-        self._members.append(await self.orchestra.start(name, arguments, count))
+        self._members.append(await self.processes.start(name, arguments, count))
 
     # --- the course ---------------------------------------------------------------------------------------------------
 
@@ -116,7 +128,7 @@ class Performance:
             if league["waiting"] == "WAITING_FOR_OPERATOR":
                 raise CommandError("a match failed three times and waits for an operator, whom a demo does not have")
             if league["state"] == "WAITING_FOR_REGISTRATIONS" and time.monotonic() - begun > REGISTER_S:
-                raise CommandError(f"not everybody has registered after {REGISTER_S:g} s{self._complaints()}")
+                raise CommandError(f"not everybody has registered after {REGISTER_S:g} s{self._last_errors()}")
             await self._pause()
         self.is_over = True
         await self._until_told()
@@ -132,32 +144,32 @@ class Performance:
 
     async def _pause(self, seconds: float | None = None) -> None:
         """A moment; shorter if a process ends that should not."""
-        often = POLL_LARGE_S if self.args.players > LARGE else POLL_S
-        await asyncio.wait((self.orchestra.failed,), timeout=seconds or often)
-        if self.orchestra.failed.done():
-            raise CommandError(await self.orchestra.reason())
+        often = POLL_LARGE_S if self.plan.players > LARGE else POLL_S
+        await asyncio.wait((self.processes.failed,), timeout=seconds or often)
+        if self.processes.failed.done():
+            raise CommandError(await self.processes.reason())
 
-    def _complaints(self) -> str:
-        lines = [line for child in self.orchestra.children for line in child.complaints if child is not self._manager]
+    def _last_errors(self) -> str:
+        lines = [line for child in self.processes.children for line in child.last_errors if child is not self._manager]
         return "".join(f"\n  {line}" for line in lines)
 
-    async def leave_manager(self) -> None:
-        """Everybody else goes home."""
-        await self.orchestra.stop(keep=self._manager)
+    async def stop_members(self) -> None:
+        """Stop everybody but the manager."""
+        await self.processes.stop(keep=self._manager)
 
     async def stay(self) -> None:
         """Until whoever waits for this is told to stop; the manager should not end before."""
         assert self._manager is not None
         await self._manager.process.wait()
-        raise CommandError(self._manager.obituary)
+        raise CommandError(self._manager.exit_report)
 
     # --- what is told -------------------------------------------------------------------------------------------------
 
-    def programme(self) -> Iterator[str]:
+    def introduction(self) -> Iterator[str]:
         """Who plays, and where to find them."""
-        args = self.args
-        referees = tables.counted(args.referees, "referee")
-        yield f"{self.league_id}: {args.game}, {args.players} players, {referees}"
+        plan = self.plan
+        referees = terminal.counted(plan.referees, "referee")
+        yield f"{self.league_id}: {plan.game}, {plan.players} players, {referees}"
         yield f"  manager   {self.base}/mcp"
         yield f"  pages     {self.base}/api/league  /api/standings  /api/schedule  /api/agents"
         for role in ("referee", "player"):
@@ -184,19 +196,19 @@ class Performance:
 
     async def success(self) -> Success:
         """What the agents counted."""
-        endpoints = [one for child in self.orchestra.children for one in child.endpoints]
+        endpoints = [one for child in self.processes.children for one in child.endpoints]
         return await asyncio.to_thread(lambda: summarize(map(_metrics, endpoints)))
 
     def review(self, outcome: dict[str, Any], success: Success) -> Iterator[str]:
         """The end, for people."""
         rows = outcome["standings"]
-        yield from tables.table(tables.STANDINGS, tables.standings_rows(rows))
+        yield from terminal.table(terminal.STANDINGS, terminal.standings_rows(rows))
         winner = rows[0]
-        yield f"\nChampion: {tables.plain(winner['display_name'])} ({winner['player_id']}), {winner['points']} points"
-        played = tables.counted(outcome["matches"], "match"), tables.counted(outcome["rounds"], "round")
-        losses = tables.counted(outcome["technical_losses"], "technical loss")
+        yield f"\nChampion: {terminal.plain(winner['display_name'])} ({winner['player_id']}), {winner['points']} points"
+        played = terminal.counted(outcome["matches"], "match"), terminal.counted(outcome["rounds"], "round")
+        losses = terminal.counted(outcome["technical_losses"], "technical loss")
         yield f"{played[0]} in {played[1]}, {losses}, {outcome['seconds']:.1f} s\n"
-        yield from tables.table(("how it went", "", "goal"), list(measured(success, self._lookups)))
+        yield from terminal.table(("how it went", "", "goal"), list(measured(success, self._lookups)))
         yield f"\nleague verify {self.folder}   checks every draw, result and table of it"
         yield OWN_PLAYER
 
@@ -226,14 +238,11 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 def _metrics(endpoint: str) -> str:
-    pages = Pages(endpoint)
-    try:
+    with closing(Pages(endpoint)) as pages:
         return pages.text("/metrics")
-    finally:
-        pages.close()
 
 
-def processes(referees: int, players: int, cores: int) -> tuple[int, int]:
+def shared_processes(referees: int, players: int, cores: int) -> tuple[int, int]:
     """How many processes referees and players share: one each as long as they are few."""
     room = max(PROCESSES, cores) - 1
     if referees + players <= room:

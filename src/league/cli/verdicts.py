@@ -11,9 +11,7 @@ from league.games import reports
 from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.exchanges import Role, speakers
-from league.protocol.judge import ENVELOPE
-from league.protocol.messages import MESSAGES, MatchResultReport
-from league.transport.jsonrpc import (
+from league.protocol.jsonrpc import (
     MANAGER_LIMIT,
     MESSAGE_LIMIT,
     BadRequestError,
@@ -22,14 +20,16 @@ from league.transport.jsonrpc import (
     read_call,
     too_large,
 )
-from league.transport.strict_json import parse
+from league.protocol.judge import ENVELOPE
+from league.protocol.messages import MESSAGES, MatchResultReport
+from league.protocol.strict_json import parse
 
 _ERROR_NAME = re.compile("[A-Z]+(?:_[A-Z]+)*")
 _ERROR_TYPES = ("LEAGUE_ERROR", "GAME_ERROR")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class DocumentVerdict:
     """The verdict on a document. `reads_as` is the catalogue code of an error that carries no message."""
 
     message_type: str | None
@@ -42,7 +42,7 @@ class Judgement:
         return not self.violations
 
 
-def judge(raw: bytes, reading: Reading = STRICT) -> Judgement:
+def judge(raw: bytes, reading: Reading = STRICT) -> DocumentVerdict:
     """Judge the bytes of one document."""
     try:
         return _document(raw, _parsed(raw), reading)
@@ -52,9 +52,9 @@ def judge(raw: bytes, reading: Reading = STRICT) -> Judgement:
         return _refused(error)
 
 
-def _refused(error: PeerError) -> Judgement:
+def _refused(error: PeerError) -> DocumentVerdict:
     path = str(error.context.get("field", ""))
-    return Judgement(None, (Violation(error.code, path, error.detail, error.requirement),))
+    return DocumentVerdict(None, (Violation(error.code, path, error.detail, error.requirement),))
 
 
 def _parsed(raw: bytes) -> object:
@@ -82,7 +82,7 @@ def _kind(document: object) -> str | None:
     return kind if isinstance(kind, str) and kind in MESSAGES else None
 
 
-def _document(raw: bytes, value: object, reading: Reading) -> Judgement:
+def _document(raw: bytes, value: object, reading: Reading) -> DocumentVerdict:
     if isinstance(value, dict) and not _is_wrapped(value):
         return _judged(unseal(value, reading), reading)
     if isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value):
@@ -97,14 +97,14 @@ def _is_wrapped(value: Mapping[str, object]) -> bool:
     return any(name in value for name in ("method", "params", "result", "error"))
 
 
-def _answer(raw: bytes, value: Mapping[str, object], reading: Reading) -> Judgement:
+def _answer(raw: bytes, value: Mapping[str, object], reading: Reading) -> DocumentVerdict:
     answer = decode_answer(raw, MANAGER_LIMIT)
     if not answer.is_error:
         return _judged(unseal(answer.content, reading), reading)
     data = answer.content if isinstance(answer.content, dict) else {}
     if "message_type" in data:
         return _judged(unseal(data, reading, _ERROR_TYPES), reading)
-    return Judgement(None, reads_as=read_foreign(_code(data), _name(data, value["error"]), answer.number))
+    return DocumentVerdict(None, reads_as=read_foreign(_code(data), _name(data, value["error"]), answer.number))
 
 
 def _code(data: Mapping[str, object]) -> str | None:
@@ -119,9 +119,9 @@ def _name(data: Mapping[str, object], error: object) -> str | None:
     return next((one for one in told if isinstance(one, str) and _ERROR_NAME.fullmatch(one)), None)
 
 
-def _judged(read: Unsealed, reading: Reading) -> Judgement:
+def _judged(read: Unsealed, reading: Reading) -> DocumentVerdict:
     violations, deviations = list(read.violations), list(read.deviations)
     if isinstance(read.message, MatchResultReport):
         for one in reports.contradictions(read.message):
             (deviations if one.lenient and reading.profile == "compat" else violations).append(one)
-    return Judgement(read.message_type, tuple(violations), tuple(deviations))
+    return DocumentVerdict(read.message_type, tuple(violations), tuple(deviations))

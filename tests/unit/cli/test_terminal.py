@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from league.cli import tables
-from league.cli.performance import measured, processes
-from league.cli.screen import Lines, Live, screen_for
+from league.cli import terminal
+from league.cli.demo_run import measured, shared_processes
+from league.cli.terminal import LineScreen, LiveScreen, screen_for
 from league.reports.success import Share, Success
 
 
@@ -35,7 +35,7 @@ def row(rank: int, name: str = "Owl") -> dict[str, Any]:
 
 
 def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
-    assert tables.table(("n", "name", "points"), [[1, "Owl", 10], [12, "Raven", 9]]) == [
+    assert terminal.table(("n", "name", "points"), [[1, "Owl", 10], [12, "Raven", 9]]) == [
         " n  name   points",
         " 1  Owl        10",
         "12  Raven       9",
@@ -43,16 +43,16 @@ def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
 
 
 def test_wide_letters_keep_their_columns_in_line() -> None:
-    lines = tables.table(("name", "points"), [["猫頭鷹", 1], ["Owl", 2]])
-    assert len({tables.width(line) for line in lines}) == 1
+    lines = terminal.table(("name", "points"), [["猫頭鷹", 1], ["Owl", 2]])
+    assert len({terminal.width(line) for line in lines}) == 1
 
 
 def test_a_table_without_rows_is_its_head() -> None:
-    assert tables.table(("a", "b"), []) == ["a  b"]
+    assert terminal.table(("a", "b"), []) == ["a  b"]
 
 
 def test_what_others_wrote_cannot_upset_the_terminal() -> None:
-    (_, line) = tables.table(("name",), [["\x1b[2J\n\u202eevil"]])
+    (_, line) = terminal.table(("name",), [["\x1b[2J\n\u202eevil"]])
     assert "\x1b" not in line
     assert "\n" not in line
     assert "\u202e" not in line
@@ -60,16 +60,16 @@ def test_what_others_wrote_cannot_upset_the_terminal() -> None:
 
 @pytest.mark.parametrize(("text", "columns", "shown"), [("owls", 4, "owls"), ("owls", 3, "ow…"), ("猫頭鷹", 4, "猫…")])
 def test_a_line_that_is_too_long_is_cut(text: str, columns: int, shown: str) -> None:
-    assert tables.fit(text, columns) == shown
+    assert terminal.fit(text, columns) == shown
 
 
 @pytest.mark.parametrize(("done", "total", "shown"), [(0, 0, "░░░░"), (0, 4, "░░░░"), (3, 6, "██░░"), (6, 6, "████")])
 def test_a_bar_shows_how_far_it_is(done: int, total: int, shown: str) -> None:
-    assert tables.bar(done, total, 4) == shown
+    assert terminal.bar(done, total, 4) == shown
 
 
 def test_numbers_agree_with_their_nouns() -> None:
-    shown = [tables.counted(1, "match"), tables.counted(2, "match"), tables.counted(0, "technical loss")]
+    shown = [terminal.counted(1, "match"), terminal.counted(2, "match"), terminal.counted(0, "technical loss")]
     assert shown == ["1 match", "2 matches", "0 technical losses"]
 
 
@@ -83,20 +83,20 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_gets_a_live_screen_and_everything_else_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(screen_for(Terminal()), Live)
-    assert isinstance(screen_for(io.StringIO()), Lines)
+    assert isinstance(screen_for(Terminal()), LiveScreen)
+    assert isinstance(screen_for(io.StringIO()), LineScreen)
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(screen_for(Terminal()), Lines)
+    assert isinstance(screen_for(Terminal()), LineScreen)
 
 
 def test_a_live_screen_draws_over_itself_and_leaves_nothing_behind() -> None:
-    terminal = Terminal()
-    screen = Live(terminal)
+    tty = Terminal()
+    screen = LiveScreen(tty)
     screen.show(league(), [row(1), row(2)])
     screen.show(league(matches_completed=4), [row(1), row(2)])
     screen.end()
     screen.end()
-    text = terminal.getvalue()
+    text = tty.getvalue()
     # bar, blank, head and two rows: five lines up before the second picture and at the end
     assert text.count("\x1b[5A") == 2
     assert "4 of 6 matches" in text
@@ -106,17 +106,17 @@ def test_a_live_screen_draws_over_itself_and_leaves_nothing_behind() -> None:
 def test_a_live_screen_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setenv("LINES", "10")
-    terminal = Terminal()
-    Live(terminal).show(league(), [row(rank, "A name of many letters indeed") for rank in range(1, 100)])
-    lines = terminal.getvalue().removesuffix("\x1b[J").splitlines()
+    tty = Terminal()
+    LiveScreen(tty).show(league(), [row(rank, "A name of many letters indeed") for rank in range(1, 100)])
+    lines = tty.getvalue().removesuffix("\x1b[J").splitlines()
     assert len(lines) < 10
-    assert all(tables.width(line.removeprefix("\x1b[2K")) < 30 for line in lines)
+    assert all(terminal.width(line.removeprefix("\x1b[2K")) < 30 for line in lines)
     assert "… and 95 more" in lines[-1]
 
 
 def test_elsewhere_every_finished_round_is_one_line() -> None:
     stream = io.StringIO()
-    screen = Lines(stream)
+    screen = LineScreen(stream)
     screen.show(league(rounds=0, round=0), [])
     for number in (1, 1, 2, 3):
         screen.show(league(round=number), [])
@@ -128,8 +128,8 @@ def test_elsewhere_every_finished_round_is_one_line() -> None:
 
 
 def test_a_league_that_waits_says_for_what() -> None:
-    assert tables.progress(league(waiting="WAITING_FOR_REFEREE")).endswith("WAITING_FOR_REFEREE")
-    assert tables.progress(league(rounds=0)) == "waiting for registrations"
+    assert terminal.progress(league(waiting="WAITING_FOR_REFEREE")).endswith("WAITING_FOR_REFEREE")
+    assert terminal.progress(league(rounds=0)) == "waiting for registrations"
 
 
 # --- the demo's numbers -----------------------------------------------------------------------------------------------
@@ -140,13 +140,13 @@ def test_a_league_that_waits_says_for_what() -> None:
     [(2, 4, 2, (2, 4)), (1, 2, 1, (1, 2)), (3, 4, 2, (3, 4)), (10, 99, 128, (10, 99))],
 )
 def test_few_agents_have_a_process_each(referees: int, players: int, cores: int, shared: tuple[int, int]) -> None:
-    assert processes(referees, players, cores) == shared
+    assert shared_processes(referees, players, cores) == shared
 
 
 @pytest.mark.parametrize(("referees", "players"), [(2, 6), (10, 99), (1, 50), (50, 2), (200, 200)])
 @pytest.mark.parametrize("cores", [1, 2, 8, 64])
 def test_many_agents_share_a_few_processes(referees: int, players: int, cores: int) -> None:
-    for_referees, for_players = processes(referees, players, cores)
+    for_referees, for_players = shared_processes(referees, players, cores)
     assert 1 <= for_referees <= referees
     assert 1 <= for_players <= players
     assert 1 + for_referees + for_players <= max(8, cores)

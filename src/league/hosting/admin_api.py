@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from uuid import uuid4
 
 import msgspec
 
+from league.hosting.serving import HostedAgent
 from league.machine import Operate
 from league.manager.league import LeagueManager
 from league.manager.orders import ORDERS
+from league.protocol import strict_json
 from league.protocol.errors import PeerError
-from league.transport import strict_json
-from league.transport.http import RETRY_AFTER_S, ASGIApp, ASGIReceive, ASGIScope, ASGISend, Response, is_json
-from league.transport.http_door import read_body
-
-if TYPE_CHECKING:
-    from league.hosting.serving import Door
+from league.transport.http import RETRY_AFTER_S, HttpRequest, Response, is_json
 
 ADMIN = "/api/admin/"
 WITH_TARGET = frozenset({"approve", "withdraw", "replay-match"})
@@ -28,41 +26,30 @@ _STATUS = {"E011": 401, "E012": 401, "E099": 500}
 """Of errors whose status does not follow from the catalogue, nor from who is at fault."""
 
 
-def order_pages(door: Door) -> ASGIApp:
-    """All below /api/admin/."""
-
-    async def serve(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
-        answer = _refuse_path(scope)
-        try:
-            answer = answer or await _obey(door, scope, receive)
-        except asyncio.CancelledError:
-            # Only the server cancels, when it ends; the same key later tells whether the order was carried out.
-            answer = _error(PeerError("E042", "the manager is shutting down; give the order again"))
-        await send_whole(answer, send)
-
-    return serve
-
-
-def _refuse_path(scope: ASGIScope) -> Response | None:
-    order = scope["path"].removeprefix(ADMIN)
+async def answer_order(host: HostedAgent, request: HttpRequest) -> Response:
+    """The answer to any request below /api/admin/."""
+    order = request.path.removeprefix(ADMIN)
     if order not in ORDERS:
         return Response(404, _JSON.encode({"error": f"there is no such order; there are {', '.join(ORDERS)}"}))
-    if scope["method"] != "POST":
+    if request.method != "POST":
         return Response(405, b'{"error":"orders are given with POST"}', headers=(("allow", "POST"),))
-    return None
+    try:
+        return await _carry_out(host, order, request)
+    except asyncio.CancelledError:
+        # Only the server cancels, when it ends; the same key later tells whether the order was carried out.
+        return _error(PeerError("E042", "the manager is shutting down; give the order again"))
 
 
-async def _obey(door: Door, scope: ASGIScope, receive: ASGIReceive) -> Response:
-    agent = door.agent
+async def _carry_out(host: HostedAgent, name: str, request: HttpRequest) -> Response:
+    agent = host.agent
     if agent is None:
         return _error(PeerError("E042", "the manager is starting"))
     if agent.pump.storage_down:
         return _error(PeerError("E041", "the journal cannot be written at the moment; nothing was changed"))
-    headers = dict(scope["headers"])
     assert isinstance(agent.machine, LeagueManager)
     try:
-        _check_token(agent.machine, headers.get(b"authorization", b"").decode("latin-1"))
-        order = _read(scope["path"].removeprefix(ADMIN), headers, await read_body(receive))
+        _check_token(agent.machine, request.headers.get(b"authorization", b"").decode("latin-1"))
+        order = _read(name, request.headers, request.body)
     except PeerError as error:
         return _error(error, status=400)
     answering = await agent.operate(order)
@@ -79,9 +66,9 @@ def _check_token(manager: LeagueManager, authorization: str) -> None:
         raise PeerError("E012", "this is not the admin token of this league")
 
 
-def _read(order: str, headers: dict[bytes, bytes], body: bytes | None) -> Operate:
-    """The order in a body; none at all will do for an order without a target. A client that has left orders nothing."""
-    if body is None or not is_json(headers.get(b"content-type", b"application/json")):
+def _read(order: str, headers: Mapping[bytes, bytes], body: bytes) -> Operate:
+    """The order in a body; none at all will do for an order without a target."""
+    if not is_json(headers.get(b"content-type", b"application/json")):
         raise PeerError("E035", "the body of an order is JSON: Content-Type: application/json")
     document = strict_json.parse(body) if body.strip() else {}
     if not isinstance(document, dict):
@@ -98,7 +85,7 @@ def _read(order: str, headers: dict[bytes, bytes], body: bytes | None) -> Operat
     return Operate(order, key or uuid4().hex, target)
 
 
-def _text(document: dict[str, Any], name: str) -> str:
+def _text(document: Mapping[str, Any], name: str) -> str:
     value = document.get(name)
     if not isinstance(value, str | None):
         raise PeerError("E007", f"{name} is a string")
@@ -114,11 +101,3 @@ def _error(error: PeerError, status: int = 503) -> Response:
         headers = (("retry-after", str(RETRY_AFTER_S)),)
     body = {"error": error.detail, "error_code": error.code, "error_name": error.row.name}
     return Response(status, _JSON.encode(body), headers=headers)
-
-
-async def send_whole(answer: Response, send: ASGISend) -> None:
-    """A response in the two messages of ASGI."""
-    headers = [("content-type", answer.content_type), ("content-length", str(len(answer.body))), *answer.headers]
-    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
-    await send({"type": "http.response.body", "body": answer.body})

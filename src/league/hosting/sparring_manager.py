@@ -1,4 +1,4 @@
-"""Who gives out friendly matches: a pure machine in the manager's place, for one guest that registered nowhere.
+"""The manager of friendly matches: a pure machine, for one guest that is registered nowhere.
 
 It knows its own referee and opponents by their endpoints and gives out one match after the other. Nothing goes to the
 guest but what concerns its matches: a player that is told LEAGUE_COMPLETED may end its process.
@@ -27,25 +27,27 @@ from league.protocol.messages import (
     RefereeRegisterResponse,
     RoundAnnouncement,
 )
-from league.protocol.parts import AnnouncedMatch, Record
+from league.protocol.parts import AnnouncedMatch, PlayerMeta, Record, RefereeMeta
 
 REFEREE_ID: Final = "REF01"
-"""The first of any league: some players know the referees they play under by a list, and refuse all others."""
+"""As in any league: some players take matches only from referees whose ids they know."""
 GUEST_ID: Final = "P01"
-"""Opponents count down from P99: a guest that goes by an id of its own must not answer under theirs (E033)."""
+"""Opponents are P99, P98, …: a guest that answers under an id of its own must not answer under theirs (E033)."""
 LAST_OPPONENT: Final = 99
-PATIENCE: Final = 2
-"""After so many technical losses in a row there is nothing to learn from another (a league suspends then, R-51)."""
+NUMBERS: Final = 100_000_000
+"""Matches are numbered by the millisecond, modulo this (more than a day): two calls of the command never share one."""
+LOSSES_IN_A_ROW: Final = 2
+"""After so many technical losses another teaches nothing, so the rest is not played (a league suspends then, R-51)."""
 ROUND_ID: Final = 1
 ATTEMPT: Final = 1
 TOKEN_BYTES: Final = 32
 TELL_GUEST_S: Final = 1.0
-"""A guest may learn from the announcement where its referee is; who does not answer is not waited for (R-21)."""
+"""A guest may learn from the announcement where its referee is; the match begins even if it does not answer (R-21)."""
 ASSIGN_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Fixtures:
     """What is to be played: so many matches of the guest, against the opponents in turn. `first` numbers the first
     match: a player that remembers its matches must not take a new one for one of last time."""
 
@@ -53,14 +55,17 @@ class Card:
     game_type: str
     guest: Address
     opponents: tuple[str, ...]
-    endpoints: Mapping[str, str]
-    """Where our own referee and opponents are, by their ids."""
     matches: int
     first: int
     move_seconds: float | None = None
 
     def match_id(self, place: int) -> str:
         return f"R{ROUND_ID}M{self.first + place}"
+
+    def meetings_before(self, match_id: str) -> int:
+        """How many matches the opponent of this match has before it."""
+        place = int(match_id.removeprefix(f"R{ROUND_ID}M")) - self.first
+        return place // len(self.opponents)
 
     def opponent(self, place: int) -> str:
         return self.opponents[place % len(self.opponents)]
@@ -75,12 +80,21 @@ def opponent_ids(count: int) -> tuple[str, ...]:
     return tuple(f"P{LAST_OPPONENT - place:02}" for place in range(count))
 
 
-class SparringHost(Machine):
-    """Gives out matches until the card is played, or the guest has lost too often by its own fault."""
+def first_number(now: float) -> int:
+    """Of the matches that begin now."""
+    return int(now * 1000) % NUMBERS + 1
 
-    def __init__(self, card: Card, chance: Chance, secrets: Mapping[str, str] | None = None) -> None:
+
+class SparringManager(Machine):
+    """Gives out matches until all are played, or the guest has lost too often by its own fault."""
+
+    def __init__(
+        self, fixtures: Fixtures, endpoints: Mapping[str, str], chance: Chance, secrets: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(chance, secrets)
-        self.card = card
+        self.fixtures = fixtures
+        self._endpoints = endpoints
+        """Where our own referee and opponents are, by their ids."""
         self.results: list[ResultAccepted] = []
         self.refused: Refusal | None = None
         """Why our own referee would not take a match."""
@@ -92,16 +106,15 @@ class SparringHost(Machine):
     @property
     def gave_up(self) -> bool:
         """Did the last matches end by the guest's own fault, so that the rest is not played?"""
-        last = self.results[-PATIENCE:]
-        return len(last) == PATIENCE and all(map(self._is_guests_fault, last))
+        # Without a winner both players were at fault.
+        lost_to = (None, *self.fixtures.opponents)
+        last = self.results[-LOSSES_IN_A_ROW:]
+        technical = [one for one in last if one.status == "TECHNICAL_LOSS" and one.winner in lost_to]
+        return len(technical) == LOSSES_IN_A_ROW
 
     @property
     def is_over(self) -> bool:
-        return self.gave_up or self.refused is not None or len(self.results) == self.card.matches
-
-    def _is_guests_fault(self, result: ResultAccepted) -> bool:
-        # Without a winner both players were at fault.
-        return result.status == "TECHNICAL_LOSS" and result.winner in (None, *self.card.opponents)
+        return self.gave_up or self.refused is not None or len(self.results) == self.fixtures.matches
 
     # --- the shape of a machine ---------------------------------------------------------------------------------------
 
@@ -149,7 +162,7 @@ class SparringHost(Machine):
         """A call has ended. However the guest took the announcement, its match begins."""
         self._begin()
         match_id, _, what = key.partition("/")
-        if match_id == self.card.match_id(self._place) and (what == "tell" or not arrived):
+        if match_id == self.fixtures.match_id(self._place) and (what == "tell" or not arrived):
             self._hand_over(now)
         return self._finish()
 
@@ -171,39 +184,40 @@ class SparringHost(Machine):
     def _register(self, message: RefereeRegisterRequest | LeagueRegisterRequest, origin: str, now: float) -> Message:
         is_referee = isinstance(message, RefereeRegisterRequest)
         meta = message.referee_meta if isinstance(message, RefereeRegisterRequest) else message.player_meta
-        found = [name for name, place in self.card.endpoints.items() if place == meta.contact_endpoint]
-        if not found or (found[0] == REFEREE_ID) != is_referee:
+        agent_id = next((name for name, place in self._endpoints.items() if place == meta.contact_endpoint), "")
+        if not agent_id or (agent_id == REFEREE_ID) != is_referee:
             raise PeerError("E019", "nobody else can register here: friendly matches are for one guest")
-        agent_id = found[0]
-        before = self._members.get(agent_id)
         token = tokens.mint(agent_id, self._chance(TOKEN_BYTES))
         self._keep_secret(f"derive/{agent_id}", tokens.deriver(token))
-        self._happened(
-            AgentRegistered(
-                at=now,
-                role="referee" if is_referee else "player",
-                agent_id=agent_id,
-                display_name=meta.display_name,
-                version=meta.version,
-                endpoint=meta.contact_endpoint,
-                origin=origin,
-                game_types=tuple(meta.game_types),
-                serial=before.serial + 1 if before else 1,
-                verify=tokens.verifier(token),
-            )
-        )
+        self._happened(self._registered(agent_id, meta, origin, token, now))
         self._advance(now)
         said = seal(tokens.MANAGER, now, message.conversation_id or "conv-register", token)
-        answer: dict[str, Any] = {**said, "status": "ACCEPTED", "league_id": self.card.league_id}
-        answer["token_scheme"] = "derived"
+        answer = {**said, "status": "ACCEPTED", "league_id": self.fixtures.league_id, "token_scheme": "derived"}
         if is_referee:
             return RefereeRegisterResponse(**answer, referee_id=agent_id)
         return LeagueRegisterResponse(**answer, player_id=agent_id)
 
+    def _registered(
+        self, agent_id: str, meta: RefereeMeta | PlayerMeta, origin: str, token: str, now: float
+    ) -> AgentRegistered:
+        before = self._members.get(agent_id)
+        return AgentRegistered(
+            at=now,
+            role="referee" if agent_id == REFEREE_ID else "player",
+            agent_id=agent_id,
+            display_name=meta.display_name,
+            version=meta.version,
+            endpoint=meta.contact_endpoint,
+            origin=origin,
+            game_types=tuple(meta.game_types),
+            serial=before.serial + 1 if before else 1,
+            verify=tokens.verifier(token),
+        )
+
     def _report(self, report: MatchResultReport, now: float) -> Message:
         if not tokens.fits(report.auth_token, (self._members[REFEREE_ID].verify,)):
             raise PeerError("E012", "this is not our referee's token")
-        if report.match_id == self.card.match_id(self._place):
+        if report.match_id == self.fixtures.match_id(self._place):
             self._happened(self._result(report, now))
             self._advance(now)
         elif all(one.match_id != report.match_id for one in self.results):
@@ -239,68 +253,58 @@ class SparringHost(Machine):
 
     def _advance(self, now: float) -> None:
         """Give out the next match, when everybody is there and none is being played."""
-        is_complete = self._members.keys() == self.card.endpoints.keys()
+        is_complete = self._members.keys() == self._endpoints.keys()
         if not is_complete or self._assigned > len(self.results) or self.is_over:
             return
-        match_id = self.card.match_id(self._place)
+        match_id = self.fixtures.match_id(self._place)
         self._happened(MatchAssigned(at=now, match_id=match_id, referee_id=REFEREE_ID, attempt=ATTEMPT))
-        self._announce("tell", self.card.guest, self._announced(), now, TELL_GUEST_S)
+        self._announce("tell", self.fixtures.guest, self._announced(), now, TELL_GUEST_S)
 
     def _hand_over(self, now: float) -> None:
         key = self._secrets[f"derive/{REFEREE_ID}"]
-        token = tokens.derive(key, tokens.MANAGER, REFEREE_ID, self.card.league_id)
-        address = Address(REFEREE_ID, self.card.endpoints[REFEREE_ID], token)
+        token = tokens.derive(key, tokens.MANAGER, REFEREE_ID, self.fixtures.league_id)
+        address = Address(REFEREE_ID, self._endpoints[REFEREE_ID], token)
         self._announce("assign", address, self._assignment(), now, ASSIGN_S)
 
     def _announce(self, what: str, to: Address, match: AnnouncedMatch, now: float, limit_s: float) -> None:
         message = RoundAnnouncement(
             **seal(tokens.MANAGER, now, f"conv-{what}-{match.match_id.lower()}"),
-            league_id=self.card.league_id,
+            league_id=self.fixtures.league_id,
             round_id=ROUND_ID,
             matches=[match],
         )
         self._send(Outgoing(f"{match.match_id}/{what}", (to,), message, now + limit_s))
 
     def _announced(self) -> AnnouncedMatch:
-        one, other = self.card.players(self._place)
+        one, other = self.fixtures.players(self._place)
         return AnnouncedMatch(
-            match_id=self.card.match_id(self._place),
-            game_type=self.card.game_type,
+            match_id=self.fixtures.match_id(self._place),
+            game_type=self.fixtures.game_type,
             player_A_id=one,
             player_B_id=other,
-            referee_endpoint=self.card.endpoints[REFEREE_ID],
+            referee_endpoint=self._endpoints[REFEREE_ID],
         )
 
     def _assignment(self) -> AnnouncedMatch:
-        """With all that a referee needs (R-22). The guest has no token, so none of its can be checked."""
-        place = self._place
-        a, b = self.card.players(place)
-        return msgspec.structs.replace(
-            self._announced(),
-            referee_id=REFEREE_ID,
-            player_A_endpoint=self._endpoint(a),
-            player_B_endpoint=self._endpoint(b),
-            player_A_standings=_record(a, self.results),
-            player_B_standings=_record(b, self.results),
-            player_A_token=self._derived(REFEREE_ID, a, a),
-            player_B_token=self._derived(REFEREE_ID, b, b),
-            player_A_answers=self._answers(a),
-            player_B_answers=self._answers(b),
-            attempt=ATTEMPT,
-            move_seconds=self.card.move_seconds,
-        )
+        """The announcement with all that a referee needs (R-22)."""
+        sides = zip("AB", self.fixtures.players(self._place), strict=True)
+        needed = {f"player_{side}_{what}": value for side, one in sides for what, value in self._needed(one).items()}
+        extra = {"referee_id": REFEREE_ID, "attempt": ATTEMPT, "move_seconds": self.fixtures.move_seconds}
+        return msgspec.structs.replace(self._announced(), **extra, **needed)
 
-    def _endpoint(self, player_id: str) -> str:
-        return self.card.endpoints.get(player_id, self.card.guest.endpoint)
-
-    def _derived(self, sender: str, receiver: str, player_id: str) -> str | None:
+    def _needed(self, player_id: str) -> dict[str, Any]:
+        """What a referee needs to know of a player. The guest has no token, so none of its can be checked."""
         key = self._secrets.get(f"derive/{player_id}")
-        match_id = self.card.match_id(self._place)
-        return key and tokens.derive(key, sender, receiver, self.card.league_id, match_id, ATTEMPT)
-
-    def _answers(self, player_id: str) -> list[str]:
-        derived = self._derived(player_id, REFEREE_ID, player_id)
-        return [self._members[player_id].verify, tokens.verifier(derived)] if derived else []
+        match = (self.fixtures.league_id, self.fixtures.match_id(self._place), ATTEMPT)
+        known: dict[str, Any] = {
+            "endpoint": self._endpoints.get(player_id, self.fixtures.guest.endpoint),
+            "standings": _record(player_id, self.results),
+        }
+        if key is None:
+            return {**known, "token": None, "answers": []}
+        answer = tokens.derive(key, player_id, REFEREE_ID, *match)
+        accepted = [self._members[player_id].verify, tokens.verifier(answer)]
+        return {**known, "token": tokens.derive(key, REFEREE_ID, player_id, *match), "answers": accepted}
 
 
 def _record(player_id: str, results: Sequence[ResultAccepted]) -> Record:

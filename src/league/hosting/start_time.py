@@ -6,12 +6,13 @@ import asyncio
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from league.cli import USAGE, CommandError
-
-if TYPE_CHECKING:
-    from league.agent.agent import Agent
+from league.agent.agent import Agent
+from league.hosting import USAGE, CommandError
+from league.hosting.serving import print_stderr
+from league.manager.league import LeagueManager
+from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES
 
 Start = Literal["when-full", "manual", "at"]
 _BY_NAME: Mapping[str, Start] = {"when-full": "when-full", "manual": "manual"}
@@ -48,22 +49,18 @@ def _moment(text: str, now: datetime) -> datetime | None:
 
 async def watch(agent: Agent) -> None:
     """When the league's hour has come and too few have registered, say so; it starts as soon as they have."""
-    from league.hosting.serving import complain
-    from league.manager.league import LeagueManager
-    from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES
-
     assert isinstance(agent.machine, LeagueManager)
     start_at = agent.machine.ledger.settings.start_at
     if start_at is None or agent.machine.ledger.state != "WAITING_FOR_REGISTRATIONS":
         return
-    complain(f"the league starts at {datetime.fromtimestamp(start_at).astimezone().isoformat(timespec='seconds')}")
+    print_stderr(f"the league starts at {datetime.fromtimestamp(start_at).astimezone().isoformat(timespec='seconds')}")
     await asyncio.sleep(agent.setup.clock.seconds_until(start_at))
     assert isinstance(agent.machine, LeagueManager)
     roster = agent.machine.ledger.roster
     players, referees = roster.count("player"), roster.count("referee")
     # Asked so, it does not matter whether the machine has taken its own step of this moment.
     if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
-        complain(
+        print_stderr(
             f"it is time to start, but there are {players} players and {referees} referees; "
             f"the league starts as soon as there are {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee"
         )

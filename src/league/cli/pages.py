@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
-from urllib.parse import urlsplit
 
 from league.cli import USAGE, CommandError
+from league.cli.source import MATCHES
+from league.hosting.addresses import split_http
 
 TIMEOUT_S = 10.0
 LARGEST = 64 << 20
@@ -20,15 +21,20 @@ class Pages:
 
     def __init__(self, url: str) -> None:
         try:
-            parts = urlsplit(url if "://" in url else f"http://{url}")
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host, port = None, None
-        if not host or parts.scheme not in ("http", "https"):
-            raise CommandError(f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000", USAGE)
+            parts = split_http(url if "://" in url else f"http://{url}")
+        except ValueError as error:
+            told = f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000"
+            raise CommandError(told, USAGE) from error
         self.base = f"{parts.scheme}://{parts.netloc}"
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = kind(host, port, timeout=TIMEOUT_S)
+        self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+
+    def get(self, path: str) -> Any:
+        """The document at this path of a manager; None if there is no such match."""
+        document = self.json(path)
+        if not isinstance(document, dict) and not path.startswith(MATCHES):
+            raise CommandError(f"{self.base} is no League Manager: it has no {path}")
+        return document
 
     def text(self, path: str) -> str:
         """The page at this path."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from league.cli import CommandError, starting
+from league.hosting import CommandError, start_time
 
 EAST = timezone(timedelta(hours=2))
 NOW = datetime(2026, 5, 1, 18, 0, 30, tzinfo=EAST)
@@ -14,7 +14,7 @@ NOW = datetime(2026, 5, 1, 18, 0, 30, tzinfo=EAST)
 
 @pytest.mark.parametrize("text", ["when-full", "manual"])
 def test_a_word_is_no_time(text: str) -> None:
-    assert starting.read(text, NOW) == (text, None)
+    assert start_time.read(text, NOW) == (text, None)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_word_is_no_time(text: str) -> None:
     ],
 )
 def test_a_time_is_read(text: str, moment: datetime) -> None:
-    assert starting.read(text, NOW) == ("at", moment.timestamp())
+    assert start_time.read(text, NOW) == ("at", moment.timestamp())
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_a_time_is_read(text: str, moment: datetime) -> None:
 )
 def test_anything_else_is_wrong_usage(text: str) -> None:
     with pytest.raises(CommandError, match="--start"):
-        starting.read(text, NOW)
+        start_time.read(text, NOW)

@@ -1,12 +1,18 @@
-"""Tables, bars and other text for terminals; what others wrote cannot upset them."""
+"""Text for terminals: tables, bars, and a league while it is played. What others wrote cannot upset them."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TextIO
 
 GAP = "  "
+BAR_COLUMNS = 30
+
+Row = dict[str, Any]
+"""A row of LEAGUE_STANDINGS_UPDATE (Any: JSON)."""
 
 
 def plain(value: object) -> str:
@@ -66,7 +72,7 @@ def bar(done: int, total: int, columns: int) -> str:
 STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost")
 
 
-def standings_rows(rows: Sequence[dict[str, object]]) -> list[list[object]]:
+def standings_rows(rows: Sequence[Row]) -> list[list[object]]:
     """Rows of LEAGUE_STANDINGS_UPDATE as cells under STANDINGS."""
     names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
     return [[row.get(name) for name in names] for row in rows]
@@ -82,3 +88,76 @@ def progress(league: Mapping[str, Any]) -> str:
         f"round {league['round']} of {league['rounds']}, "
         f"{league['matches_completed']} of {league['matches_total']} matches{over}"
     )
+
+
+# --- a league while it is played --------------------------------------------------------------------------------------
+
+
+class Screen(Protocol):
+    """Whoever shows a league."""
+
+    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None:
+        """The league as it is now, and its table."""
+
+    def end(self) -> None:
+        """There is nothing more to show."""
+
+
+def screen_for(stream: TextIO) -> Screen:
+    """What fits where the output goes."""
+    is_terminal = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return LiveScreen(stream) if is_terminal else LineScreen(stream)
+
+
+class NoScreen:
+    """For --json."""
+
+    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class LineScreen:
+    """One line whenever a round is over."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = -1
+
+    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None:
+        finished = league["round"] - (league["state"] != "LEAGUE_COMPLETED")
+        if finished > self._shown and league["rounds"]:
+            self._shown = finished
+            print(progress(league), file=self._stream, flush=True)
+
+    def end(self) -> None: ...
+
+
+class LiveScreen:
+    """Progress bar and table, drawn over what was drawn before."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._drawn = 0
+
+    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None:
+        size = shutil.get_terminal_size()
+        drawn = bar(league["matches_completed"], league["matches_total"], min(BAR_COLUMNS, size.columns // 3))
+        lines = [f"{drawn}  {progress(league)}", "", *table(STANDINGS, standings_rows(rows))]
+        room = size.lines - 2
+        if len(lines) > room:
+            lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]
+        self._draw([fit(line, size.columns - 1) for line in lines])
+
+    def _draw(self, lines: Sequence[str]) -> None:
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J")
+        self._stream.flush()
+        self._drawn = len(lines)
+
+    def end(self) -> None:
+        """The last picture is taken away: what follows says it all."""
+        if self._drawn:
+            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._stream.flush()
+            self._drawn = 0

@@ -1,0 +1,123 @@
+"""`league standings`, `schedule`, `match`, `agents`: a league as it is, from a running manager or a journal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from league.cli import Command, CommandError, examples, print_result, terminal
+from league.cli.source import LeagueSource, add_match_argument, add_source_options, match_in, source_of
+
+SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
+MATCH = ("round_id", "match_id", "player_A_id", "player_B_id", "status", "winner", "outcome", "referee_id")
+AGENTS = ("agent", "role", "name", "state", "technical losses", "speaks", "deviations", "endpoint")
+WAITING = ("applicant_id", "role", "display_name", "origin", "endpoint")
+
+Find = Callable[[LeagueSource, argparse.Namespace], Any]
+"""What a command looks for: the document of --json (Any: JSON)."""
+Lines = Callable[[LeagueSource, Any], Iterator[str]]
+"""The same for people."""
+
+
+def _shows(find: Find, lines: Lines) -> Callable[[argparse.Namespace], int]:
+    def run(args: argparse.Namespace) -> int:
+        source = source_of(args)
+        found = find(source, args)
+        print_result(args.json, found, lines(source, found))
+        return 0
+
+    return run
+
+
+def _configure_match(parser: argparse.ArgumentParser) -> None:
+    add_match_argument(parser)
+    add_source_options(parser)
+
+
+def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
+    found = match_in(source, args.match_id)
+    if found is None:
+        raise CommandError(f"there is no match {args.match_id!r} in this league")
+    found.pop("records", None)  # what its referees told is a long story: `league explain` tells it
+    return found
+
+
+def _standings(source: LeagueSource, rows: Sequence[terminal.Row]) -> Iterator[str]:
+    league = source.get("/api/league")
+    yield from terminal.table(terminal.STANDINGS, terminal.standings_rows(rows))
+    yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
+
+
+def _schedule(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
+    rows: list[list[object]] = []
+    for one in document["rounds"]:
+        rows += [[match[name] for name in MATCH] for match in one["matches"]]
+        if one["bye"]:
+            rows.append([one["round_id"], None, one["bye"], None, "BYE", None, None, None])
+    yield from terminal.table(SCHEDULE, rows) if rows else ["There is no schedule yet: not everybody has registered."]
+
+
+def _match(_: LeagueSource, match: Mapping[str, Any]) -> Iterator[str]:
+    """The details of a game stand below the match's own fields."""
+    shown = {name: value for name, value in match.items() if name != "details"}
+    if isinstance(match["decided_at"], float):
+        shown["decided_at"] = f"{datetime.fromtimestamp(match['decided_at'], UTC):%Y-%m-%d %H:%M:%S UTC}"
+    if isinstance(match["details"], dict):
+        shown |= {name: value for name, value in match["details"].items() if name not in shown}
+    yield from terminal.table(("", ""), [[name.replace("_", " "), _text(value)] for name, value in shown.items()])[1:]
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
+    rows = [
+        [
+            *(one[name] for name in ("agent_id", "role", "display_name", "state", "technical_losses")),
+            one.get("convention"),  # a manager of an earlier version does not say
+            ", ".join(sorted({deviation["requirement"] for deviation in one["deviations"]})) or None,
+            one["endpoint"],
+        ]
+        for one in sorted(document["agents"], key=lambda one: (one["role"], len(one["agent_id"]), one["agent_id"]))
+    ]
+    yield from terminal.table(AGENTS, rows) if rows else ["Nobody has registered yet."]
+    # A manager of an earlier version has no applicants.
+    if waiting := [[one[name] for name in WAITING] for one in document.get("applicants", [])]:
+        yield "\nWaiting for the operator (league approve APPLICANT_ID):"
+        yield from terminal.table([name.replace("_", " ") for name in WAITING], waiting)
+
+
+COMMANDS = (
+    Command(
+        "standings",
+        "show the table of a league",
+        examples("league standings", "league standings --journal league-data/my_league --json"),
+        add_source_options,
+        _shows(lambda source, _: source.get("/api/standings")["standings"], _standings),
+    ),
+    Command(
+        "schedule",
+        "show the rounds and matches of a league",
+        examples("league schedule", "league schedule --journal league-data/my_league/journal.db"),
+        add_source_options,
+        _shows(lambda source, _: source.get("/api/schedule"), _schedule),
+    ),
+    Command(
+        "match",
+        "show one match of a league",
+        examples("league match R1M1", "league match R1M1 --journal league-data/my_league --json"),
+        _configure_match,
+        _shows(_find_match, _match),
+    ),
+    Command(
+        "agents",
+        "show the players and referees of a league, and who waits for approval",
+        examples("league agents", "league agents --manager http://127.0.0.1:8000 --json"),
+        add_source_options,
+        _shows(lambda source, _: source.get("/api/agents"), _agents),
+    ),
+)

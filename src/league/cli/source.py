@@ -1,0 +1,76 @@
+"""Where a league is looked at: the pages of a running manager, or its journal, which shows the same documents."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Protocol
+from urllib.parse import quote, unquote
+
+from league.cli import USAGE, CommandError, add_json_option, journal_errors
+
+USUAL_MANAGER = "http://127.0.0.1:8000"
+MATCHES = "/api/matches/"
+
+
+class LeagueSource(Protocol):
+    """Where a league can be looked at."""
+
+    def get(self, path: str) -> Any:
+        """The document at this path of the API; None if there is none."""
+
+
+def add_manager_option(parser: argparse.ArgumentParser) -> None:
+    """`--manager`: which manager."""
+    parser.add_argument("--manager", metavar="URL", help=f"a running manager (default: {USUAL_MANAGER})")
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that looks at a league."""
+    add_manager_option(parser)
+    parser.add_argument("--journal", metavar="URL", help="a journal, or the folder it is in, instead")
+    add_json_option(parser)
+
+
+def add_match_argument(parser: argparse.ArgumentParser) -> None:
+    """Which match."""
+    parser.add_argument("match_id", metavar="MATCH_ID", help="the match, such as R1M1")
+
+
+def source_of(args: argparse.Namespace) -> LeagueSource:
+    """Where the command is to look."""
+    if args.manager and args.journal:
+        raise CommandError("give --manager or --journal, not both", USAGE)
+    if args.journal:
+        return JournalPages(args.journal)
+    from league.cli.pages import Pages
+
+    return Pages(args.manager or USUAL_MANAGER)
+
+
+def match_in(source: LeagueSource, match_id: str) -> Any:
+    """The document of a match (Any: JSON); None if there is no such match."""
+    return source.get(f"{MATCHES}{quote(match_id, safe='')}")
+
+
+class JournalPages:
+    """What a manager would show of the league in a journal."""
+
+    def __init__(self, location: str) -> None:
+        from league.reports.journals import replay
+
+        with journal_errors():
+            self._replayed = replay(location)
+
+    def get(self, path: str) -> Any:
+        from league.reports import views
+
+        manager = self._replayed.manager
+        if path.startswith(MATCHES):
+            return views.match(manager, unquote(path.removeprefix(MATCHES)))
+        shown = {
+            "/api/league": lambda: views.league(manager, self._replayed.seq),
+            "/api/standings": lambda: views.standings(manager),
+            "/api/schedule": lambda: views.schedule(manager),
+            "/api/agents": lambda: views.agents(manager),
+        }
+        return shown[path]()

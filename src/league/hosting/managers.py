@@ -1,0 +1,127 @@
+"""The League Manager as a process: its settings, its machine, its journal and its HTTP interface put together."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from league.agent import sources
+from league.agent.agent import Setup
+from league.hosting import USAGE, CommandError, admin_token, require_game, serving, start_time
+from league.hosting.manager_api import league_pages, other_pages
+from league.hosting.options import ManagerOptions
+from league.hosting.serving import HostedAgent
+from league.manager.league import LeagueManager
+from league.manager.standings import TIEBREAKERS
+from league.protocol import jsonrpc, tokens
+from league.protocol.envelope import Reading
+from league.protocol.exchanges import Role
+from league.settings import LeagueSettings
+from league.storage import urls
+from league.transport.http import App
+from league.transport.http_client import HttpClient
+from league.transport.letters import Speaker
+
+
+def run(options: ManagerOptions) -> int:
+    """Serve a league until somebody stops us; the exit status."""
+    return serving.run_loop(partial(_serve, options), options.until_stdin_closes)
+
+
+async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
+    settings = league_settings(options, datetime.now().astimezone())
+    shared = serving.open_shared(options.shared)
+    location = options.journal or serving.default_journal(settings.league_id)
+    host = HostedAgent()
+    app = App(host.post, {**host.basic_pages(), **league_pages(host)}, rest=other_pages(host))
+    await host.listen(options.host, options.first_port, app, jsonrpc.MESSAGE_LIMIT, next_free=options.port is None)
+    identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}
+    journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
+    setup = _setup(options, settings, _admin_verifier(options.state, location))
+    agent = await host.start(setup, journal, shared)
+    serving.say_ready(host.endpoint)
+    serving.print_stderr(f"journal: {location}")
+    starting = asyncio.create_task(start_time.watch(agent))
+    try:
+        await stop.wait()
+    finally:
+        starting.cancel()
+        await host.stop()
+        await setup.client.close()
+    return 0
+
+
+def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Callable[[], str]) -> Setup:
+    def build(secrets: Mapping[str, str]) -> LeagueManager:
+        kept = {"enrolment_key": options.enrolment_key, **secrets} if options.enrolment_key else secrets
+        allows = partial(_allows, options.endpoints)
+        return LeagueManager(settings, sources.chance, kept, allows=allows, operator=admin_verifier())
+
+    reading = Reading(settings.profile, settings.max_concurrent_matches_limit)
+    speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
+    return Setup(build, lambda _: speaker, HttpClient(), sources.Clock(), log=serving.open_log(options.log))
+
+
+def _admin_verifier(state: str, location: str) -> Callable[[], str]:
+    """What the admin token is checked by; the token is looked up (or made) once the journal is ours."""
+    return cache(lambda: tokens.verifier(admin_token.of_manager(Path(state or urls.parse(location).path.parent))))
+
+
+def _allows(policy: str, endpoint: str) -> bool:
+    """May an agent register this address? A name is judged as a name: what it resolves to is another matter."""
+    host = urlsplit(endpoint).hostname or ""
+    if policy == "public" or host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return policy == "lan"
+    return address.is_loopback or (policy == "lan" and address.is_private)
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
+    """What the league is played by. `now` has the zone of whoever set its start."""
+    _check(options)
+    official = options.preset == "official"
+    lead = options.announcement_lead_s
+    start, start_at = start_time.read(options.start, now)
+    return LeagueSettings(
+        league_id=options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
+        game_type=options.game,
+        players=options.players,
+        referees=options.referees,
+        max_referees=max(options.max_referees, options.referees),
+        double=options.double,
+        rounds=options.rounds,
+        start=start,
+        start_at=start_at,
+        profile=options.profile,
+        move_seconds=options.move_seconds,
+        retry_delays_s=options.retry_delays_s,
+        announcement_wait_s=10.0 if official else 1.0,
+        announcement_lead_s=lead if lead is not None else (60.0 if official else 0.0),
+        standings_interval_s=options.standings_interval_s,
+        start_match_after_s=options.start_match_after_s,
+        unique_names=options.unique_names,
+        late_referees=options.late_referees and not official,
+        max_concurrent_matches_limit=options.max_concurrent_matches_limit,
+        tiebreakers=options.tiebreakers,
+        enrolment=options.enrolment,
+    )
+
+
+def _check(options: ManagerOptions) -> None:
+    """What only somebody who knows games and tables can tell."""
+    require_game(options.game)
+    if options.enrolment == "key" and not options.enrolment_key:
+        raise CommandError("--enrolment key needs --enrolment-key", USAGE)
+    if unknown := next((one for one in options.tiebreakers if one not in TIEBREAKERS), None):
+        raise CommandError(f"tiebreakers: {unknown!r} is none of {', '.join(sorted(TIEBREAKERS))}", USAGE)
