@@ -9,7 +9,7 @@ import pytest
 
 from league.conformance.clauses import clauses_for
 from league.conformance.outcome import Verdict
-from league.conformance.runner import Report
+from league.conformance.runner import CheckReport
 from tests.support.scripts import Reaction, on
 
 
@@ -44,14 +44,14 @@ def says(kind: str, **fields: object) -> dict[str, Any]:
     return {"script": on(kind, Reaction(fields=fields))}
 
 
-def failed(report: Report) -> set[str]:
+def failed(report: CheckReport) -> set[str]:
     return {one.clause.id for one in report.of(Verdict.FAIL)}
 
 
-def warned(report: Report) -> set[str]:
+def warned(report: CheckReport) -> set[str]:
     return {one.clause.id for one in report.of(Verdict.WARN)}
 
 
-def told(report: Report) -> str:
+def told(report: CheckReport) -> str:
     found = [*report.of(Verdict.FAIL), *report.of(Verdict.WARN)]
     return "\n".join(f"{one.clause.id}: {one.outcome.detail}" for one in found)

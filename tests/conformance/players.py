@@ -16,11 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from league.conformance.kit import Options
-from league.conformance.runner import Report, check_player
+from league.conformance.runner import CheckReport, check_player
 from league.protocol.envelope import STRICT
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import Role
-from league.transport.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
+from league.protocol.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
 from tests.support.peer import UNSUSPECTING, Convention, Peer, Received
 from tests.support.scripts import ABSENT, Object, Reaction
 
@@ -174,7 +174,7 @@ def _post(url: str, document: Object) -> Object | None:
         connection.close()
 
 
-def checked(player: Conforming, time_scale: float = 1.0, only: tuple[str, ...] = ()) -> Report:
+def checked(player: Conforming, time_scale: float = 1.0, only: tuple[str, ...] = ()) -> CheckReport:
     """What the kit says of a player it calls as it is."""
     with player:
         return check_player(Options(player.endpoint, time_scale=time_scale, only=only))
@@ -182,7 +182,7 @@ def checked(player: Conforming, time_scale: float = 1.0, only: tuple[str, ...] =
 
 def checked_member(
     player: Conforming, time_scale: float = 2.0, only: tuple[str, ...] = (), drops_first: bool = False
-) -> Report:
+) -> CheckReport:
     """What the kit says of a player that registers with it."""
     threads: list[threading.Thread] = []
 

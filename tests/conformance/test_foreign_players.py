@@ -8,8 +8,8 @@ import pytest
 
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
-from league.conformance.record import Exchange
-from league.conformance.runner import Report, check_player
+from league.conformance.record import Probe
+from league.conformance.runner import CheckReport, check_player
 from tests.conformance.defects import failed, told
 from tests.support.dialects import CONVENTIONS as DIALECTS
 from tests.support.foreign_players import LOSERS, PLAYERS
@@ -113,7 +113,7 @@ def _player(name: str) -> Peer:
     return PLAYERS[name]() if name in PLAYERS else LOSERS[name][1]()
 
 
-def _checked(player: Peer) -> Report:
+def _checked(player: Peer) -> CheckReport:
     def told_where(line: str) -> None:
         threading.Thread(target=player.apply, args=(line.removeprefix("ready: "),), daemon=True).start()
 
@@ -161,7 +161,7 @@ def test_who_never_joins_is_shown_the_call_of_which_it_understood_most(reaction:
     report = _checked(Peer("TYPE", convention=DIALECTS["TYPE"], script=on("GAME_INVITATION", reaction)))
     (join,) = (one for one in report.of(Verdict.FAIL) if one.clause.id == "JOIN.in_time")
     (shown, *_) = join.outcome.evidence
-    assert isinstance(shown, Exchange)
+    assert isinstance(shown, Probe)
     assert shown.method == "GAME_INVITATION"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
-from league.conformance.runner import Report, check_player
+from league.conformance.runner import CheckReport, check_player
 from tests.conformance.defects import failed, told, warned
 from tests.conformance.players import Conforming, Registration, checked, checked_member
 from tests.support.http_wire import free_port
@@ -93,7 +93,7 @@ def test_a_player_is_free_again_after_a_part_of_the_programme(only: str) -> None
 # --- ours -------------------------------------------------------------------------------------------------------------
 
 
-def _checked_player_of_ours(folder: Path, **how: Any) -> Report:
+def _checked_player_of_ours(folder: Path, **how: Any) -> CheckReport:
     port = free_port()
     with Processes(folder) as processes:
 

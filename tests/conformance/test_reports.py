@@ -14,9 +14,9 @@ import pytest
 
 from league.cli.main import main
 from league.conformance.documents import json_document, junit_document
+from league.conformance.evidence import text_of
 from league.conformance.page import html_document
-from league.conformance.runner import Report
-from league.conformance.showing import text_of
+from league.conformance.runner import CheckReport
 from league.conformance.text import lines
 from tests.conformance.players import Conforming, checked
 from tests.support.http_wire import free_port
@@ -30,7 +30,7 @@ SPOILED = (
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
+def report() -> CheckReport:
     return checked(Conforming("Ada", script=SPOILED))
 
 
@@ -40,7 +40,7 @@ def good() -> Iterator[Conforming]:
         yield player
 
 
-def test_the_json_document_has_the_shape_that_was_promised(report: Report) -> None:
+def test_the_json_document_has_the_shape_that_was_promised(report: CheckReport) -> None:
     document = json.loads(json.dumps(json_document(report)))
     assert set(document) == {"target", "role", "dialect", "checks", "summary"}
     assert (document["role"], document["dialect"]) == ("player", "SPEC")
@@ -57,7 +57,7 @@ def test_the_json_document_has_the_shape_that_was_promised(report: Report) -> No
 
 
 def test_the_terminal_shows_the_summary_first_then_failures_with_evidence_then_warnings_then_counts(
-    report: Report,
+    report: CheckReport,
 ) -> None:
     text = list(lines(report))
     whole = "\n".join(text)
@@ -70,11 +70,11 @@ def test_the_terminal_shows_the_summary_first_then_failures_with_evidence_then_w
     assert all(line.isprintable() for line in text)
 
 
-def report_untested(report: Report) -> int:
+def report_untested(report: CheckReport) -> int:
     return sum(one.verdict.value == "untestable" for one in report.results)
 
 
-def test_the_junit_file_counts_and_names_every_check(report: Report) -> None:
+def test_the_junit_file_counts_and_names_every_check(report: CheckReport) -> None:
     suite = ElementTree.fromstring(junit_document(report)).find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("107", "1")
@@ -95,7 +95,7 @@ class _Page(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_page_stands_alone_and_takes_nothing_from_players_for_markup(report: Report) -> None:
+def test_the_page_stands_alone_and_takes_nothing_from_players_for_markup(report: CheckReport) -> None:
     text = html_document(report)
     page = _Page()
     page.feed(text)

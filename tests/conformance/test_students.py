@@ -11,7 +11,7 @@ import pytest
 
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
-from league.conformance.runner import Report, check_player
+from league.conformance.runner import CheckReport, check_player
 from tests.conformance.defects import failed, told, warned
 from tests.support.http_wire import free_port
 
@@ -32,7 +32,7 @@ GOOD = {
 """Players that do what one document says, and what a word of advice is due for."""
 
 
-def _checked(name: str, registers: bool) -> Report:
+def _checked(name: str, registers: bool) -> CheckReport:
     port = free_port()
     started: list[subprocess.Popen[bytes]] = []
 
@@ -58,7 +58,7 @@ def _wait_until_somebody_listens(target: str) -> None:
         pass
 
 
-def _advised(report: Report) -> set[str]:
+def _advised(report: CheckReport) -> set[str]:
     return {one.clause.id for one in report.of(Verdict.WARN) if not one.is_robustness} - SEEN_BY_CHANCE
 
 

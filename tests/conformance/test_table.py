@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from league.conformance.acts import PROGRAMME
 from league.conformance.checks import SECTIONS, player_checks
 from league.conformance.clauses import clauses_for
 from league.conformance.conventions import Object
 from league.conformance.kit import Options
-from league.conformance.messages import Speaker
+from league.conformance.messages import MessageWriter
 from league.conformance.outcome import Verdict
-from league.conformance.runner import acts_of, check_player, chosen, run
+from league.conformance.runner import check_player, chosen, run, scenarios_of
+from league.conformance.scenarios import SCENARIOS
 from league.protocol.envelope import STRICT, unseal
 from tests.conformance import test_broken_members, test_broken_players
 from tests.conformance.defects import Defect, failed
@@ -51,8 +51,8 @@ def test_no_clause_is_checked_in_two_sections() -> None:
     assert len(names) == len(set(names))
 
 
-def test_checks_name_acts_that_exist() -> None:
-    assert {act for check in player_checks().values() for act in check.acts} <= set(PROGRAMME)
+def test_checks_name_scenarios_that_exist() -> None:
+    assert {one for check in player_checks().values() for one in check.scenarios} <= set(SCENARIOS)
 
 
 def test_every_check_is_failed_by_some_broken_player() -> None:
@@ -67,32 +67,32 @@ def test_every_check_is_failed_by_some_broken_player() -> None:
 def test_one_check_alone_finds_what_the_whole_run_finds(name: str) -> None:
     report = checked(Conforming("Ada"), only=(name,))
     assert [(one.clause.id, one.verdict) for one in report.results] == [(name, Verdict.PASS)]
-    assert report.record.played < set(PROGRAMME)
+    assert report.record.played < set(SCENARIOS)
 
 
 def test_a_name_before_a_dot_stands_for_all_below_it() -> None:
     assert chosen(("GAME_JOIN_ACK",)) == [
         f"GAME_JOIN_ACK.{one}" for one in ("match_id", "player_id", "arrival_timestamp", "accept")
     ]
-    assert acts_of(["RPC.methods"], alone=False) >= {"dialect", "readings", "methods"}
+    assert scenarios_of(["RPC.methods"], alone=False) >= {"dialect", "readings", "methods"}
     with pytest.raises(ValueError, match="no check JOIN"):
         chosen(("JOIN.late",))
 
 
 def _said_by_the_kit() -> dict[str, Object]:
-    speaker = Speaker("P01", "http://127.0.0.1:1/referee/mcp", "http://127.0.0.1:1/opponent/mcp", "tok_m", "tok_r")
+    writer = MessageWriter("P01", "http://127.0.0.1:1/referee/mcp", "http://127.0.0.1:1/opponent/mcp", "tok_m", "tok_r")
     return {
-        "announcement": speaker.announcement(1, NOW),
-        "standings": speaker.standings(1, NOW, 20),
-        "round completed": speaker.round_completed(1, NOW),
-        "league completed": speaker.league_completed(7, NOW),
-        "invitation": speaker.invitation(1, NOW),
-        "call": speaker.parity_call(1, NOW, NOW + 30),
-        "move": speaker.move_call(1, NOW, NOW + 30, "rock_paper_scissors", ["rock"]),
-        "game over": speaker.game_over(1, NOW, "odd"),
-        "match left": speaker.called_off(1, NOW),
-        "match left in another game": speaker.called_off(1, NOW, "rock_paper_scissors"),
-        "game error": speaker.game_error(1, NOW, "even"),
+        "announcement": writer.announcement(1, NOW),
+        "standings": writer.standings(1, NOW, 20),
+        "round completed": writer.round_completed(1, NOW),
+        "league completed": writer.league_completed(7, NOW),
+        "invitation": writer.invitation(1, NOW),
+        "call": writer.parity_call(1, NOW, NOW + 30),
+        "move": writer.move_call(1, NOW, NOW + 30, "rock_paper_scissors", ["rock"]),
+        "game over": writer.game_over(1, NOW, "odd"),
+        "match left": writer.called_off(1, NOW),
+        "match left in another game": writer.called_off(1, NOW, "rock_paper_scissors"),
+        "game error": writer.game_error(1, NOW, "even"),
     }
 
 
@@ -105,7 +105,7 @@ def test_nobody_there_is_one_failure_and_the_rest_is_untestable() -> None:
     report = check_player(Options(f"http://127.0.0.1:{free_port()}/mcp"))
     assert failed(report) == {"HTTP.post_mcp"}
     assert report.counts[Verdict.PASS] == 0
-    assert len(report.record.exchanges) <= 2
+    assert len(report.record.probes) <= 2
 
 
 def test_a_run_leaves_nothing_behind_in_its_loop() -> None:

@@ -90,7 +90,7 @@ def test_a_player_sees_its_own_choice_until_the_draw_and_both_after_it() -> None
 
 def test_it_is_called_in_its_own_words() -> None:
     wire = GAME.wire
-    assert (wire.call_type, wire.response_type) == ("CHOOSE_PARITY_CALL", "CHOOSE_PARITY_RESPONSE")
+    assert wire.response_type == "CHOOSE_PARITY_RESPONSE"
     assert wire.illegal_move == "E004"
     assert wire.move_request(RULES.start(), PLAYER_A) is None
 

@@ -1,10 +1,10 @@
 """What holds in every state that legal play can reach, in every game."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples.games.nim import league_nim
@@ -20,7 +20,14 @@ JSON = st.recursive(
     max_leaves=12,
 )
 
-every_game = pytest.mark.parametrize("game", GAMES, ids=lambda game: f"{game.name}-{game.turns}")
+
+def every_game(test: Callable[..., None]) -> Callable[..., None]:
+    """Half the usual number of examples: sixteen properties of each game walk through its states."""
+    halved = settings(max_examples=50)(test) if hasattr(test, "hypothesis") else test
+    marked: Callable[..., None] = pytest.mark.parametrize("game", GAMES, ids=lambda one: f"{one.name}-{one.turns}")(
+        halved
+    )
+    return marked
 
 
 def made(data: st.DataObject, game: Game, state: object) -> dict[Seat, str]:

@@ -77,7 +77,7 @@ def replayed(name: str) -> Recording:
     return {
         "game": name,
         "turns": game.turns,
-        "words": [wire.call_type, wire.response_type, wire.move_type, wire.illegal_move],
+        "words": [wire.response_type, wire.move_type, wire.illegal_move],
         "playthroughs": [played(game, script) for script in content["playthroughs"]],
     }
 

@@ -1,4 +1,4 @@
-"""The five ways of calling (spec section 13.1): how a request is wrapped, and where its answer lies."""
+"""The five conventions (spec section 13.1): how a request is wrapped, and where its answer is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Convention(Enum):
 
 
 DOCUMENTED: Final = (Convention.SPEC, Convention.TYPE)
-"""The ways the documents have: D1 calls by the verb, D2 by the message type (R-01)."""
+"""Those in the documents: D1 calls by the verb, D2 by the message type (R-01)."""
 ABOUT: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "GAME_INVITATION": (("invit",),),
     "CHOOSE_PARITY_CALL": (("parity",), ("choose",)),
@@ -37,20 +37,20 @@ ABOUT: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "LEAGUE_STANDINGS_UPDATE": (("standing",),),
     "LEAGUE_COMPLETED": (("league", "complet"), ("league", "end")),
 }
-"""What the name of somebody's tool for a message has in it, the surest words first."""
+"""Words in the names of tools that take a message, the surest first."""
 
 
 @dataclass(slots=True)
-class Way:
-    """A convention, and what an agent's own form of it turned out to be."""
+class CallForm:
+    """A convention, and the details of it that an agent turned out to use."""
 
     convention: Convention = Convention.SPEC
     tools: Mapping[str, str] = field(default_factory=dict)
     """The names of its tools, each with what it says of itself."""
     verbs: Mapping[str, str] = field(default_factory=dict)
-    """Methods in SPEC that are not the first of their row."""
-    in_small_letters: bool = False
-    """The methods in TYPE."""
+    """Methods in SPEC that are not the usual ones."""
+    lower_case: bool = False
+    """Are the methods in TYPE written in lower case?"""
     method: str = "handle_message"
     """The method of everything in NESTED."""
     headers: tuple[tuple[str, str], ...] = ()
@@ -63,7 +63,7 @@ class Way:
         call: Object = {"jsonrpc": "2.0", "id": request_id, "method": verb, "params": message}
         match self.convention:
             case Convention.TYPE:
-                return {**call, "method": method or (kind.lower() if self.in_small_letters else kind)}
+                return {**call, "method": method or (kind.lower() if self.lower_case else kind)}
             case Convention.TOOLS:
                 return {**call, "method": "tools/call", "params": {"name": self._tool(kind), "arguments": message}}
             case Convention.NESTED:
@@ -91,13 +91,13 @@ def unpacked(content: object) -> object:
     if isinstance(structured, dict):
         return structured
     try:
-        value = json.loads(words_in(content))
+        value = json.loads(text_of_content(content))
     except ValueError:
         return content
     return value if isinstance(value, dict) else content
 
 
-def words_in(content: Object) -> str:
+def text_of_content(content: Object) -> str:
     """The text MCP content begins with; empty if it is none."""
     parts = content.get("content")
     first = parts[0] if isinstance(parts, list) and parts else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from league.conformance.acts import PROGRAMME
 from league.conformance.checks import player_checks
 from league.conformance.clauses import Clause, clauses_for
 from league.conformance.outcome import Check
+from league.conformance.scenarios import SCENARIOS
 
 HEAD = """\
 # What `league check player` checks
@@ -41,29 +41,30 @@ only a member can know (its id, its token) is not asked. Two clauses need a run 
 player: `--only REGISTER.retries` leaves the first registration without an answer, `--only REGISTER.stops_when_rejected`
 rejects it.
 
-The acts, in the order in which they are played:
+The scenarios, in the order in which they are run:
 
-{acts}
+{scenarios}
 
 This page is written by `make generate`.
 
-| clause | level | section | acts | what must be true |
+| clause | level | section | scenarios | what must be true |
 |---|---|---|---|---|
 """
 
 
 def page() -> str:
     """The whole page."""
-    acts = "\n".join(f"{number}. {name.replace('_', ' ')}" for number, name in enumerate(PROGRAMME, 1))
+    scenarios = "\n".join(f"{number}. {name.replace('_', ' ')}" for number, name in enumerate(SCENARIOS, 1))
     checks, clauses = player_checks(), clauses_for("player")
     lines = [_line(clauses[name], check) for name, check in checks.items()]
-    return HEAD.format(acts=acts) + "".join(lines) + _never(checks.items())
+    return HEAD.format(scenarios=scenarios) + "".join(lines) + _never(checks.items())
 
 
 def _line(clause: Clause, check: Check) -> str:
-    acts = "never" if check.never else ", ".join(name.replace("_", " ") for name in PROGRAMME if name in check.acts)
+    used = [name.replace("_", " ") for name in SCENARIOS if name in check.scenarios]
+    shown = "never" if check.never else ", ".join(used)
     sentence = clause.sentence.replace("|", "\\|")
-    return f"| `{clause.id}` | {clause.level} | {clause.section} | {acts} | {sentence} |\n"
+    return f"| `{clause.id}` | {clause.level} | {clause.section} | {shown} | {sentence} |\n"
 
 
 def _never(checks: Iterable[tuple[str, Check]]) -> str:

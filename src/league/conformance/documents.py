@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from league.conformance.evidence import as_json, full_text, sent_and_received
 from league.conformance.outcome import Verdict
-from league.conformance.runner import Report, Result
-from league.conformance.showing import as_json, sent_and_received, told
+from league.conformance.runner import CheckReport, CheckResult
 from league.conformance.text import COUNTED
 
 
-def json_document(report: Report) -> dict[str, Any]:
+def json_document(report: CheckReport) -> dict[str, Any]:
     """What `--json` prints."""
     return {
         "target": report.record.target,
@@ -22,18 +22,18 @@ def json_document(report: Report) -> dict[str, Any]:
     }
 
 
-def _check(one: Result, report: Report) -> dict[str, Any]:
+def _check(one: CheckResult, report: CheckReport) -> dict[str, Any]:
     return {
         "id": one.clause.id,
         "requirement": one.clause.id,
         "level": one.clause.level,
         "verdict": one.verdict.value,
-        "detail": told(one.outcome),
+        "detail": full_text(one.outcome),
         "evidence": [as_json(piece, report.record) for piece in one.outcome.evidence],
     }
 
 
-def junit_document(report: Report) -> bytes:
+def junit_document(report: CheckReport) -> bytes:
     """A test case per check; warnings pass, with their text as output."""
     suite = Element(
         "testsuite",
@@ -52,9 +52,9 @@ def junit_document(report: Report) -> bytes:
     return bytes(tostring(suites, encoding="utf-8", xml_declaration=True))
 
 
-def _case(one: Result, report: Report) -> Element:
+def _case(one: CheckResult, report: CheckReport) -> Element:
     case = Element("testcase", classname=f"league.player.{one.clause.section}", name=one.clause.id, time="0")
-    message = _plain(told(one.outcome))
+    message = _plain(full_text(one.outcome))
     match one.verdict:
         case Verdict.FAIL:
             failure = SubElement(case, "failure", message=message, type=one.clause.level)
@@ -68,8 +68,8 @@ def _case(one: Result, report: Report) -> Element:
     return case
 
 
-def _long(one: Result, report: Report) -> str:
-    text = f"{one.clause.section} {one.clause.level}: {one.clause.sentence}\n{told(one.outcome)}\n"
+def _long(one: CheckResult, report: CheckReport) -> str:
+    text = f"{one.clause.section} {one.clause.level}: {one.clause.sentence}\n{full_text(one.outcome)}\n"
     for piece in one.outcome.evidence:
         sent, received = sent_and_received(piece, report.record)
         text += f"\nsent:\n{sent}\n\nreceived:\n{received}\n"

@@ -1,4 +1,4 @@
-"""What the kit says as manager and as referee: whole, right messages; acts spoil them where they must be wrong."""
+"""The messages of the kit as manager and as referee. All are right; scenarios change them where they must be wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROW = ("played", "wins", "draws", "losses", "points")
 
 
 @dataclass(slots=True)
-class Speaker:
+class MessageWriter:
     """Writes messages to one player."""
 
     player_id: str
@@ -24,7 +24,7 @@ class Speaker:
     manager_token: str
     referee_token: str
     names_player: bool = True
-    """Invitations say whom they invite; left out until we know who that is."""
+    """Does an invitation name the player? Not before its id is known."""
 
     @property
     def opponent_id(self) -> str:
@@ -53,7 +53,7 @@ class Speaker:
     # --- the manager's ------------------------------------------------------------------------------------------------
 
     def announcement(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """Of a round with one match; its opponent's address is bait (PLAYER.talks_to_no_player)."""
+        """A round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
         match: Object = {
             "match_id": match_id(number),
             "game_type": game,
@@ -154,7 +154,7 @@ class Speaker:
         }
 
     def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """The end of a match that is not played on: nobody wins."""
+        """GAME_OVER of a match that is broken off: nobody wins."""
         reason = "Technical loss: this match is not played on"
         nothing = {"drawn_number": None, "number_parity": None} if game == EVEN_ODD else {}
         return {

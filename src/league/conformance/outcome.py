@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""Checks and their outcomes: how a clause is judged, and the verdict with its reason, advice and evidence."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from league.conformance.clauses import Clause
-from league.conformance.record import Arrival, Exchange, Record
+from league.conformance.record import Arrival, Probe, RunRecord
 
-Evidence = Exchange | Arrival
+Evidence = Probe | Arrival
 MOST_EVIDENCE = 3
 
 
@@ -23,7 +23,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """A verdict with its reason, what to change, and what shows it."""
 
     verdict: Verdict
@@ -32,38 +32,38 @@ class Outcome:
     evidence: tuple[Evidence, ...] = ()
 
 
-def kept(detail: str = "", evidence: Iterable[Evidence] = ()) -> Outcome:
-    return Outcome(Verdict.PASS, detail, evidence=tuple(evidence)[:1])
+def kept(detail: str = "", evidence: Iterable[Evidence] = ()) -> CheckOutcome:
+    return CheckOutcome(Verdict.PASS, detail, evidence=tuple(evidence)[:1])
 
 
-def broken(detail: str, advice: str, *evidence: Evidence) -> Outcome:
+def broken(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
     """Not kept: a failure; of a SHOULD, a warning."""
-    return Outcome(Verdict.FAIL, detail, advice, evidence[:MOST_EVIDENCE])
+    return CheckOutcome(Verdict.FAIL, detail, advice, evidence[:MOST_EVIDENCE])
 
 
-def odd(detail: str, advice: str, *evidence: Evidence) -> Outcome:
-    """Kept, but not well."""
-    return Outcome(Verdict.WARN, detail, advice, evidence[:MOST_EVIDENCE])
+def warning(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
+    """Kept, but in a way that may cost matches elsewhere."""
+    return CheckOutcome(Verdict.WARN, detail, advice, evidence[:MOST_EVIDENCE])
 
 
-def untestable(reason: str) -> Outcome:
-    return Outcome(Verdict.UNTESTABLE, reason)
+def untestable(reason: str) -> CheckOutcome:
+    return CheckOutcome(Verdict.UNTESTABLE, reason)
 
 
-Judge = Callable[[Record], Outcome]
+Judge = Callable[[RunRecord], CheckOutcome]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How one clause is judged, and the acts of the programme that show it."""
+    """How one clause is judged, and the scenarios that must have been run for it."""
 
     judge: Judge
-    acts: tuple[str, ...]
+    scenarios: tuple[str, ...]
     never: str = ""
     """Why it cannot be seen from outside, where that is so."""
 
 
-def judged(check: Check, clause: Clause, record: Record) -> Outcome:
+def judged(check: Check, clause: Clause, record: RunRecord) -> CheckOutcome:
     """The outcome of a check; a SHOULD never fails."""
     if check.never:
         return untestable(check.never)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from league.conformance.evidence import sent_and_received
 from league.conformance.outcome import Evidence, Verdict
-from league.conformance.record import Exchange, Record
-from league.conformance.runner import Report, Result
-from league.conformance.showing import sent_and_received
+from league.conformance.record import Probe, RunRecord
+from league.conformance.runner import CheckReport, CheckResult
 from league.conformance.text import COUNTED, ROBUSTNESS, about, effort, summary
 
 CODE: Final = re.compile("`([^`]+)`")
@@ -44,7 +44,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
 """
 
 
-def html_document(report: Report) -> str:
+def html_document(report: CheckReport) -> str:
     """The whole page."""
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -54,7 +54,7 @@ def html_document(report: Report) -> str:
     return head + "\n".join(_body(report)) + "\n</body></html>\n"
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(report: CheckReport) -> Iterator[str]:
     yield f"<h1>{escape(summary(report))}</h1>"
     yield f"<p>{' '.join(map(_marked, about(report)))}</p>"
     yield '<ul class="numbers">'
@@ -77,7 +77,7 @@ def _body(report: Report) -> Iterator[str]:
     yield f"</tbody></table></div><p>{effort(report)}</p>"
 
 
-def _article(one: Result, record: Record) -> str:
+def _article(one: CheckResult, record: RunRecord) -> str:
     clause, outcome = one.clause, one.outcome
     parts = [
         f'<article class="{one.verdict.value}"><h3>{_breakable(clause.id)}</h3><p>{_sentence(outcome.detail)}</p>',
@@ -89,9 +89,9 @@ def _article(one: Result, record: Record) -> str:
     return "".join(parts) + "</article>"
 
 
-def _evidence(piece: Evidence, record: Record) -> str:
+def _evidence(piece: Evidence, record: RunRecord) -> str:
     sent, received = sent_and_received(piece, record)
-    if isinstance(piece, Exchange):
+    if isinstance(piece, Probe):
         title = f"{piece.label}, {piece.response.seconds:.2f} s"
         words = ("sent by the kit", sent), ("answered by the player", received)
     else:
@@ -101,7 +101,7 @@ def _evidence(piece: Evidence, record: Record) -> str:
     return f"<details><summary>{escape(title)}</summary><dl>{blocks}</dl></details>"
 
 
-def _row(one: Result) -> str:
+def _row(one: CheckResult) -> str:
     clause = one.clause
     cells = (
         f'<td title="{escape(clause.sentence)}">{_breakable(clause.id)}</td>'

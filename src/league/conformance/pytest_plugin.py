@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from league.conformance.runner import Report, Result
+    from league.conformance.runner import CheckReport, CheckResult
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,9 +25,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 class PlayerChecks(pytest.Collector):
-    """All checks of one player, which are played together when the first is run."""
+    """All checks of one player. They are made together when the first test is run."""
 
-    _report: Report | None = None
+    _report: CheckReport | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         from league.conformance.runner import chosen
@@ -35,7 +35,7 @@ class PlayerChecks(pytest.Collector):
         for name in chosen(()):
             yield PlayerCheck.from_parent(self, name=name)
 
-    def result_of(self, name: str) -> Result:
+    def result_of(self, name: str) -> CheckResult:
         from league.conformance.kit import Options
         from league.conformance.runner import check_player
 
@@ -53,16 +53,16 @@ class PlayerCheck(pytest.Item):
     def runtest(self) -> None:
         import warnings
 
+        from league.conformance.evidence import full_text
         from league.conformance.outcome import Verdict
-        from league.conformance.showing import told
 
         one = self.parent.result_of(self.name)
         if one.verdict is Verdict.UNTESTABLE:
             pytest.skip(one.outcome.detail)
         if one.verdict is Verdict.WARN:
-            warnings.warn(pytest.PytestWarning(f"{self.name}: {told(one.outcome)}"), stacklevel=1)
+            warnings.warn(pytest.PytestWarning(f"{self.name}: {full_text(one.outcome)}"), stacklevel=1)
         if one.verdict is Verdict.FAIL:
-            text = f"{told(one.outcome)}\n{one.clause.section} {one.clause.level}: {one.clause.sentence}"
+            text = f"{full_text(one.outcome)}\n{one.clause.section} {one.clause.level}: {one.clause.sentence}"
             pytest.fail(text, pytrace=False)
 
     def reportinfo(self) -> tuple[str, None, str]:

@@ -1,4 +1,4 @@
-"""A run of the kit: the programme is played once, then every check judges the record."""
+"""A run of the kit: the scenarios are run once, then every check judges the record."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from league.conformance.acts import play
 from league.conformance.checks import player_checks
 from league.conformance.clauses import Clause, clauses_for
-from league.conformance.house import House
 from league.conformance.kit import Kit, Options
-from league.conformance.outcome import Outcome, Verdict, judged
-from league.conformance.record import Record
+from league.conformance.kit_server import KitServer
+from league.conformance.outcome import CheckOutcome, Verdict, judged
+from league.conformance.record import RunRecord
+from league.conformance.scenarios import run_scenarios
 
 REJECTED, RETRIES = "REGISTER.stops_when_rejected", "REGISTER.retries"
 ROBUST = (
@@ -25,15 +25,15 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("readings", "strict_json", "requests", "http", "end"), ("dialect",)),
     "methods": ("readings", "dialect"),
 }
-"""Acts that others build upon."""
+"""Scenarios that need others before them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One clause and what became of it."""
+class CheckResult:
+    """One clause and the outcome of its check."""
 
     clause: Clause
-    outcome: Outcome
+    outcome: CheckOutcome
 
     @property
     def verdict(self) -> Verdict:
@@ -41,16 +41,16 @@ class Result:
 
     @property
     def is_robustness(self) -> bool:
-        """Is it about requests that no right caller makes?"""
+        """Is it about requests that no correct caller makes?"""
         return self.clause.section == "2.6" or self.clause.id in ROBUST
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """A whole run."""
 
-    record: Record
-    results: tuple[Result, ...]
+    record: RunRecord
+    results: tuple[CheckResult, ...]
     seconds: float
     manager_url: str
 
@@ -67,8 +67,8 @@ class Report:
     def dialect(self) -> str | None:
         return self.record.convention.value if self.record.convention else None
 
-    def of(self, verdict: Verdict) -> list[Result]:
-        """The results with this verdict; what may lose matches comes before what only makes a player robust."""
+    def of(self, verdict: Verdict) -> list[CheckResult]:
+        """The results with this verdict; those about robustness come last."""
         found = [one for one in self.results if one.verdict is verdict]
         return sorted(found, key=lambda one: one.is_robustness)
 
@@ -84,35 +84,35 @@ def chosen(only: tuple[str, ...]) -> list[str]:
     return [one for one in known if any(one == name or one.startswith(f"{name}.") for name in only)]
 
 
-def acts_of(ids: list[str], alone: bool) -> frozenset[str]:
-    """What has to be played to judge these; registering is never left out, as the player's id comes from it."""
+def scenarios_of(ids: list[str], alone: bool) -> frozenset[str]:
+    """The scenarios that these checks need. Registration is never left out: the player's id comes from it."""
     checks = player_checks()
-    acts = {"registration", *(act for name in ids for act in checks[name].acts)}
-    for act in tuple(acts):
-        acts.update(BEFORE.get(act, ()))
-    return frozenset({"registration"} if alone else acts)
+    found = {"registration", *(one for name in ids for one in checks[name].scenarios)}
+    for one in tuple(found):
+        found.update(BEFORE.get(one, ()))
+    return frozenset({"registration"} if alone else found)
 
 
-async def run(options: Options, said: Callable[[str], None] = lambda _: None) -> Report:
-    """Play the programme against the player; `said` is told what a person should know meanwhile."""
+async def run(options: Options, notify: Callable[[str], None] = lambda _: None) -> CheckReport:
+    """Run the scenarios against the player and judge the record; `notify` gets lines for the person who waits."""
     ids = chosen(options.only)
     alone = ids == [REJECTED]
-    record = Record(options.target, options.time_scale)
-    house = House(record, reject=alone, drops_first=options.drops_first or RETRIES in options.only)
+    record = RunRecord(options.target, options.time_scale)
+    server = KitServer(record, reject=alone, drops_first=options.drops_first or RETRIES in options.only)
     began = time.monotonic()
-    await house.open(options.host, options.listen or 0)
+    await server.open(options.host, options.listen or 0)
     try:
-        kit = Kit(options, record, house)
+        kit = Kit(options, record, server)
         if options.listen is not None:
-            said(f"ready: {kit.manager_url}")
-        await play(kit, acts_of(ids, alone))
+            notify(f"ready: {kit.manager_url}")
+        await run_scenarios(kit, scenarios_of(ids, alone))
     finally:
-        await house.close()
+        await server.close()
     checks, clauses = player_checks(), clauses_for("player")
-    results = tuple(Result(clauses[name], judged(checks[name], clauses[name], record)) for name in ids)
-    return Report(record, results, time.monotonic() - began, kit.manager_url)
+    results = tuple(CheckResult(clauses[name], judged(checks[name], clauses[name], record)) for name in ids)
+    return CheckReport(record, results, time.monotonic() - began, kit.manager_url)
 
 
-def check_player(options: Options, said: Callable[[str], None] = lambda _: None) -> Report:
-    """The same, for callers without a loop."""
-    return asyncio.run(run(options, said))
+def check_player(options: Options, notify: Callable[[str], None] = lambda _: None) -> CheckReport:
+    """`run`, for callers without an event loop."""
+    return asyncio.run(run(options, notify))

@@ -1,14 +1,14 @@
-"""The report in the terminal: the summary first, then what to mend, then what to think about, then the counts."""
+"""The report in the terminal: summary, failures, warnings, what was not tested, and counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from league.conformance.conventions import DOCUMENTED
+from league.conformance.evidence import sent_and_received
 from league.conformance.outcome import Evidence, Verdict
-from league.conformance.record import Exchange, Record
-from league.conformance.runner import Report, Result
-from league.conformance.showing import sent_and_received
+from league.conformance.record import Probe, RunRecord
+from league.conformance.runner import CheckReport, CheckResult
 
 COUNTED = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.UNTESTABLE)
 ROBUSTNESS = "Warnings about requests that no right caller makes"
@@ -16,7 +16,7 @@ BODY_LINES = 12
 WIDTH = 160
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: CheckReport) -> Iterator[str]:
     """The whole report."""
     yield summary(report)
     yield from about(report)
@@ -29,7 +29,7 @@ def lines(report: Report) -> Iterator[str]:
     yield counts(report)
 
 
-def summary(report: Report) -> str:
+def summary(report: CheckReport) -> str:
     failed = len(report.of(Verdict.FAIL))
     target = report.record.target
     if not failed:
@@ -37,16 +37,16 @@ def summary(report: Report) -> str:
     return f"{target} breaks {failed} {'MUST' if failed == 1 else 'MUSTs'}."
 
 
-def counts(report: Report) -> str:
+def counts(report: CheckReport) -> str:
     numbers = ", ".join(f"{report.counts[one]} {one.value}" for one in COUNTED)
     return f"{numbers}; {effort(report)}"
 
 
-def effort(report: Report) -> str:
-    return f"{len(report.record.exchanges) + len(report.record.tried)} requests in {report.seconds:.1f} s"
+def effort(report: CheckReport) -> str:
+    return f"{len(report.record.probes) + len(report.record.tried)} requests in {report.seconds:.1f} s"
 
 
-def about(report: Report) -> Iterator[str]:
+def about(report: CheckReport) -> Iterator[str]:
     """Who it is, in sentences."""
     convention = report.record.convention
     if convention is not None:
@@ -59,7 +59,7 @@ def about(report: Report) -> Iterator[str]:
         yield f"Registration was not tested: {report.record.listening}."
 
 
-def _failure(number: int, one: Result, record: Record) -> Iterator[str]:
+def _failure(number: int, one: CheckResult, record: RunRecord) -> Iterator[str]:
     clause, outcome = one.clause, one.outcome
     yield f"{number}. {clause.id}: {outcome.detail}"
     yield f"   The specification says ({clause.section}, {clause.level}): {clause.sentence}"
@@ -69,9 +69,9 @@ def _failure(number: int, one: Result, record: Record) -> Iterator[str]:
         yield from _evidence(evidence, record)
 
 
-def _evidence(evidence: Evidence, record: Record) -> Iterator[str]:
+def _evidence(evidence: Evidence, record: RunRecord) -> Iterator[str]:
     sent, received = (_short(text) for text in sent_and_received(evidence, record))
-    if isinstance(evidence, Exchange):
+    if isinstance(evidence, Probe):
         yield f"   The kit sent ({evidence.label}):"
         yield from _block(sent)
         yield f"   and got, after {evidence.response.seconds:.2f} s{_why(evidence)}:"
@@ -87,7 +87,7 @@ def _short(http: str) -> str:
     return f"{head.partition(chr(10))[0]} …\n\n{body}" if end and body else http
 
 
-def _why(evidence: Exchange) -> str:
+def _why(evidence: Probe) -> str:
     return f" ({evidence.response.detail})" if evidence.trouble is not None else ""
 
 
@@ -100,7 +100,7 @@ def _block(text: str) -> Iterator[str]:
         yield f"     | … {len(shown) - BODY_LINES} more lines"
 
 
-def _warnings(results: list[Result]) -> Iterator[str]:
+def _warnings(results: list[CheckResult]) -> Iterator[str]:
     """What may matter, with its advice; what no right caller would ever see, in a line each."""
     for robust, title in ((False, "Warnings"), (True, ROBUSTNESS)):
         found = [one for one in results if one.is_robustness is robust]
@@ -113,7 +113,7 @@ def _warnings(results: list[Result]) -> Iterator[str]:
                 yield f"      {one.outcome.advice}"
 
 
-def _untestable(results: list[Result]) -> Iterator[str]:
+def _untestable(results: list[CheckResult]) -> Iterator[str]:
     """Reasons, each with how many clauses it concerns."""
     if not results:
         return

@@ -1,6 +1,6 @@
-"""HTTP as bytes: one request, written exactly as told, and all that came back, whatever it is.
+"""HTTP as bytes: one request, sent exactly as given, and all that came back, whatever it is.
 
-The client of league.transport would mend, refuse or hide what the kit has to see.
+The client of league.transport would repair, refuse or hide what the kit has to see.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Trouble(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RawRequest:
     """What is sent. `Connection: close` ends every request, so that a second answer would be seen."""
 
     url: str
@@ -57,7 +57,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class RawResponse:
     """What came back, as far as it did."""
 
     raw: bytes
@@ -68,12 +68,12 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     rest: bytes = b""
-    """What came behind the answer."""
+    """Bytes after the end of the answer."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """An answer that grows."""
+    """An answer, as far as it was received."""
 
     data: bytes = b""
     status: int = 0
@@ -123,18 +123,18 @@ class _Read:
             body, tail = body + tail[:size], tail[size + 2 :]
 
 
-async def exchange(request: Request, timeout_s: float) -> Response:
+async def send_request(request: RawRequest, timeout_s: float) -> RawResponse:
     """Send a request on a connection of its own and read the answer."""
     began = time.monotonic()
     read = _Read()
 
-    def done(trouble: Trouble | None = None, detail: str = "") -> Response:
+    def done(trouble: Trouble | None = None, detail: str = "") -> RawResponse:
         seconds = time.monotonic() - began
-        return Response(read.data, seconds, trouble, detail, read.status, read.headers, read.body, read.rest)
+        return RawResponse(read.data, seconds, trouble, detail, read.status, read.headers, read.body, read.rest)
 
     try:
         async with asyncio.timeout(timeout_s):
-            await _carry(request, read)
+            await _transfer(request, read)
         return done()
     except TimeoutError:
         return done(Trouble.TIMEOUT, f"no complete answer within {timeout_s:g} seconds")
@@ -151,7 +151,7 @@ class _UnreachableError(OSError):
     """No connection came about."""
 
 
-async def _carry(request: Request, read: _Read) -> None:
+async def _transfer(request: RawRequest, read: _Read) -> None:
     parts = urlsplit(request.url)
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)

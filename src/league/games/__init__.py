@@ -1,1 +1,1 @@
-"""How a game is judged: pure rules, and each game's words on the wire."""
+"""Games: their rules as pure functions, and their fields on the wire."""

@@ -1,4 +1,4 @@
-"""What a game is: who moves, what is legal, how it ends, what may be seen, and its words on the wire.
+"""What a game is: who moves, what is legal, how it ends, what each player may see, and its fields on the wire.
 
 A game's state is opaque to everybody but the game. Nothing here reads a clock, draws a number or does I/O:
 moves and drawn numbers are handed in, and the same ones always give the same state.
@@ -111,14 +111,11 @@ class Rules(Protocol[State]):
 
 
 class Wire(Protocol[StateIn]):
-    """A game's words on the wire, as plain JSON-able dicts.
+    """A game's own fields and types on the wire, as plain JSON-able dicts.
 
     `pending` holds the valid choices received so far in a phase that is still open: the state knows nothing
     of them, but after a technical loss they are shown (R-09).
     """
-
-    @property
-    def call_type(self) -> str: ...
 
     @property
     def response_type(self) -> str: ...
@@ -154,10 +151,10 @@ class Wire(Protocol[StateIn]):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game as the league takes it. `turns`: the most choice phases a match can have, for R-52's lease."""
+    """A game. `turns`: the most choice phases a match can have, for the lease of R-52."""
 
     name: str
-    # Any: only a game's own rules and wire know the type of its state; everybody else just carries it.
+    # Any: only a game's own rules and wire know the type of its state.
     rules: Rules[Any]
     wire: Wire[Any]
     turns: int
@@ -168,7 +165,7 @@ class Game:
 
 
 class WithoutChance:
-    """For rules of games in which nothing is ever drawn."""
+    """Base of the rules of games without chance."""
 
     def draw(self, state: State, number: int) -> State:
         raise ValueError("nothing is drawn in this game")

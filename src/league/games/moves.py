@@ -1,6 +1,6 @@
-"""The words of the games that are called with GAME_MOVE_CALL, and the replay that proves their results.
+"""The wire fields of games that are played with GAME_MOVE_CALL, and the replay that proves their results.
 
-It serves every game without chance whose state remembers its moves: such a game only says how to read them.
+For every game without chance whose state holds its moves: such a game only says how to read them.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,10 +15,11 @@ Step = Mapping[Seat, str]
 
 @dataclass(frozen=True, slots=True)
 class MoveWire(Generic[State]):
+    """The wire of such a game; `history` reads the moves from its state."""
+
     rules: Rules[State]
     history: Callable[[State], tuple[Step, ...]]
     move_type: str
-    call_type: ClassVar[str] = "GAME_MOVE_CALL"
     response_type: ClassVar[str] = "GAME_MOVE_RESPONSE"
     illegal_move: ClassVar[str] = "E024"
 

@@ -50,9 +50,9 @@ def load(installed: Iterable[Distribution]) -> PlugIns:
         packages = " and ".join(sorted({package for package, _ in offers}))
         try:
             games[name] = _game(name, [entry for _, entry in offers])
-        # Importing other people's code may do anything, even exit; their mistake must stay theirs.
+        # Importing other people's code may do anything, even exit; a mistake there must not stop us.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            wrong.append(f"the game {name!r} of {packages} cannot be used: {_told(error)}")
+            wrong.append(f"the game {name!r} of {packages} cannot be used: {_described(error)}")
     return PlugIns(games, tuple(wrong))
 
 
@@ -69,7 +69,7 @@ def _announced(installed: Iterable[Distribution]) -> tuple[Announced, list[str]]
             entries = _entries(package)
         # Nothing in a package's metadata is sure to be well-formed, its name included.
         except Exception as error:  # noqa: BLE001
-            wrong.append(f"the entry points of {_name(package)} cannot be read: {_told(error)}")
+            wrong.append(f"the entry points of {_name(package)} cannot be read: {_described(error)}")
             continue
         if entries:
             packages.setdefault(_name(package), entries)
@@ -107,5 +107,5 @@ def _game(name: str, entries: list[EntryPoint]) -> Game:
     return game
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

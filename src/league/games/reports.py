@@ -1,4 +1,4 @@
-"""What a MATCH_RESULT_REPORT says against itself, judged by the rules of its game (R-10)."""
+"""Contradictions within a MATCH_RESULT_REPORT, by the rules of its game (R-10)."""
 
 from collections.abc import Iterator
 from typing import Final

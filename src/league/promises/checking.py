@@ -4,102 +4,108 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from league.promises import delivery, draws, results, rounds, running, schedule, secrecy, standings, verdicts
+from league.promises import delivery, draws, liveness, results, rounds, schedule, secrecy, standings, verdicts
 from league.promises.evidence import Evidence
-from league.promises.findings import Finding, Promise, Report
+from league.promises.findings import Promise, PromiseFinding, PromiseReport, no_manager_journal, no_traffic
 
 PROMISES: Sequence[Promise] = (
     Promise(
         1,
         "Every pair meets as often as the format says, nobody twice in a round, nobody against itself.",
         schedule.breaches,
-        schedule.blind,
+        schedule.unobservable,
     ),
     Promise(
         2,
         "One result in force per match, ended only by an operator's void, itself an event.",
         results.more_than_one,
-        results.blind,
+        no_manager_journal,
     ),
     Promise(
         3,
         "It came from the referee and attempt that were current, or is a recorded walkover.",
         results.not_current,
-        results.blind,
+        no_manager_journal,
     ),
     Promise(
         4,
         "Winner and points of a verified result are the pure function of choices, number and faults.",
         verdicts.breaches,
-        verdicts.blind,
+        verdicts.unobservable,
     ),
     Promise(
         5,
         "Every standings message is the fold of a prefix of the results, and never goes backwards for a receiver.",
-        standings.told_wrong,
-        standings.told_blind,
+        standings.wrong_tables,
+        standings.tables_unobservable,
     ),
     Promise(
-        6, "A match gives 3, 2 or 0 points, and the table's sums agree.", standings.sums_wrong, standings.sums_blind
+        6,
+        "A match gives 3, 2 or 0 points, and the table's sums agree.",
+        standings.wrong_sums,
+        no_manager_journal,
     ),
     Promise(
-        7, "What was acknowledged survives SIGKILL, power cut and a full disk.", delivery.lost, delivery.lost_blind
+        7,
+        "What was acknowledged survives SIGKILL, power cut and a full disk.",
+        delivery.lost,
+        delivery.lost_unobservable,
     ),
     Promise(
         8,
         "Nothing is invented: every result has its report, its assignment, its registrations.",
         results.invented,
-        results.blind,
+        no_manager_journal,
     ),
     Promise(
         9,
         "No state waits for ever on a dead party without saying so.",
-        running.stuck,
-        running.stuck_blind,
+        liveness.stuck,
+        liveness.stuck_unobservable,
     ),
-    Promise(10, "Rounds in order, one LEAGUE_COMPLETED.", rounds.breaches, rounds.blind),
+    Promise(10, "Rounds in order, one LEAGUE_COMPLETED.", rounds.breaches, no_manager_journal),
     Promise(
         11,
         "A technical loss only through the player's own fault.",
-        results.innocent_losers,
-        results.innocent_blind,
+        results.losers_without_fault,
+        results.faults_unobservable,
     ),
-    Promise(12, "No second draw for an attempt.", draws.breaches, draws.blind),
+    Promise(12, "No second draw for an attempt.", draws.breaches, draws.unobservable),
     Promise(
         13,
         "In a simultaneous phase no byte to anyone but its chooser depends on a choice before all are in.",
         secrecy.breaches,
-        secrecy.blind,
+        secrecy.unobservable,
     ),
-    Promise(14, "Ids are never reused.", delivery.reused, delivery.reused_blind),
+    Promise(14, "Ids are never reused.", delivery.reused, no_manager_journal),
     Promise(
         15,
         "Memory, sockets, tasks and logs stay bounded under attack.",
-        running.beyond_bounds,
-        running.beyond_bounds_blind,
+        liveness.beyond_bounds,
+        liveness.beyond_bounds_unobservable,
     ),
-    Promise(16, "Every request gets exactly one answer.", delivery.unanswered, delivery.unanswered_blind),
+    Promise(16, "Every request gets exactly one answer.", delivery.unanswered, no_traffic),
     Promise(
         17,
         "Delivering a message twice changes nothing more.",
         delivery.changed_twice,
-        delivery.changed_twice_blind,
+        no_traffic,
     ),
-    Promise(18, "Same seed and inputs, same journal.", running.different, running.different_blind),
+    Promise(18, "Same seed and inputs, same journal.", liveness.different, liveness.different_unobservable),
 )
 
 
-def check(evidence: Evidence) -> Report:
+def check(evidence: Evidence) -> PromiseReport:
     """Judge every promise by this evidence."""
-    return Report([_finding(promise, evidence) for promise in PROMISES])
+    return PromiseReport([_finding(promise, evidence) for promise in PROMISES])
 
 
-def _finding(promise: Promise, evidence: Evidence) -> Finding:
+def _finding(promise: Promise, evidence: Evidence) -> PromiseFinding:
     breaches = list(promise.breaches(evidence))
     if breaches:
         more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
-        return Finding(promise.number, "broken", breaches[0].detail + more, breaches[0].where)
-    reason = promise.blind(evidence)
+        return PromiseFinding(promise.number, "broken", breaches[0].detail + more, breaches[0].where)
+    reason = promise.unobservable(evidence)
     if reason is not None:
-        return Finding(promise.number, "unobservable", reason)
-    return Finding(promise.number, "kept")
+        return PromiseFinding(promise.number, "unobservable", reason)
+    return PromiseFinding(promise.number, "kept")

@@ -30,7 +30,7 @@ from league.events import (
     ResultVoided,
     ScheduleMade,
 )
-from league.promises.evidence import Evidence, Exchanged
+from league.promises.evidence import Evidence, RecordedCall
 from league.promises.findings import Breach, call_at, event_at
 from league.promises.history import inner, places, text, whole
 
@@ -41,7 +41,7 @@ REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUE
 
 
 def lost(evidence: Evidence) -> Iterator[Breach]:
-    for one in evidence.survivals or ():
+    for one in evidence.recoveries or ():
         if one.recovered < one.acknowledged:
             detail = f"{one.node} had released up to {one.acknowledged} and came back with {one.recovered}"
             yield Breach(detail, f"{one.node} at {one.at:.3f}")
@@ -50,15 +50,15 @@ def lost(evidence: Evidence) -> Iterator[Breach]:
         yield from _lost_results(evidence)
 
 
-def lost_blind(evidence: Evidence) -> str | None:
-    if evidence.survivals is None and (evidence.traffic is None or not evidence.manager):
+def lost_unobservable(evidence: Evidence) -> str | None:
+    if evidence.recoveries is None and (evidence.traffic is None or not evidence.manager):
         return "neither kills nor acknowledgements were recorded"
     return None
 
 
-def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[Exchanged, str]]:
+def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[RecordedCall, str]]:
     for kind, name in REGISTRATIONS.items():
-        for call in evidence.asked(kind):
+        for call in evidence.to_manager(kind):
             agent_id = text(call.accepted, name)
             if agent_id is not None and text(call.accepted, "status") == "ACCEPTED":
                 yield call, agent_id
@@ -77,14 +77,14 @@ def _lost_results(evidence: Evidence) -> Iterator[Breach]:
         for _, result in places(evidence.manager, ResultAccepted)
         for attempt in (None, result.attempt)
     }
-    for call in evidence.asked("MATCH_RESULT_REPORT"):
+    for call in evidence.to_manager("MATCH_RESULT_REPORT"):
         match_id, winner = text(call.message, "match_id"), text(inner(call.message, "result"), "winner")
         key = (match_id, evidence.agent(call.sender_node), whole(call.message, "attempt"))
         if _is_acknowledged(call) and (*key, None if winner == "DRAW" else winner) not in stored:
             yield Breach(f"the result of {match_id} was acknowledged and is not in the journal", call_at(call))
 
 
-def _is_acknowledged(call: Exchanged) -> bool:
+def _is_acknowledged(call: RecordedCall) -> bool:
     if call.error:
         return text(call.answer, "error_code") == "E017"
     return text(call.accepted, "message_type") == "MATCH_RESULT_ACK"
@@ -105,15 +105,11 @@ def reused(evidence: Evidence) -> Iterator[Breach]:
         if lease.attempt <= attempts.get(lease.match_id, 0):
             yield Breach(f"attempt {lease.attempt} of {lease.match_id} came again", event_at("manager", place))
         attempts[lease.match_id] = lease.attempt
-    yield from _ids_of_two(evidence)
-    yield from _conversations_of_two(evidence)
+    yield from _ids_given_twice(evidence)
+    yield from _conversations_used_twice(evidence)
 
 
-def reused_blind(evidence: Evidence) -> str | None:
-    return None if evidence.manager else "there is no manager's journal"
-
-
-def _ids_of_two(evidence: Evidence) -> Iterator[Breach]:
+def _ids_given_twice(evidence: Evidence) -> Iterator[Breach]:
     """One id was given to agents at two endpoints."""
     endpoints: dict[str, object] = {}
     for call, agent_id in _accepted_registrations(evidence):
@@ -123,7 +119,7 @@ def _ids_of_two(evidence: Evidence) -> Iterator[Breach]:
             yield Breach(f"{agent_id} was given to a second agent", call_at(call))
 
 
-def _conversations_of_two(evidence: Evidence) -> Iterator[Breach]:
+def _conversations_used_twice(evidence: Evidence) -> Iterator[Breach]:
     about: dict[tuple[str, str], object] = {}
     for call in evidence.calls.get("GAME_INVITATION", ()):
         match = (text(call.message, "match_id"), whole(call.message, "attempt"))
@@ -140,10 +136,6 @@ def unanswered(evidence: Evidence) -> Iterator[Breach]:
         owed = call.delivered - call.excused
         if call.answers != owed:
             yield Breach(f"{call.answers} answers where {owed} were owed", call_at(call))
-
-
-def unanswered_blind(evidence: Evidence) -> str | None:
-    return "the traffic was not recorded" if evidence.traffic is None else None
 
 
 # --- promise 17: delivering a message twice changes nothing more ------------------------------------------------------
@@ -199,18 +191,14 @@ def changed_twice(evidence: Evidence) -> Iterator[Breach]:
         yield from _chosen_twice(name, journal)
 
 
-def changed_twice_blind(evidence: Evidence) -> str | None:
-    return "the traffic was not recorded" if evidence.traffic is None else None
-
-
-def _repeated(name: str, journal: Sequence[Event], once: Mapping[type[Event], Key], told: str) -> Iterator[Breach]:
+def _repeated(name: str, journal: Sequence[Event], once: Mapping[type[Event], Key], label: str) -> Iterator[Breach]:
     seen: set[Hashable] = set()
     for place, event in enumerate(journal):
         key = once[type(event)](event) if type(event) in once else None
         if key is None:
             continue
         if (type(event), key) in seen:
-            yield Breach(f"a second {type(event).__name__} of {told.format(key)}", event_at(name, place))
+            yield Breach(f"a second {type(event).__name__} of {label.format(key)}", event_at(name, place))
         seen.add((type(event), key))
 
 

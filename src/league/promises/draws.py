@@ -1,4 +1,4 @@
-"""Promise 12: no second draw for an attempt. Seed, promise and number of an attempt are the same wherever they show."""
+"""Promise 12: no second draw for an attempt: its seed, commitment and number are the same wherever they are shown."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _Draw(NamedTuple):
 def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from _seeds_used_twice(evidence)
     yield from _numbers_drawn_twice(evidence)
-    yield from _contradictions([*_journalled(evidence), *_told(evidence)])
+    yield from _contradictions([*_journalled(evidence), *_sent(evidence)])
 
 
-def blind(evidence: Evidence) -> str | None:
+def unobservable(evidence: Evidence) -> str | None:
     if evidence.traffic is None and not any(evidence.referees.values()):
         return "there is neither a referee's journal nor recorded traffic"
     return None
@@ -82,7 +82,7 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
         yield _shown((result.match_id, result.attempt), result.details, event_at("manager", place))
 
 
-def _told(evidence: Evidence) -> Iterator[_Draw]:
+def _sent(evidence: Evidence) -> Iterator[_Draw]:
     for kind in ("GAME_INVITATION", "GAME_OVER", "MATCH_RESULT_REPORT"):
         for call in evidence.calls.get(kind, ()):
             if evidence.agent(call.sender_node) not in evidence.referees:
@@ -95,5 +95,5 @@ def _told(evidence: Evidence) -> Iterator[_Draw]:
                 yield _shown(attempt, {**shown, **promise}, call_at(call))
 
 
-def _shown(attempt: Attempt, told: dict[str, Any], where: str) -> _Draw:
-    return _Draw(attempt, whole(told, "drawn_number"), text(told, "draw_seed"), text(told, "draw_commitment"), where)
+def _shown(attempt: Attempt, shown: dict[str, Any], where: str) -> _Draw:
+    return _Draw(attempt, whole(shown, "drawn_number"), text(shown, "draw_seed"), text(shown, "draw_commitment"), where)

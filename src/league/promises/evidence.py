@@ -1,7 +1,7 @@
-"""What the promises are judged by: journals, traffic, and what only a simulator can know.
+"""What the promises are judged by: journals, recorded traffic, and what only a simulator can know.
 
-Whatever is missing is left at its default, and the promises that need it are unobservable: a manager's journal alone
-is evidence too. All times, those of events included, are readings of one clock.
+What is missing keeps its default, and the promises that need it are unobservable: a manager's journal alone is evidence
+too. All times, those of events included, are readings of one clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SAME_MOMENT_S = 0.001
 Object = dict[str, Any]
 """A parsed JSON object (Any: anybody may have sent it)."""
 
-Outcome = Literal["answered", "refused", "busy", "broken", "lost", "timeout", "cancelled", "open"]
+CallOutcome = Literal["answered", "refused", "busy", "broken", "lost", "timeout", "cancelled", "open"]
 """How a call ended for its sender.
 
 answered   an answer reached it in time, be it an error          refused  nobody listened
@@ -31,8 +31,8 @@ cancelled  no longer wanted; its sender died                     open     the re
 
 
 @dataclass(frozen=True, slots=True)
-class Exchanged:
-    """One call: a request, everything that came of it.
+class RecordedCall:
+    """One call: a request and everything that came of it.
 
     `message` is the message itself (`params` of the JSON-RPC request; empty for a ping), `answer` the result that
     reached the sender, or with `error` the data of the JSON-RPC error. A repetition by the sender is a call of its
@@ -51,9 +51,9 @@ class Exchanged:
     answers: int = 1
     """How many answers the receiver produced, whether or not they arrived."""
     excused: int = 0
-    """Deliveries that no answer is owed to: the receiver was killed before it answered, was told to be silent, or the
-    recording ended first."""
-    outcome: Outcome = "answered"
+    """Deliveries without an answer that count as answered: the receiver was killed first, was made silent, or the
+    recording ended."""
+    outcome: CallOutcome = "answered"
 
     @property
     def kind(self) -> str:
@@ -68,9 +68,9 @@ class Exchanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Survival:
-    """A node was thrown back to its journal, because it was killed or its disk refused a group: the position up to
-    which it had released anything (replies, messages), and the one it came back with."""
+class Recovery:
+    """A node went back to its journal, because it was killed or its disk refused a group: the number of entries that
+    anything it had released rests on, and the number of entries it recovered."""
 
     node: str
     at: float
@@ -80,26 +80,26 @@ class Survival:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that was seen of one league. Journals and `faulted` go by agent id, traffic and survivals by node."""
+    """Everything observed of one league. Journals and `faulted` go by agent id, traffic and recoveries by node."""
 
     manager: Sequence[Event] = ()
     referees: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     players: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     agents: Mapping[str, str] = field(default_factory=dict)
     """Node to agent id (`league_manager` for the manager); a node not in it is called by its agent's id."""
-    traffic: Sequence[Exchanged] | None = None
-    """Every call, in the order of sending; None: nobody recorded."""
+    traffic: Sequence[RecordedCall] | None = None
+    """Every call, in the order of sending; None: not recorded."""
     faulted: frozenset[str] | None = None
-    """Players into which, or into whose link, a fault was put; None: unknown."""
-    survivals: Sequence[Survival] | None = None
-    """Every time a node was thrown back to its journal; None: nobody looked."""
+    """Players with an injected fault, their own or of their link; None: unknown."""
+    recoveries: Sequence[Recovery] | None = None
+    """Every time a node went back to its journal; None: not recorded."""
     finished: bool = False
     waiting: str | None = None
-    """The state of waiting that the league names at the end, such as WAITING_FOR_OPERATOR."""
+    """What the league says at the end that it waits for, such as WAITING_FOR_OPERATOR."""
     stalled: bool | None = None
-    """Time went on and nothing happened any more; None: nobody waited."""
+    """Time went on and nothing happened any more; None: not observed."""
     bounds: Mapping[str, tuple[int, int]] | None = None
-    """Name to the largest number seen and the largest allowed."""
+    """By name: the largest number observed and the largest allowed."""
     twin_digest: tuple[str, str] | None = None
     """Digests of the journals of two runs with the same seed and inputs."""
 
@@ -108,21 +108,21 @@ class Evidence:
         return self.agents.get(node, node)
 
     @cached_property
-    def calls(self) -> Mapping[str, Sequence[Exchanged]]:
+    def calls(self) -> Mapping[str, Sequence[RecordedCall]]:
         """The traffic by message type, in the order of sending."""
-        found: dict[str, list[Exchanged]] = {}
+        found: dict[str, list[RecordedCall]] = {}
         for call in self.traffic or ():
             found.setdefault(call.kind, []).append(call)
         return found
 
-    def sent(self, kind: str, by: str | None = None) -> Sequence[Exchanged]:
-        """The calls with such a message, from that agent."""
+    def sent(self, kind: str, by: str | None = None) -> Sequence[RecordedCall]:
+        """The calls with such a message, from that agent or from any."""
         return [call for call in self.calls.get(kind, ()) if by in (None, self.agent(call.sender_node))]
 
-    def told(self, kind: str) -> Sequence[Exchanged]:
-        """What the manager sent."""
+    def from_manager(self, kind: str) -> Sequence[RecordedCall]:
+        """The calls with such a message from the manager."""
         return self.sent(kind, MANAGER)
 
-    def asked(self, kind: str) -> Sequence[Exchanged]:
-        """What was sent to the manager."""
+    def to_manager(self, kind: str) -> Sequence[RecordedCall]:
+        """The calls with such a message to the manager."""
         return [call for call in self.calls.get(kind, ()) if self.agent(call.receiver_node) == MANAGER]

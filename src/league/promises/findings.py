@@ -1,4 +1,4 @@
-"""What a check finds: breaches while it looks, a finding per promise, a report over all of them."""
+"""What a check finds: breaches, a finding for each promise, and the report of all promises."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from league.promises.evidence import Evidence, Exchanged
+from league.events import Event
+from league.promises.evidence import Evidence, RecordedCall
 
 Verdict = Literal["kept", "broken", "unobservable"]
 
@@ -21,16 +22,16 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A promise, the search for its breaches, and why the evidence may not do to call it kept (None if it does)."""
+    """A promise, the search for its breaches, and why the evidence is not enough to call it kept (None if it is)."""
 
     number: int
     sentence: str
     breaches: Callable[[Evidence], Iterator[Breach]]
-    blind: Callable[[Evidence], str | None]
+    unobservable: Callable[[Evidence], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PromiseFinding:
     """The verdict on one promise; of a broken one, the first breach."""
 
     promise: int
@@ -40,13 +41,13 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PromiseReport:
     """A finding for every promise."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[PromiseFinding]
 
     @property
-    def broken(self) -> Sequence[Finding]:
+    def broken(self) -> Sequence[PromiseFinding]:
         return [one for one in self.findings if one.verdict == "broken"]
 
     def verdict(self, promise: int) -> Verdict:
@@ -58,11 +59,28 @@ class Report:
         return "\n".join(line + place for line, place in zip(lines, shown, strict=True))
 
 
+def breaches_in(manager: Sequence[Event], judge: Callable[[Event], Iterator[str]]) -> Iterator[Breach]:
+    """What is wrong with the manager's events, judged one after the other."""
+    for position, event in enumerate(manager):
+        yield from (Breach(detail, event_at("manager", position)) for detail in judge(event))
+
+
 def event_at(journal: str, position: int) -> str:
-    """The name of an event for people: its journal and its place in it, from 1 on."""
+    """Where an event is, for people: its journal and its number there, from 1."""
     return f"{journal} #{position + 1}"
 
 
-def call_at(call: Exchanged) -> str:
-    """The name of a call for people."""
+def call_at(call: RecordedCall) -> str:
+    """Which call it is, for people."""
     return f"{call.kind or 'call'} {call.sender_node} to {call.receiver_node} at {call.sent_at:.3f}"
+
+
+# --- why a promise may be unobservable --------------------------------------------------------------------------------
+
+
+def no_manager_journal(evidence: Evidence) -> str | None:
+    return None if evidence.manager else "there is no manager's journal"
+
+
+def no_traffic(evidence: Evidence) -> str | None:
+    return "the traffic was not recorded" if evidence.traffic is None else None

@@ -1,4 +1,4 @@
-"""Readings of the manager's journal that several promises share: schedule, results in force, the fold to tables."""
+"""What several promises read from the manager's journal: the schedule, the results, and every table there was."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from league.events import (
     WalkoverDecided,
 )
 from league.promises.evidence import Object
-from league.promises.rules import Outcome, Players, Row
+from league.promises.rules import MatchOutcome, Players, Row
 
 Result = ResultAccepted | WalkoverDecided
 Some = TypeVar("Some", bound=Event)
@@ -51,30 +51,30 @@ def schedule_of(manager: Sequence[Event]) -> Mapping[str, Slot]:
     }
 
 
-def outcome_of(result: Result) -> Outcome:
+def outcome_of(result: Result) -> MatchOutcome:
     """A walkover counts as a technical loss of whoever was withdrawn."""
     if isinstance(result, WalkoverDecided):
-        return Outcome(result.winner, technical=True)
-    return Outcome(result.winner, result.status == "TECHNICAL_LOSS")
+        return MatchOutcome(result.winner, technical=True)
+    return MatchOutcome(result.winner, result.status == "TECHNICAL_LOSS")
 
 
-class Ledger:
-    """The fold of the results, prefix by prefix: which tables there ever were, and in what order.
+class TableHistory:
+    """The table after each prefix of the results: which tables there ever were, and in what order.
 
-    A table is known by the exclusive or of its rows' hashes, so that thousands of prefixes cost two rows each.
+    A table is identified by the exclusive or of its rows' hashes, so that each prefix costs only two rows.
     """
 
     def __init__(self, manager: Sequence[Event]) -> None:
         self.schedule = schedule_of(manager)
         self.rows: dict[str, Row] = {}
         self.since: list[float] = [float("-inf")]
-        """The moment from which on each prefix could be told."""
+        """The time from which each prefix could be sent."""
         self.places: list[int] = [-1]
         """The position of the event that ended each prefix."""
         self._mark = 0
         self._prefixes: dict[int, list[int]] = {0: [0]}
-        self._in_force: dict[str, Outcome] = {}
-        self._history: dict[frozenset[str], list[tuple[int, str, Outcome | None]]] = {}
+        self._in_force: dict[str, MatchOutcome] = {}
+        self._history: dict[frozenset[str], list[tuple[int, str, MatchOutcome | None]]] = {}
         for place, event in enumerate(manager):
             self._take(place, event)
 
@@ -91,7 +91,7 @@ class Ledger:
         self.places.append(place)
         self._prefixes.setdefault(self._mark, []).append(len(self.since) - 1)
 
-    def _decide(self, match_id: str, outcome: Outcome | None) -> None:
+    def _decide(self, match_id: str, outcome: MatchOutcome | None) -> None:
         slot = self.schedule.get(match_id)
         if slot is None:
             return
@@ -126,7 +126,7 @@ class Ledger:
         """The points these players had won against each other at that prefix."""
         won = dict.fromkeys(group, 0)
         for pair in combinations(group, 2):
-            then: dict[str, Outcome | None] = {
+            then: dict[str, MatchOutcome | None] = {
                 match_id: outcome
                 for since, match_id, outcome in self._history.get(frozenset(pair), ())
                 if since <= prefix
@@ -137,7 +137,7 @@ class Ledger:
         return won
 
 
-# --- hostile JSON: a field of the wrong type is read as absent --------------------------------------------------------
+# --- fields of JSON from others: one of the wrong type is read as absent ----------------------------------------------
 
 
 def text(content: Object | None, name: str) -> str | None:

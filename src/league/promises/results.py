@@ -15,14 +15,9 @@ from league.events import (
     ResultVoided,
     WalkoverDecided,
 )
-from league.promises.evidence import SAME_MOMENT_S, Evidence, Exchanged
-from league.promises.findings import Breach, event_at
+from league.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
+from league.promises.findings import Breach, breaches_in, event_at, no_manager_journal
 from league.promises.history import Slot, inner, places, schedule_of, text, whole
-
-
-def blind(evidence: Evidence) -> str | None:
-    return None if evidence.manager else "there is no manager's journal"
-
 
 # --- promise 2: one result in force per match -------------------------------------------------------------------------
 
@@ -48,9 +43,7 @@ def more_than_one(evidence: Evidence) -> Iterator[Breach]:
 
 
 def not_current(evidence: Evidence) -> Iterator[Breach]:
-    walk = _Leases(schedule_of(evidence.manager))
-    for place, event in enumerate(evidence.manager):
-        yield from (Breach(detail, event_at("manager", place)) for detail in walk.take(event))
+    return breaches_in(evidence.manager, _Leases(schedule_of(evidence.manager)).take)
 
 
 class _Leases:
@@ -91,21 +84,19 @@ def _walkover(event: WalkoverDecided, players: set[str], withdrawn: set[str]) ->
 
 
 def invented(evidence: Evidence) -> Iterator[Breach]:
-    walk = _Origins(evidence)
-    for place, event in enumerate(evidence.manager):
-        yield from (Breach(detail, event_at("manager", place)) for detail in walk.take(event))
+    return breaches_in(evidence.manager, _Origins(evidence).take)
 
 
 class _Origins:
-    """What there is that a result can come from."""
+    """The registrations, assignments, reports and decisions that a result can come from."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._schedule = schedule_of(evidence.manager)
         self._registered: set[str] = set()
         self._leases: set[tuple[str, str, int]] = set()
-        self._reports: dict[tuple[str, str], list[Exchanged]] = {}
-        for call in evidence.asked("MATCH_RESULT_REPORT"):
+        self._reports: dict[tuple[str, str], list[RecordedCall]] = {}
+        for call in evidence.to_manager("MATCH_RESULT_REPORT"):
             key = (text(call.message, "match_id") or "", evidence.agent(call.sender_node))
             self._reports.setdefault(key, []).append(call)
         self._decided = {
@@ -146,7 +137,7 @@ class _Origins:
             yield f"{referee} never decided {result.match_id} like this"
 
 
-def _says(report: Exchanged, result: ResultAccepted) -> bool:
+def _says(report: RecordedCall, result: ResultAccepted) -> bool:
     winner = text(inner(report.message, "result"), "winner")
     return (
         whole(report.message, "attempt") in (None, result.attempt)
@@ -159,8 +150,8 @@ def _says(report: Exchanged, result: ResultAccepted) -> bool:
 # --- promise 11: a technical loss only through the player's own fault -------------------------------------------------
 
 
-def innocent_losers(evidence: Evidence) -> Iterator[Breach]:
-    """Only results in force are losses: what the referee of a superseded attempt made of a player's silence is none."""
+def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
+    """Only results in force count: a loss decided by the referee of a superseded attempt is none."""
     if evidence.faulted is None:
         return
     schedule = schedule_of(evidence.manager)
@@ -172,8 +163,7 @@ def innocent_losers(evidence: Evidence) -> Iterator[Breach]:
                 yield Breach(f"{player} lost {result.match_id} without a fault", event_at("manager", place))
 
 
-def innocent_blind(evidence: Evidence) -> str | None:
-    if not evidence.manager:
-        return "there is no manager's journal"
+def faults_unobservable(evidence: Evidence) -> str | None:
     some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, ResultAccepted))
-    return "who was made to fail is not known" if evidence.faulted is None and some else None
+    unknown = "who was made to fail is not known" if evidence.faulted is None and some else None
+    return no_manager_journal(evidence) or unknown

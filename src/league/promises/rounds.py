@@ -16,31 +16,25 @@ from league.events import (
     RoundOpened,
     WalkoverDecided,
 )
-from league.promises.evidence import SAME_MOMENT_S, Evidence, Exchanged
-from league.promises.findings import Breach, call_at, event_at
-from league.promises.history import Ledger, Slot, places, schedule_of, whole
+from league.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
+from league.promises.findings import Breach, breaches_in, call_at
+from league.promises.history import Slot, TableHistory, places, schedule_of, whole
 from league.promises.standings import rows_in
 from league.protocol.tokens import MANAGER
 
-MAY_BE_REPEATED = ("refused", "busy")
+REPEATABLE = ("refused", "busy")
 BEFORE_THE_END = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED")
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
-    walk = _Walk(schedule_of(evidence.manager))
-    for place, event in enumerate(evidence.manager):
-        yield from (Breach(detail, event_at("manager", place)) for detail in walk.take(event))
+    yield from breaches_in(evidence.manager, _Rounds(schedule_of(evidence.manager)).take)
     if evidence.traffic is not None:
         yield from _announced_in_order(evidence)
         yield from _completed_after_standings(evidence)
-        yield from _said_once_and_last(evidence)
+        yield from _completed_once_and_last(evidence)
 
 
-def blind(evidence: Evidence) -> str | None:
-    return None if evidence.manager else "there is no manager's journal"
-
-
-class _Walk:
+class _Rounds:
     """The rounds as the manager's journal tells them."""
 
     def __init__(self, schedule: Mapping[str, Slot]) -> None:
@@ -109,11 +103,11 @@ class _Walk:
         self._over = True
 
 
-# --- what agents were told --------------------------------------------------------------------------------------------
+# --- what agents were sent --------------------------------------------------------------------------------------------
 
 
-def _by_receiver(calls: Sequence[Exchanged]) -> Mapping[str, list[Exchanged]]:
-    found: dict[str, list[Exchanged]] = {}
+def _by_receiver(calls: Sequence[RecordedCall]) -> Mapping[str, list[RecordedCall]]:
+    found: dict[str, list[RecordedCall]] = {}
     for call in calls:
         found.setdefault(call.receiver_node, []).append(call)
     return found
@@ -125,7 +119,7 @@ def _players(evidence: Evidence) -> set[str]:
 
 def _announced_in_order(evidence: Evidence) -> Iterator[Breach]:
     players = _players(evidence)
-    for node, calls in _by_receiver(evidence.told("ROUND_ANNOUNCEMENT")).items():
+    for node, calls in _by_receiver(evidence.from_manager("ROUND_ANNOUNCEMENT")).items():
         seen = [0]
         for call in calls if evidence.agent(node) in players else ():
             round_id = whole(call.message, "round_id") or 0
@@ -135,14 +129,14 @@ def _announced_in_order(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
-    ledger, players = Ledger(evidence.manager), _players(evidence)
+    tables, players = TableHistory(evidence.manager), _players(evidence)
     finals: dict[int, int] = {}
     for place, event in places(evidence.manager, RoundFinished):
-        finals.setdefault(event.round_id, ledger.upto(place))
-    updates = _by_receiver(evidence.told("LEAGUE_STANDINGS_UPDATE"))
-    for node, calls in _by_receiver(evidence.told("ROUND_COMPLETED")).items():
+        finals.setdefault(event.round_id, tables.upto(place))
+    updates = _by_receiver(evidence.from_manager("LEAGUE_STANDINGS_UPDATE"))
+    for node, calls in _by_receiver(evidence.from_manager("ROUND_COMPLETED")).items():
         ended = [
-            (call.answered_at or call.sent_at, max(ledger.prefixes(rows_in(call.message, "standings")), default=-1))
+            (call.answered_at or call.sent_at, max(tables.prefixes(rows_in(call.message, "standings")), default=-1))
             for call in updates.get(node, ())
         ]
         for call in calls if evidence.agent(node) in players else ():
@@ -153,25 +147,25 @@ def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
                 yield Breach("sent before the final standings of the round", call_at(call))
 
 
-def _said_once_and_last(evidence: Evidence) -> Iterator[Breach]:
+def _completed_once_and_last(evidence: Evidence) -> Iterator[Breach]:
     finished = next((event.at for _, event in places(evidence.manager, LeagueFinished)), None)
-    said = _by_receiver(evidence.told("LEAGUE_COMPLETED"))
-    for calls in said.values():
+    completed = _by_receiver(evidence.from_manager("LEAGUE_COMPLETED"))
+    for calls in completed.values():
         if finished is None or calls[0].sent_at < finished - SAME_MOMENT_S:
             yield Breach("sent before the league was finished", call_at(calls[0]))
         for earlier, later in pairwise(calls):
-            if earlier.outcome not in MAY_BE_REPEATED and not _thrown_back(evidence, earlier, later):
+            if earlier.outcome not in REPEATABLE and not _recovered_between(evidence, earlier, later):
                 yield Breach(f"sent again though the first was {earlier.outcome}", call_at(later))
     for kind in BEFORE_THE_END:
-        for node, calls in _by_receiver(evidence.told(kind)).items():
-            last = said.get(node, [calls[-1]])[0]
-            if calls[-1].sent_at > last.sent_at + SAME_MOMENT_S and not _thrown_back(evidence, last, calls[-1]):
+        for node, calls in _by_receiver(evidence.from_manager(kind)).items():
+            last = completed.get(node, [calls[-1]])[0]
+            if calls[-1].sent_at > last.sent_at + SAME_MOMENT_S and not _recovered_between(evidence, last, calls[-1]):
                 yield Breach("sent after LEAGUE_COMPLETED", call_at(calls[-1]))
 
 
-def _thrown_back(evidence: Evidence, earlier: Exchanged, later: Exchanged) -> bool:
-    """Did the manager lose, in between, what it had not made durable? Then it may say again what it had said."""
+def _recovered_between(evidence: Evidence, earlier: RecordedCall, later: RecordedCall) -> bool:
+    """Did the manager go back to its journal in between? Then it may send again what it had sent."""
     return any(
         evidence.agent(one.node) == MANAGER and earlier.sent_at <= one.at <= later.sent_at
-        for one in evidence.survivals or ()
+        for one in evidence.recoveries or ()
     )

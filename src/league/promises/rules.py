@@ -1,6 +1,6 @@
 """The promises' own rules: scoring of the games, verifiable draws, rows of the table and their order.
 
-Written a second time on purpose. Whoever judges the machines must not borrow their arithmetic.
+Written a second time on purpose: a check must not share the logic of the machines it checks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Moves = Sequence[Mapping[str, str]]
 """The moves in order: of one player, or of both when they moved at the same time."""
 
 
-class Outcome(NamedTuple):
+class MatchOutcome(NamedTuple):
     """How a match ended. Technical without a winner: both were at fault."""
 
     winner: str | None
@@ -26,17 +26,17 @@ class CannotJudgeError(Exception):
     """These details are not those of a match that was played to its end."""
 
 
-def points(players: Players, outcome: Outcome) -> dict[str, int]:
+def points(players: Players, outcome: MatchOutcome) -> dict[str, int]:
     """3 to the winner, 1 each for a draw, nothing for a fault."""
     if outcome.winner is None:
         return dict.fromkeys(players, 0 if outcome.technical else 1)
     return {player: 3 if player == outcome.winner else 0 for player in players}
 
 
-def by_faults(players: Players, at_fault: set[str]) -> Outcome:
+def by_faults(players: Players, at_fault: set[str]) -> MatchOutcome:
     """The other one wins; nobody, if both were at fault."""
     innocent = [player for player in players if player not in at_fault]
-    return Outcome(innocent[0] if len(innocent) == 1 else None, technical=True)
+    return MatchOutcome(innocent[0] if len(innocent) == 1 else None, technical=True)
 
 
 # --- games ------------------------------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ _PLAYED_BY_MOVES: Mapping[str, Callable[[Players, Moves], str | None]] = {
 SIMULTANEOUS = frozenset({"even_odd", "rock_paper_scissors"})
 
 
-def judge(game_type: str, players: Players, details: Mapping[str, Any]) -> Outcome | None:
-    """The outcome that these details prove; None when they leave it open (an unknown game, a fault not told)."""
+def judge(game_type: str, players: Players, details: Mapping[str, Any]) -> MatchOutcome | None:
+    """The outcome that these details prove; None when they leave it open (an unknown game, a fault not reported)."""
     if game_type == "even_odd":
         played = details.get("drawn_number") is not None
     else:
@@ -101,9 +101,9 @@ def judge(game_type: str, players: Players, details: Mapping[str, Any]) -> Outco
         at_fault = set(faults) & set(players) if isinstance(faults, dict) else set()
         return by_faults(players, at_fault) if at_fault else None
     if game_type == "even_odd":
-        return Outcome(_judge_even_odd(players, details))
+        return MatchOutcome(_judge_even_odd(players, details))
     rule = _PLAYED_BY_MOVES.get(game_type)
-    return Outcome(rule(players, _moves(details))) if rule else None
+    return MatchOutcome(rule(players, _moves(details))) if rule else None
 
 
 def _judge_even_odd(players: Players, details: Mapping[str, Any]) -> str | None:
@@ -154,7 +154,7 @@ class Row(NamedTuple):
     losses: int = 0
     points: int = 0
 
-    def after(self, outcome: Outcome, times: int = 1) -> Row:
+    def after(self, outcome: MatchOutcome, times: int = 1) -> Row:
         """The row after a match with this outcome; `times` -1 takes a voided one back."""
         won = outcome.winner == self.player_id
         drew = outcome.winner is None and not outcome.technical

@@ -15,7 +15,7 @@ from league.events import (
     ScheduleMade,
     WalkoverDecided,
 )
-from league.promises.evidence import Evidence, Exchanged
+from league.promises.evidence import Evidence, RecordedCall
 from league.promises.findings import Breach, call_at, event_at
 from league.promises.history import Slot, objects, places, schedule_of, settings_of, text, whole
 
@@ -36,7 +36,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from _taken(evidence, slots)
 
 
-def blind(evidence: Evidence) -> str | None:
+def unobservable(evidence: Evidence) -> str | None:
     if next(places(evidence.manager, ScheduleMade), None) is None:
         return "there is no schedule yet"
     return None
@@ -56,17 +56,17 @@ def _rounds(schedule: ScheduleMade) -> Iterator[str]:
 
 
 def _entrants(before: Sequence[Event]) -> tuple[set[str], set[str]]:
-    """Everyone who registered to play, and those who had gone again before the schedule was made."""
+    """All registered players, and those withdrawn before the schedule was made."""
     players = {event.agent_id for _, event in places(before, AgentRegistered) if event.role == "player"}
     return players, {event.agent_id for _, event in places(before, PlayerWithdrawn)}
 
 
-def _pairs(schedule: ScheduleMade, settings: LeagueSettings, players: set[str], gone: set[str]) -> Iterator[str]:
+def _pairs(schedule: ScheduleMade, settings: LeagueSettings, players: set[str], withdrawn: set[str]) -> Iterator[str]:
     met = Counter(frozenset((one.player_a, one.player_b)) for pairings in schedule.rounds for one in pairings)
     playing = {player for pair in met for player in pair}
     for player in sorted(playing - players):
         yield f"{player} is in the schedule and never registered"
-    field = sorted(playing | (players - gone))
+    field = sorted(playing | (players - withdrawn))
     legs = 2 if settings.double else 1
     whole_length = legs * (len(field) - 1 + len(field) % 2)
     length = min(settings.rounds or whole_length, whole_length)
@@ -80,7 +80,7 @@ def _pairs(schedule: ScheduleMade, settings: LeagueSettings, players: set[str], 
             yield f"round {round_id} has {len(pairings)} matches for {len(field)} players"
 
 
-# --- what agents were told --------------------------------------------------------------------------------------------
+# --- what agents were sent --------------------------------------------------------------------------------------------
 
 
 def _announced(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach]:
@@ -89,7 +89,7 @@ def _announced(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach
     rounds: dict[int, set[Slot]] = {}
     for slot in slots.values():
         rounds.setdefault(slot.round_id, set()).add(slot)
-    for call in evidence.told("ROUND_ANNOUNCEMENT"):
+    for call in evidence.from_manager("ROUND_ANNOUNCEMENT"):
         scheduled = rounds.get(whole(call.message, "round_id") or 0, set())
         announced = set(_announced_slots(call))
         if announced - scheduled:
@@ -99,7 +99,7 @@ def _announced(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach
             yield Breach(f"not announced: {_named(missing)}", call_at(call))
 
 
-def _announced_slots(call: Exchanged) -> Iterator[Slot]:
+def _announced_slots(call: RecordedCall) -> Iterator[Slot]:
     round_id = whole(call.message, "round_id") or 0
     for match in objects(call.message, "matches"):
         first, second = text(match, "player_A_id") or "?", text(match, "player_B_id") or "?"
@@ -111,7 +111,7 @@ def _named(slots: set[Slot]) -> str:
 
 
 def _invited(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach]:
-    """Invitations of our referees: those whose journals we have."""
+    """Invitations of the referees whose journals are at hand."""
     for call in evidence.calls.get("GAME_INVITATION", ()):
         if not evidence.referees.get(evidence.agent(call.sender_node)):
             continue

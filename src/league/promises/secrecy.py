@@ -1,7 +1,7 @@
-"""Promise 13: in a simultaneous phase nothing that anyone but its chooser gets depends on a choice before all are in.
+"""Promise 13: in a simultaneous phase nothing sent to anyone but its chooser depends on a choice before all are in.
 
-Seen from outside: between a player's choice and the moment its opponent is settled too, the referee says nothing about
-it to anybody else, and a call repeated in that time asks exactly what it asked before.
+Observed from outside: between a player's choice and that of its opponent (or its fault), the referee tells nobody else
+about it, and a call repeated in that time asks exactly what it asked before.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league.events import Event, MatchTaken, MoveMade, PlayerFaulted
-from league.promises.evidence import SAME_MOMENT_S, Evidence, Exchanged, Object
-from league.promises.findings import Breach, call_at
+from league.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
+from league.promises.findings import Breach, call_at, no_traffic
 from league.promises.history import inner, places, text, whole
 from league.promises.rules import SIMULTANEOUS
 
-TELLING = ("GAME_OVER", "MATCH_RESULT_REPORT")
+RESULTS = ("GAME_OVER", "MATCH_RESULT_REPORT")
 CALLS = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 CHOICES = frozenset({"choices", "choice", "parity_choice", "opponent_choice"})
 
@@ -37,19 +37,19 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
         if not journal or evidence.traffic is None:
             continue
         yield from _errors_to_others(evidence, referee)
-        said = _by_match(evidence, referee)
+        sent = _by_match(evidence, referee)
         for secret in _secrets(journal):
-            yield from _leaks(secret, said.get(secret.match_id, []))
+            yield from _leaks(secret, sent.get(secret.match_id, []))
 
 
-def blind(evidence: Evidence) -> str | None:
-    if evidence.traffic is None:
-        return "the traffic was not recorded"
-    return None if any(evidence.referees.values()) else "there is no referee's journal"
+def unobservable(evidence: Evidence) -> str | None:
+    has_journal = any(evidence.referees.values())
+    return no_traffic(evidence) or (None if has_journal else "there is no referee's journal")
 
 
 def _secrets(journal: Sequence[Event]) -> Iterator[_Secret]:
-    """A choice is secret until the other player of its turn is settled; where players take turns, none is."""
+    """A choice is secret until the other player of its turn has chosen, or lost by a fault. Where players take turns
+    there are no secrets."""
     games = {(taken.match_id, taken.attempt): taken for _, taken in places(journal, MatchTaken)}
     settled: dict[tuple[str, int, int], dict[str, float]] = {}
     for event in journal:
@@ -68,46 +68,46 @@ def _secrets(journal: Sequence[Event]) -> Iterator[_Secret]:
             yield _Secret(move.match_id, move.attempt, move.turn, move.player_id, move.choice, move.at, until)
 
 
-class _Said(NamedTuple):
-    """Something the referee said about a match: to whom, when, what, and in which call."""
+class _Statement(NamedTuple):
+    """Something the referee sent about a match: to whom, when, what, and in which call."""
 
     to: str
     at: float
     content: Object
-    call: Exchanged
+    call: RecordedCall
 
 
-def _by_match(evidence: Evidence, referee: str) -> dict[str, list[_Said]]:
-    found: dict[str, list[_Said]] = {}
+def _by_match(evidence: Evidence, referee: str) -> dict[str, list[_Statement]]:
+    found: dict[str, list[_Statement]] = {}
     for call in evidence.traffic or ():
         sender, receiver = evidence.agent(call.sender_node), evidence.agent(call.receiver_node)
         if sender == referee:
             found.setdefault(text(call.message, "match_id") or "", []).append(
-                _Said(receiver, call.sent_at, call.message, call)
+                _Statement(receiver, call.sent_at, call.message, call)
             )
         elif receiver == referee and call.answer is not None:
             at = call.answered_at or call.sent_at
-            found.setdefault(text(call.answer, "match_id") or "", []).append(_Said(sender, at, call.answer, call))
+            found.setdefault(text(call.answer, "match_id") or "", []).append(_Statement(sender, at, call.answer, call))
     return found
 
 
-def _leaks(secret: _Secret, said: Sequence[_Said]) -> Iterator[Breach]:
-    for one in said:
+def _leaks(secret: _Secret, sent: Sequence[_Statement]) -> Iterator[Breach]:
+    for one in sent:
         if one.to == secret.player_id or not secret.since <= one.at < secret.until - SAME_MOMENT_S:
             continue
-        if _tells(one.content, secret) or _asks_differently(one, secret, said):
+        if _reveals(one.content, secret) or _asks_differently(one, secret, sent):
             detail = (
                 f"{one.to} could learn what {secret.player_id} chose in {secret.match_id} before all choices were in"
             )
             yield Breach(detail, call_at(one.call))
 
 
-def _tells(content: Object, secret: _Secret) -> bool:
+def _reveals(content: Object, secret: _Secret) -> bool:
     kind = text(content, "message_type")
     if kind is None and "events" in content:
         # The record of an attempt (R-86) tells all about that one, and is given when it is decided.
         return whole(content, "attempt") == secret.attempt
-    if kind in TELLING:
+    if kind in RESULTS:
         attempt = whole(content, "attempt") or whole(inner(content, "game_result"), "attempt")
         return attempt in (None, secret.attempt)
     # The view in a GAME_MOVE_CALL may show the choices of earlier turns; it is compared instead.
@@ -121,13 +121,13 @@ def _holds(value: object, secret: _Secret) -> bool:
     return isinstance(value, list) and any(_holds(one, secret) for one in value)
 
 
-def _asks_differently(one: _Said, secret: _Secret, said: Sequence[_Said]) -> bool:
+def _asks_differently(one: _Statement, secret: _Secret, sent: Sequence[_Statement]) -> bool:
     """Is this a call whose question changed after the choice?"""
     if text(one.content, "message_type") not in CALLS:
         return False
     asked = [
         other
-        for other in said
+        for other in sent
         if other.to == one.to and other.at < secret.since and _question(other.content)[0] == _question(one.content)[0]
     ]
     return any(_question(other.content) != _question(one.content) for other in asked)

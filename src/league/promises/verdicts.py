@@ -13,10 +13,10 @@ from league.events import (
     PlayerFaulted,
     ResultAccepted,
 )
-from league.promises.evidence import Evidence, Exchanged, Object
+from league.promises.evidence import Evidence, Object, RecordedCall
 from league.promises.findings import Breach, call_at, event_at
 from league.promises.history import inner, outcome_of, places, schedule_of, settings_of, text, whole
-from league.promises.rules import CannotJudgeError, Outcome, Players, by_faults, commitment, drawn, judge, points
+from league.promises.rules import CannotJudgeError, MatchOutcome, Players, by_faults, commitment, drawn, judge, points
 
 Attempt = tuple[str, int]
 """A match id and an attempt."""
@@ -31,7 +31,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from _commitments(evidence)
 
 
-def blind(evidence: Evidence) -> str | None:
+def unobservable(evidence: Evidence) -> str | None:
     return None if evidence.manager or any(evidence.referees.values()) else "there is no journal"
 
 
@@ -62,11 +62,11 @@ def _result(result: ResultAccepted, game_type: str, league_id: str, players: Pla
         yield f"called verified, yet {error}"
         return
     if proven is not None and proven != stored:
-        yield f"{_told(stored)}, but the details prove {_told(proven)}"
+        yield f"{_text(stored)}, but the details prove {_text(proven)}"
     yield from _number(result.details, game_type, league_id, (result.match_id, result.attempt))
 
 
-def _told(outcome: Outcome) -> str:
+def _text(outcome: MatchOutcome) -> str:
     return f"winner {outcome.winner}{' by fault' if outcome.technical else ''}"
 
 
@@ -106,7 +106,7 @@ class _Played:
 
     def problems(self, decided: MatchDecided) -> Iterator[str]:
         players = self.taken.players
-        stored = Outcome(decided.winner, decided.status == "TECHNICAL_LOSS")
+        stored = MatchOutcome(decided.winner, decided.status == "TECHNICAL_LOSS")
         if decided.points != points(players, stored):
             yield f"{decided.points} are not the points of winner {decided.winner}, {decided.status}"
         try:
@@ -115,10 +115,10 @@ class _Played:
             yield f"decided, yet {error}"
             return
         if proven is not None and proven != stored:
-            yield f"{_told(stored)}, but what happened proves {_told(proven)}"
+            yield f"{_text(stored)}, but what happened proves {_text(proven)}"
         yield from self._shown(decided)
 
-    def _judged(self) -> Outcome | None:
+    def _judged(self) -> MatchOutcome | None:
         last = {player: choice for turn in sorted(self.moves) for player, choice in self.moves[turn].items()}
         details = {
             "status": None,
@@ -129,7 +129,7 @@ class _Played:
         return judge(self.taken.game_type, self.taken.players, details)
 
     def _shown(self, decided: MatchDecided) -> Iterator[str]:
-        """What everybody is told is what happened."""
+        """The details sent to everybody are what happened."""
         taken, details = self.taken, decided.details
         if taken.game_type != "even_odd":
             return
@@ -184,7 +184,7 @@ def _game_overs(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _commitments(evidence: Evidence) -> Iterator[Breach]:
-    """Each invitation promises the seed that was shown in the end, or is in the referee's journal."""
+    """The commitment in each invitation is that of the seed in the result, or in the referee's journal."""
     settings, taken = settings_of(evidence.manager), _taken(evidence)
     shown = {
         (result.match_id, result.attempt): text(result.details, "draw_seed")
@@ -201,5 +201,5 @@ def _commitments(evidence: Evidence) -> Iterator[Breach]:
             yield Breach("the commitment is not that of the seed", call_at(call))
 
 
-def _league(call: Exchanged) -> str:
+def _league(call: RecordedCall) -> str:
     return text(call.message, "league_id") or ""

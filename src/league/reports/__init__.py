@@ -1,1 +1,3 @@
-"""Folds of the journal for people: views, explanations, exports."""
+"""Reports for people, made from journals: `explain` (why a match ended as it did), `sparring` (friendly matches),
+`exports` and `live_files` (the shared files), `views` (pages and tables), `success` (metrics).
+"""

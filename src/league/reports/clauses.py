@@ -1,6 +1,6 @@
-"""Where the specification (spec/league-v2.md) says what an explanation appeals to: requirement ids and their sections.
+"""What reports cite: requirements with their sections of spec/league-v2.md, and error codes, in words.
 
-A test holds these tables to spec/requirements.toml, which is not part of the installed package.
+A test compares these tables with spec/requirements.toml, which is not part of the installed package.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-_BEHAVIOUR: Final[Mapping[str, str]] = {
+from league.protocol.errors import ERRORS
+
+SECTIONS: Final[Mapping[str, str]] = {
     "CHOICE.in_time": "5.11",
     "CHOICE.not_repaired": "5.11",
     "DRAW.commitment": "12",
@@ -81,7 +83,7 @@ MESSAGES: Final[Mapping[str, str]] = {
     "GAME_MOVE_CALL": "5.19",
     "GAME_MOVE_RESPONSE": "5.20",
 }
-"""A field's clause stands in the section of its message."""
+"""The section of a message is the section of its fields' clauses."""
 _OF_CODE: Final[Mapping[str, str]] = {
     "E003": "ENVELOPE",
     "E004": "CHOICE.not_repaired",
@@ -108,8 +110,8 @@ _OF_CODE: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """A requirement and the section of spec/league-v2.md that says it."""
+class ClauseRef:
+    """A requirement and the section of spec/league-v2.md that states it."""
 
     requirement: str
     section: str
@@ -118,22 +120,44 @@ class Clause:
         return f"{self.requirement}, section {self.section}"
 
 
-def clause(requirement: str) -> Clause | None:
+def clause(requirement: str) -> ClauseRef | None:
     """The clause of this id; None if it is none that a match can run into."""
-    section = _BEHAVIOUR.get(requirement) or MESSAGES.get(requirement.partition(".")[0])
-    return Clause(requirement, section) if section else None
+    section = SECTIONS.get(requirement) or MESSAGES.get(requirement.partition(".")[0])
+    return ClauseRef(requirement, section) if section else None
 
 
-def known(requirement: str) -> Clause:
-    """A clause the explanation itself appeals to."""
-    return Clause(requirement, _BEHAVIOUR[requirement])
+def known(requirement: str) -> ClauseRef:
+    """A clause of the table above."""
+    return ClauseRef(requirement, SECTIONS[requirement])
 
 
-def clause_of(code: str, requirement: str = "") -> Clause | None:
+def clause_of(code: str, requirement: str = "") -> ClauseRef | None:
     """What an error is about: the violated clause if it is on record, or else the one that goes with its code."""
     return clause(requirement) or clause(_OF_CODE.get(code, ""))
 
 
-def all_clauses() -> Mapping[str, str]:
-    """Every id named here with its section, for the test that compares them with the specification."""
-    return _BEHAVIOUR
+def in_time(phase: str, game_type: str) -> ClauseRef:
+    """The clause that sets the time limit of an answer."""
+    if phase == "join":
+        return known("JOIN.in_time")
+    return known("CHOICE.in_time" if game_type == "even_odd" else "MATCH.answers_in_time")
+
+
+def violated(code: str, phase: str, game_type: str, requirement: str = "") -> ClauseRef | None:
+    """The clause that an error in a match violates; a missing answer (E001) violates its time limit."""
+    return in_time(phase, game_type) if code == "E001" else clause_of(code, requirement)
+
+
+def named(code: str) -> str:
+    """A code with its name."""
+    return f"{code} {ERRORS[code].name}" if code in ERRORS else code
+
+
+def question(phase: str) -> str:
+    """What a player was asked in this phase of a match."""
+    return "the invitation" if phase == "join" else "the call for a choice"
+
+
+def at_field(path: str, detail: str) -> str:
+    """What is wrong with an answer, with the field it is about."""
+    return f"{path}: {detail}" if path and path not in detail else detail

@@ -1,22 +1,32 @@
-"""Why a match ended so: its course in words, and a verdict with whose fault it was, by which clause, and what to
-change. From events and letters only; nothing here reads a file or a clock.
+"""Why a match ended as it did: the verdict (whose fault, by which clause, what to change), the check of the draw (spec
+section 12), and the course of the match. Made from events and letters only; nothing here reads a file or a clock.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from league.events import MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
-from league.reports.case import Case
-from league.reports.chronicle import Attempt, chronicle
-from league.reports.clauses import Clause, known
-from league.reports.draws import Draw, draw_of
-from league.reports.faults import Fault, final_faults, stumbles
+from league.events import MatchDecided, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
+from league.referee import draw
+from league.reports.clauses import ClauseRef, known
+from league.reports.faults import PlayerFault, corrected_mistakes, final_faults
+from league.reports.letters import content_of
+from league.reports.match_facts import MatchFacts
+from league.reports.timeline import TimelineAttempt, timeline
+
+_PROGRAM = (
+    "import hashlib, hmac; s, m = bytes.fromhex({seed}), {label}.encode(); "
+    "print(hashlib.sha256(s + m).hexdigest()); "
+    'draws = (hmac.digest(s, m + b"|%d" % i, "sha256")[0] for i in range(999)); '
+    "print(next(b % 10 + 1 for b in draws if b < 250))"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MatchVerdict:
     """`outcome` is WIN, DRAW, TECHNICAL_LOSS or WALKOVER, or where the match stands. `at_fault` names players."""
 
     outcome: str
@@ -24,9 +34,24 @@ class Verdict:
     points: Mapping[str, int]
     at_fault: tuple[str, ...]
     why: tuple[str, ...]
-    clauses: tuple[Clause, ...]
-    faults: tuple[Fault, ...] = ()
-    stumbles: tuple[Fault, ...] = ()
+    clauses: tuple[ClauseRef, ...]
+    faults: tuple[PlayerFault, ...] = ()
+    stumbles: tuple[PlayerFault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """`promised` is the commitment that was sent with the invitations, None where no letter shows it; `holds` whether
+    seed, promise and number belong together."""
+
+    number: int
+    seed: str
+    commitment: str
+    promised: str | None
+    holds: bool
+    sentence: str
+    command: str
+    """Prints the commitment and the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,91 +64,79 @@ class Explanation:
     round_id: int
     players: tuple[str, str]
     names: Mapping[str, str]
-    verdict: Verdict
+    verdict: MatchVerdict
     draw: Draw | None
     started_at: float
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[TimelineAttempt, ...]
     remarks: tuple[str, ...]
     """What is not available here, and what else is on record."""
 
 
-def explain(case: Case) -> Explanation:
-    """Tell the whole story of a match."""
-    started_at, attempts = chronicle(case)
+def explain(facts: MatchFacts) -> Explanation:
+    """Explain a match."""
+    started_at, attempts = timeline(facts)
     return Explanation(
-        match_id=case.match_id,
-        league_id=case.league_id,
-        game_type=case.game_type,
-        round_id=case.round_id,
-        players=case.players,
-        names={one: case.names.get(one, one) for one in case.players},
-        verdict=_verdict(case),
-        draw=draw_of(case, _attempt_that_counts(case)),
+        match_id=facts.match_id,
+        league_id=facts.league_id,
+        game_type=facts.game_type,
+        round_id=facts.round_id,
+        players=facts.players,
+        names={one: facts.names.get(one, one) for one in facts.players},
+        verdict=_verdict(facts),
+        draw=_draw(facts, _attempt_that_counts(facts)),
         started_at=started_at,
         attempts=attempts,
-        remarks=tuple(_remarks(case, attempts)),
+        remarks=tuple(_remarks(facts, attempts)),
     )
 
 
-def _attempt_that_counts(case: Case) -> int:
-    return case.result.attempt if isinstance(case.result, ResultAccepted) else case.attempt
+def _attempt_that_counts(facts: MatchFacts) -> int:
+    return facts.result.attempt if isinstance(facts.result, ResultAccepted) else facts.attempt
 
 
 # --- the verdict ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """A result, whoever told it."""
-
-    status: str
-    winner: str | None
-    points: Mapping[str, int]
-    details: Mapping[str, object]
-    reason: str | None
+Ending = ResultAccepted | MatchDecided
+"""A result, from the manager or, where nothing of the manager is at hand, from the referee."""
 
 
-def _ending(case: Case) -> _Ending | None:
-    decided = case.decided(_attempt_that_counts(case))
-    reason = decided.reason if decided else None
-    if isinstance(case.result, ResultAccepted):
-        one = case.result
-        return _Ending(one.status, one.winner, one.points, one.details, reason)
-    if decided is not None and not case.manager:
-        return _Ending(decided.status, decided.winner, decided.points, decided.details, reason)
-    return None
+def _ending(facts: MatchFacts) -> Ending | None:
+    if isinstance(facts.result, ResultAccepted):
+        return facts.result
+    return None if facts.manager else facts.decided(facts.attempt)
 
 
-def _verdict(case: Case) -> Verdict:
-    if isinstance(case.result, WalkoverDecided):
-        return _walkover(case, case.result)
-    ending = _ending(case)
+def _verdict(facts: MatchFacts) -> MatchVerdict:
+    if isinstance(facts.result, WalkoverDecided):
+        return _walkover(facts, facts.result)
+    ending = _ending(facts)
     if ending is None:
-        why, clauses = _standing(case)
-        return Verdict(case.status, None, {}, (), why, clauses)
+        why, clauses = _standing(facts)
+        return MatchVerdict(facts.status, None, {}, (), why, clauses)
     if ending.status == "TECHNICAL_LOSS":
-        return _technical(case, ending)
-    return _played(case, ending)
+        return _technical(facts, ending)
+    return _played(facts, ending)
 
 
-def _walkover(case: Case, result: WalkoverDecided) -> Verdict:
-    gone = " and ".join(map(case.named, result.withdrawn)) or "a player"
-    won = f"{case.named(result.winner)} wins" if result.winner else "nobody wins"
+def _walkover(facts: MatchFacts, result: WalkoverDecided) -> MatchVerdict:
+    gone = " and ".join(map(facts.named, result.withdrawn)) or "a player"
+    won = f"{facts.named(result.winner)} wins" if result.winner else "nobody wins"
     why = f"The match was not played: {gone} had been withdrawn by the operator, so {won} by walkover."
-    points = {one: 3 if one == result.winner else 0 for one in case.players}
+    points = {one: 3 if one == result.winner else 0 for one in facts.players}
     note = "That is a decision of the operator; no message of a player led to it."
-    return Verdict("WALKOVER", result.winner, points, (), (why, note), (known("LEAGUE.withdrawn"),))
+    return MatchVerdict("WALKOVER", result.winner, points, (), (why, note), (known("LEAGUE.withdrawn"),))
 
 
-def _technical(case: Case, ending: _Ending) -> Verdict:
-    attempt = _attempt_that_counts(case)
-    faults = final_faults(case, attempt)
-    at_fault = tuple(one for one in case.players if one != ending.winner)
-    losers = " and ".join(map(case.named, at_fault))
+def _technical(facts: MatchFacts, ending: Ending) -> MatchVerdict:
+    attempt = _attempt_that_counts(facts)
+    faults = final_faults(facts, attempt)
+    at_fault = tuple(one for one in facts.players if one != ending.winner)
+    losers = " and ".join(map(facts.named, at_fault))
     if ending.winner is None:
         first = f"Both players lost for technical reasons: {losers}. Nobody gets points."
     else:
-        other = f"{case.named(ending.winner)} gets {ending.points.get(ending.winner, 3)} points"
+        other = f"{facts.named(ending.winner)} gets {ending.points.get(ending.winner, 3)} points"
         whose = "by its own fault" if faults else "as its referee says"
         first = f"{losers} lost for technical reasons, {whose}; {other}."
     why = [first, *(f"{one.sentence}." for one in faults)]
@@ -131,90 +144,141 @@ def _technical(case: Case, ending: _Ending) -> Verdict:
         why.append("Which fault it was is not on record here, and so not whose: the report names none.")
     clauses = [found for one in faults for found in (one.clause, one.rule) if found is not None]
     clauses.append(known("MATCH.points"))
-    return Verdict(
+    return MatchVerdict(
         "TECHNICAL_LOSS",
         ending.winner,
         ending.points,
         at_fault,
-        (*why, *_notes(case)),
+        (*why, *_notes(facts)),
         tuple(dict.fromkeys(clauses)),
         faults,
-        stumbles(case, attempt),
+        corrected_mistakes(facts, attempt),
     )
 
 
-def _played(case: Case, ending: _Ending) -> Verdict:
+def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
     if ending.winner is None:
-        result = f"{case.named(case.players[0])} and {case.named(case.players[1])} drew, 1 point each."
+        result = f"{facts.named(facts.players[0])} and {facts.named(facts.players[1])} drew, 1 point each."
     else:
-        loser = case.opponent(ending.winner)
+        loser = facts.opponent(ending.winner)
         score = f"{ending.points.get(ending.winner, 3)} points to {ending.points.get(loser, 0)}"
-        result = f"{case.named(ending.winner)} won against {case.named(loser)}, {score}."
+        result = f"{facts.named(ending.winner)} won against {facts.named(loser)}, {score}."
     blame = "Nobody was at fault: both players answered every question, and the rules of the game decided."
-    why = (result, *_by_rules(case, ending), blame, *_notes(case))
-    rules = (known("MATCH.winner"),) if case.game_type == "even_odd" else ()
+    why = (result, *_by_rules(facts, ending), blame, *_notes(facts))
+    rules = (known("MATCH.winner"),) if facts.game_type == "even_odd" else ()
     clauses = (*rules, known("MATCH.points"))
-    found = stumbles(case, _attempt_that_counts(case))
-    return Verdict(ending.status, ending.winner, ending.points, (), why, clauses, (), found)
+    found = corrected_mistakes(facts, _attempt_that_counts(facts))
+    return MatchVerdict(ending.status, ending.winner, ending.points, (), why, clauses, (), found)
 
 
-def _by_rules(case: Case, ending: _Ending) -> Iterator[str]:
+def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
     choices, number = ending.details.get("choices"), ending.details.get("drawn_number")
-    if case.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
-        if ending.reason:
-            yield f"{ending.reason}."
+    if facts.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
+        decided = facts.decided(_attempt_that_counts(facts))
+        if decided is not None and decided.reason:
+            yield f"{decided.reason}."
         return
-    chosen = ", ".join(f"{one} chose {choices.get(one)}" for one in case.players)
-    same = choices.get(case.players[0]) == choices.get(case.players[1])
+    chosen = ", ".join(f"{one} chose {choices.get(one)}" for one in facts.players)
+    same = choices.get(facts.players[0]) == choices.get(facts.players[1])
     parity = "odd" if number % 2 else "even"
     end = "equal choices are always a draw" if same else f"whoever said {parity} wins"
     yield f"{chosen}; the number was {number}, which is {parity}: {end}."
 
 
-def _notes(case: Case) -> Iterator[str]:
-    """What else must be said about a result."""
-    attempt = _attempt_that_counts(case)
-    lost = [event for event in case.manager if isinstance(event, MatchLost)]
-    if any(isinstance(event, ResultVoided) for event in case.manager):
+def _notes(facts: MatchFacts) -> Iterator[str]:
+    """Earlier attempts, and whether the result was verified."""
+    attempt = _attempt_that_counts(facts)
+    lost = [event for event in facts.manager if isinstance(event, MatchLost)]
+    if any(isinstance(event, ResultVoided) for event in facts.manager):
         yield f"An earlier result was voided by the operator; what counts is attempt {attempt}."
     elif attempt > 1:
         reasons = "; ".join(dict.fromkeys(event.why for event in lost))
         told = f" ({reasons})" if reasons else ""
         yield f"It is the result of attempt {attempt}: those before were given up{told}, which is no player's fault."
-    if isinstance(case.result, ResultAccepted) and not case.result.verified:
+    if isinstance(facts.result, ResultAccepted) and not facts.result.verified:
         yield "The manager could not verify it from what was reported; it stands as its referee told it."
+
+
+# --- the draw ---------------------------------------------------------------------------------------------------------
+
+
+def _draw(facts: MatchFacts, attempt: int) -> Draw | None:
+    """The draw of this attempt, once it is over and where there was one."""
+    decided = facts.decided(attempt)
+    result = facts.result if isinstance(facts.result, ResultAccepted) and facts.result.attempt == attempt else None
+    details = decided.details if decided else result.details if result else {}
+    number, seed_hex = details.get("drawn_number"), details.get("draw_seed")
+    if not isinstance(number, int) or not isinstance(seed_hex, str):
+        return None
+    named = (facts.league_id, facts.match_id, attempt)
+    try:
+        seed = bytes.fromhex(seed_hex)
+        commitment, follows = draw.commitment(seed, *named), draw.number(seed, *named)
+    except ValueError:
+        return None
+    promised = _promised(facts, attempt)
+    holds = follows == number and promised in (None, commitment)
+    program = _PROGRAM.format(seed=json.dumps(seed_hex), label=json.dumps("{}|{}|{}".format(*named)))
+    sentence = _draw_sentence(number, follows, commitment, promised)
+    return Draw(number, seed_hex, commitment, promised, holds, sentence, f"python3 -c {shlex.quote(program)}")
+
+
+def _promised(facts: MatchFacts, attempt: int) -> str | None:
+    for letter in facts.letters:
+        if letter.message_type == "GAME_INVITATION" and letter.direction == "out":
+            content = content_of(letter) or {}
+            commitment = content.get("draw_commitment")
+            if content.get("attempt") == attempt and isinstance(commitment, str):
+                return commitment
+    return None
+
+
+def _draw_sentence(number: int, follows: int, commitment: str, promised: str | None) -> str:
+    if follows != number:
+        return f"The number is WRONG: {number} was reported, but the seed gives {follows}."
+    if promised is None:
+        return (
+            f"The number {number} follows from the seed. Whether the seed is the promised one shows draw_commitment in "
+            f"the invitation a player got: it must be {commitment}."
+        )
+    if promised != commitment:
+        return f"The seed is NOT the promised one: the invitations said {promised}, the seed gives {commitment}."
+    return (
+        f"The number {number} follows from the seed, and the seed is the one promised with the invitations, before "
+        "anybody had chosen."
+    )
 
 
 # --- matches without a result -----------------------------------------------------------------------------------------
 
 
-def _standing(case: Case) -> tuple[tuple[str, ...], tuple[Clause, ...]]:
-    pair = f"{case.named(case.players[0])} against {case.named(case.players[1])}"
-    if case.status == "SCHEDULED":
-        now = f"round {case.current_round} is being played" if case.current_round else "no round has been opened yet"
-        return (f"Not played yet: {pair} is a match of round {case.round_id}, and {now}.",), ()
-    if case.status == "PARKED":
-        return _parked(case), (known("REFEREE.lease_parked"), known("REFEREE.lease_no_blame"))
-    if case.status == "VOIDED":
+def _standing(facts: MatchFacts) -> tuple[tuple[str, ...], tuple[ClauseRef, ...]]:
+    pair = f"{facts.named(facts.players[0])} against {facts.named(facts.players[1])}"
+    if facts.status == "SCHEDULED":
+        now = f"round {facts.current_round} is being played" if facts.current_round else "no round has been opened yet"
+        return (f"Not played yet: {pair} is a match of round {facts.round_id}, and {now}.",), ()
+    if facts.status == "PARKED":
+        return _parked(facts), (known("REFEREE.lease_parked"), known("REFEREE.lease_no_blame"))
+    if facts.status == "VOIDED":
         text = "The operator voided the result; the match will be played again as a new attempt."
         return (text,), (known("LEAGUE.void"),)
-    if case.status == "WAITING" or case.referee_id is None:
+    if facts.status == "WAITING" or facts.referee_id is None:
         return (f"Not decided yet: {pair} waits for a referee.",), ()
-    return tuple(_running(case, pair)), ()
+    return tuple(_running(facts, pair)), ()
 
 
-def _parked(case: Case) -> tuple[str, ...]:
-    reasons = "; ".join(f"attempt {one.attempt}: {one.why}" for one in case.manager if isinstance(one, MatchLost))
+def _parked(facts: MatchFacts) -> tuple[str, ...]:
+    reasons = "; ".join(f"attempt {one.attempt}: {one.why}" for one in facts.manager if isinstance(one, MatchLost))
     told = f" ({reasons})" if reasons else ""
     return (
         f"Parked: every attempt was lost through its referee{told}. No player is to blame.",
-        f"The operator decides: league replay-match {case.match_id} gives it three more attempts.",
+        f"The operator decides: league replay-match {facts.match_id} gives it three more attempts.",
     )
 
 
-def _running(case: Case, pair: str) -> Iterator[str]:
-    yield f"Being played: {pair}, attempt {case.attempt} with {case.referee_id}."
-    decided = case.decided(case.attempt)
+def _running(facts: MatchFacts, pair: str) -> Iterator[str]:
+    yield f"Being played: {pair}, attempt {facts.attempt} with {facts.referee_id}."
+    decided = facts.decided(facts.attempt)
     if decided is not None:
         yield f"Its referee has decided ({decided.reason}), but the manager has not accepted the report yet."
     else:
@@ -224,34 +288,34 @@ def _running(case: Case, pair: str) -> Iterator[str]:
 # --- remarks ----------------------------------------------------------------------------------------------------------
 
 
-def _remarks(case: Case, attempts: tuple[Attempt, ...]) -> Iterator[str]:
-    yield from _missing(case, attempts)
+def _remarks(facts: MatchFacts, attempts: tuple[TimelineAttempt, ...]) -> Iterator[str]:
+    yield from _missing(facts, attempts)
     for one in attempts:
         if one.clocks_apart:
             yield (
                 f"The clocks of the manager and of {one.referee_id} differ by at least {abs(one.clocks_apart):.3f} s; "
                 f"the times of {one.referee_id} were moved by that much."
             )
-    for record in case.records.values():
+    for record in facts.records.values():
         yield from (f"Transcript: {one}." for one in record.remarks)
-    for found in case.deviations:
+    for found in facts.deviations:
         yield (
             f"On record against {found.agent_id}, though it cost nothing: {found.code} {found.detail} "
             f"({found.requirement})."
         )
 
 
-def _missing(case: Case, attempts: tuple[Attempt, ...]) -> Iterator[str]:
+def _missing(facts: MatchFacts, attempts: tuple[TimelineAttempt, ...]) -> Iterator[str]:
     without = dict.fromkeys(
         one.referee_id for one in attempts if one.attempt and not one.has_record and one.referee_id is not None
     )
     for referee_id in without:
-        where = f"; --journal {case.elsewhere} may hold it" if case.elsewhere else ""
+        where = f"; --journal {facts.source.elsewhere} may hold it" if facts.source.elsewhere else ""
         yield (
             f"The journal of {referee_id} is not at hand: what passed between it and the players (messages, times, "
             f"retries) is not available{where}."
         )
-    if not case.has_journal and not case.records:
+    if not facts.source.has_manager_journal and not facts.records:
         yield "This is what the manager's page shows; --journal with the folder of the league's journals tells it all."
-    elif not case.has_journal and not case.manager:
+    elif not facts.source.has_manager_journal and not facts.manager:
         yield "The manager's journal is not at hand: this is the account of the referee alone."

@@ -1,5 +1,5 @@
-"""A league as files for other tools, from its journals: the shared files (spec section 8.14), tables as CSV, or one
-JSON document."""
+"""`league export`: a league as files for other tools, from its journals. The shared files (spec section 8.14), tables
+as CSV, or one JSON document."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any, Final
 
 from league.events import Event, ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import Match
+from league.manager.ledger import ScheduledMatch
 from league.protocol import timestamps
 from league.reports import views
 from league.reports.journals import Journals
 from league.reports.letters import clean
-from league.reports.shared import (
+from league.reports.shared_files import (
     File,
     MatchAccount,
-    Object,
     PastRow,
     agents_file,
     encoded,
@@ -29,6 +28,7 @@ from league.reports.shared import (
     match_file,
     standings_file,
 )
+from league.reports.views import Object
 from league.storage.transcript import LetterNote
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -37,7 +37,7 @@ Files = Iterator[File]
 
 
 def shared(manager: LeagueManager, journals: Journals) -> Files:
-    """The files that the documents of the protocol name."""
+    """The shared files."""
     yield agents_file(manager, _newest(filter(is_about_agents, journals.manager)))
     yield standings_file(manager, _newest(journals.manager))
     accounts = _Accounts(journals)
@@ -81,7 +81,7 @@ def _newest(events: Iterable[Event]) -> float:
 
 
 class _Accounts:
-    """Who wrote what about which match."""
+    """Events and letters by match, each with the agent that recorded it."""
 
     def __init__(self, journals: Journals) -> None:
         self.events: dict[str, list[tuple[str, Event]]] = {}
@@ -103,21 +103,16 @@ class _Accounts:
         return self._remarks.get(referee_id or "", ())
 
 
-def _account(manager: LeagueManager, one: Match, accounts: _Accounts) -> MatchAccount:
+def _account(manager: LeagueManager, one: ScheduledMatch, accounts: _Accounts) -> MatchAccount:
     settings = manager.ledger.settings
     shown = views.match(manager, one.match_id) or {}
     result = {name: shown[name] for name in ("outcome", "winner", "points", "details", "verified")}
     return MatchAccount(
-        league_id=settings.league_id,
-        match_id=one.match_id,
-        round_id=one.round_id,
-        game_type=settings.game_type,
-        players=one.players,
-        referee_id=one.referee_id,
-        attempt=one.attempt,
+        **views.fields(settings, ("league_id", "game_type")),
+        **views.fields(one, ("match_id", "round_id", "players", "referee_id", "attempt")),
         status=shown["status"],
         result=result if one.result is not None else None,
-        told=accounts.events.get(one.match_id, []),
+        events=accounts.events.get(one.match_id, []),
         letters=accounts.letters.get(one.match_id, []),
         remarks=accounts.remarks(one.referee_id),
     )
@@ -151,7 +146,7 @@ _MATCH_COLUMNS: Final = (
 )  # fmt: skip
 
 
-def _match_row(one: Match) -> Object:
+def _match_row(one: ScheduledMatch) -> Object:
     result, points, choices = one.result, _points(one), _choices(one)
     accepted = result if isinstance(result, ResultAccepted) else None
     return {
@@ -166,13 +161,13 @@ def _match_row(one: Match) -> Object:
     }
 
 
-def _points(one: Match) -> Mapping[str, int]:
+def _points(one: ScheduledMatch) -> Mapping[str, int]:
     if isinstance(one.result, WalkoverDecided):
         return {player: 3 if player == one.result.winner else 0 for player in one.players}
     return one.result.points if one.result else {}
 
 
-def _choices(one: Match) -> Mapping[str, object]:
+def _choices(one: ScheduledMatch) -> Mapping[str, object]:
     found = one.result.details.get("choices") if isinstance(one.result, ResultAccepted) else None
     return found if isinstance(found, dict) else {}
 

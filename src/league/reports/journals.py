@@ -1,27 +1,35 @@
-"""The journals of a league as they were kept: the manager's, and those of its referees, which alone know what passed
-between referee and players.
+"""The journals of a league: read from a file or folder, sorted by the role that wrote each, and replayed.
+
+Every report starts here. A manager's journal also holds the match records it fetched from its referees.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
-from league.events import Enrolled, Event, LeagueCreated, MatchRecordKept, MatchTaken
+from league.events import Event, GameEnded, InvitationAnswered, LeagueCreated, MatchRecordKept, MatchTaken, Registered
+from league.manager.league import LeagueManager
+from league.promises import Evidence
+from league.protocol.exchanges import Role
 from league.storage import urls
 from league.storage.journal import decode
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
 
+JOURNAL = "journal.db"
+
 
 @dataclass(frozen=True, slots=True)
 class RefereeJournal:
-    """What a referee wrote down: events, and of the transcript the letters of the matches asked for."""
+    """A referee's events, and from its transcript the letters of the matches asked for."""
 
     events: Sequence[Event] = ()
     letters: Mapping[str, Sequence[LetterNote]] = field(default_factory=dict)
@@ -31,37 +39,124 @@ class RefereeJournal:
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """All there is to know. `path` is the manager's file; `elsewhere` a folder where more journals seem to be."""
+    """The journals of one league. `path` is the manager's file; `elsewhere` a folder that may hold more of them."""
 
     manager: Sequence[Event] = ()
+    """Without the match records, which are under `referees`."""
     referees: Mapping[str, RefereeJournal] = field(default_factory=dict)
     elsewhere: str | None = None
     path: Path | None = None
     seq: int = 0
-    """How many events the manager's journal held, with the records of its referees."""
+    """How many events the manager's journal holds, match records included."""
 
 
 def read_journals(location: str, match_id: str | None = None, letters: bool = True) -> Journals:
-    """What a journal holds; of a folder all its journals. With a match only its letters are read."""
+    """Read a journal, or all journals of a folder. With a match, only the letters of that match are read."""
     path = urls.parse(location).path
-    if not path.is_dir():
-        beside = any(one != path for one in path.parent.glob("*.db"))
-        return _together([(path, _read(path, match_id, letters))], path, str(path.parent) if beside else None)
-    read = [(one, _read(one, match_id, letters)) for one in sorted(path.glob("*.db"))]
-    if not read:
+    found = _read_all(path, match_id, letters)
+    if path.is_dir() and not found.files:
         raise JournalError(f"there is no journal in {path}")
-    return _together(read, path, None)
+    has_matches = any(isinstance(event, MatchTaken) for one in found.referees.values() for event in one.events)
+    if found.path is None and not has_matches:
+        raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
+    beside = not path.is_dir() and any(one != path for one in path.parent.glob("*.db"))
+    records = records_of((one.referee_id, one.record) for one in found.manager if isinstance(one, MatchRecordKept))
+    return Journals(
+        manager=[event for event in found.manager if not isinstance(event, MatchRecordKept)],
+        referees={**records, **found.referees},
+        elsewhere=str(path.parent) if beside else None,
+        path=found.path,
+        seq=len(found.manager),
+    )
 
 
-def _read(path: Path, match_id: str | None, letters: bool) -> RefereeJournal:
-    with open_for_reading(path) as journal:
-        events = list(journal.events())
-        if not events or isinstance(events[0], LeagueCreated):
-            return RefereeJournal(events)
-        taken = {event.match_id for event in events if isinstance(event, MatchTaken)}
-        wanted = taken if match_id is None else taken & {match_id}
-        found = {one: list(journal.letters(one)) for one in wanted} if letters else {}
-        return RefereeJournal(events, found, tuple(_remarks(journal)) if found else ())
+def evidence(location: str) -> Evidence:
+    """A journal, or all journals of a folder, as evidence for the promises."""
+    path = urls.parse(location).path
+    found = _read_all(path, None, letters=False)
+    if not found.has_events:
+        raise JournalError(f"there is no journal in {path}" if path.is_dir() else f"{path} holds no event")
+    referees = {agent_id: one.events for agent_id, one in found.referees.items()}
+    if found.path is None:
+        return Evidence(referees=referees, players=found.players)
+    league = _manager_after(found.manager, path)
+    return Evidence(
+        manager=found.manager,
+        referees=referees,
+        players=found.players,
+        finished=league.is_finished,
+        waiting=league.waiting,
+    )
+
+
+def records_of(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, RefereeJournal]:
+    """Referees' journals from match records: the referee of each, and its events as JSON. Whatever is not an event is
+    skipped, since a referee may send anything."""
+    found: dict[str, list[Event]] = {}
+    for referee_id, events in records:
+        for one in events:
+            with suppress(msgspec.MsgspecError):
+                found.setdefault(referee_id, []).append(decode(msgspec.json.encode(one)))
+    return {referee_id: RefereeJournal(events) for referee_id, events in found.items()}
+
+
+# --- whose journal it is ----------------------------------------------------------------------------------------------
+
+
+def role_of(events: Sequence[Event], stated: str | None = None) -> Role | None:
+    """Whose journal this is. A manager's begins with LeagueCreated. Otherwise the role `stated` in the file counts,
+    and in a file that states none, the first event that only one role writes. Ids tell nothing: they may be anything.
+    """
+    if events and isinstance(events[0], LeagueCreated):
+        return Role.MANAGER
+    if stated in (Role.REFEREE.value, Role.PLAYER.value):
+        return Role(stated)
+    for event in events:
+        if isinstance(event, MatchTaken):
+            return Role.REFEREE
+        if isinstance(event, InvitationAnswered | GameEnded):
+            return Role.PLAYER
+    return None
+
+
+@dataclass(slots=True)
+class _Found:
+    """The journals at a location, by the role that wrote them."""
+
+    files: Sequence[Path]
+    has_events: bool = False
+    path: Path | None = None
+    manager: Sequence[Event] = ()
+    referees: dict[str, RefereeJournal] = field(default_factory=dict)
+    players: dict[str, Sequence[Event]] = field(default_factory=dict)
+
+
+def _read_all(path: Path, match_id: str | None, letters: bool) -> _Found:
+    found = _Found(sorted(path.glob("*.db")) if path.is_dir() else [path])
+    for file in found.files:
+        with open_for_reading(file) as journal:
+            events = list(journal.events())
+            found.has_events |= bool(events)
+            role = role_of(events, journal.meta.get("role"))
+            enrolled = next((event.agent_id for event in events if isinstance(event, Registered)), None)
+            if role is Role.MANAGER:
+                if found.path is not None:
+                    raise JournalError(f"{path} holds the journals of more than one league")
+                found.path, found.manager = file, events
+            elif role is Role.REFEREE and enrolled is not None:
+                found.referees[enrolled] = _referee_journal(journal, events, match_id, letters)
+            elif role is Role.PLAYER and enrolled is not None:
+                found.players[enrolled] = events
+    return found
+
+
+def _referee_journal(
+    journal: JournalReader, events: Sequence[Event], match_id: str | None, letters: bool
+) -> RefereeJournal:
+    taken = {event.match_id for event in events if isinstance(event, MatchTaken)}
+    wanted = taken if match_id is None else taken & {match_id}
+    found = {one: list(journal.letters(one)) for one in wanted} if letters else {}
+    return RefereeJournal(events, found, tuple(_remarks(journal)) if found else ())
 
 
 def _remarks(journal: JournalReader) -> Iterator[str]:
@@ -70,35 +165,65 @@ def _remarks(journal: JournalReader) -> Iterator[str]:
             yield note.body.decode()
 
 
-def _together(read: Sequence[tuple[Path, RefereeJournal]], path: Path, elsewhere: str | None) -> Journals:
-    manager: tuple[Path | None, Sequence[Event]] = (None, ())
-    referees: dict[str, RefereeJournal] = {}
-    for file, one in read:
-        enrolled = next((event for event in one.events if isinstance(event, Enrolled)), None)
-        if one.events and isinstance(one.events[0], LeagueCreated):
-            if manager[0] is not None:
-                raise JournalError(f"{path} holds the journals of more than one league")
-            manager = (file, one.events)
-        elif enrolled is not None and any(isinstance(event, MatchTaken) for event in one.events):
-            referees[enrolled.agent_id] = one
-    if manager[0] is None and not referees:
-        raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
-    records = _kept_by_the_manager(manager[1])
-    own = [event for event in manager[1] if not isinstance(event, MatchRecordKept)]
-    return Journals(own, {**records, **referees}, elsewhere, manager[0], len(manager[1]))
+# --- replay -----------------------------------------------------------------------------------------------------------
 
 
-def _kept_by_the_manager(events: Sequence[Event]) -> Mapping[str, RefereeJournal]:
-    """The match records the manager fetched from its referees: as good as their journals, but for the letters."""
-    return kept((one.referee_id, one.record) for one in events if isinstance(one, MatchRecordKept))
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A league after `seq` events of its journal, which holds `events` in all."""
+
+    manager: LeagueManager
+    seq: int
+    events: int
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole state: the same journal up to the same event gives the same digest."""
+        state = msgspec.to_builtins(self.manager.snapshot(), str_keys=True, order="deterministic")
+        return hashlib.sha256(msgspec.json.encode(state)).hexdigest()
 
 
-def kept(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, RefereeJournal]:
-    """Journals out of records: who kept each, and its events as JSON. A referee may have written anything there; what
-    is no event is no record."""
-    found: dict[str, list[Event]] = {}
-    for referee_id, events in records:
-        for one in events:
-            with suppress(msgspec.MsgspecError):
-                found.setdefault(referee_id, []).append(decode(msgspec.json.encode(one)))
-    return {referee_id: RefereeJournal(events) for referee_id, events in found.items()}
+def manager_file(location: str) -> Path:
+    """The manager's journal at a location: a file, a URL, or a folder that holds it."""
+    path = urls.parse(location).path
+    return path / JOURNAL if path.is_dir() else path
+
+
+def read_events(path: Path) -> Sequence[Event]:
+    """All events of a journal."""
+    with open_for_reading(path) as journal:
+        return list(journal.events())
+
+
+def replay(location: str, until: int | None = None) -> Replayed:
+    """Replay a manager's journal, up to an event if one is named."""
+    path = manager_file(location)
+    events = read_events(path)
+    seq = len(events) if until is None else until
+    if seq > len(events):
+        raise JournalError(f"{path} holds {len(events)} events; there is no event {seq}")
+    return Replayed(_manager_after(events[:seq], path), seq, len(events))
+
+
+def blank_manager(created: LeagueCreated) -> LeagueManager:
+    """A manager to replay a league on, before its first event."""
+    return LeagueManager(created.settings, _no_chance)
+
+
+def _manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
+    if not events or not isinstance(events[0], LeagueCreated):
+        raise JournalError(f"{path} does not begin with a league: it is no manager's journal, or nothing was played")
+    try:
+        manager = blank_manager(events[0])
+    except ValueError as error:
+        raise JournalError(f"{path} cannot be replayed here: {error}") from error
+    for seq, event in enumerate(events, start=1):
+        try:
+            manager.apply(event)
+        except (LookupError, AssertionError) as error:
+            raise JournalError(f"event {seq} of {path} does not fit those before it: {error!r}") from error
+    return manager
+
+
+def _no_chance(_count: int) -> NoReturn:
+    raise AssertionError("a replay draws nothing")

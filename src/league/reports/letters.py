@@ -1,4 +1,4 @@
-"""One letter of a transcript in a line for people. Tokens are masked in a transcript, and once more here."""
+"""Letters of a transcript in words, and masking: tokens are masked in a transcript already, and once more here."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldLetter:
-    """`agent_id`: whom it went to or came from, if that can be told."""
+class LetterText:
+    """A letter in words. `agent_id` is whom it went to or came from, where that is known."""
 
     text: str
     agent_id: str | None
@@ -37,20 +37,20 @@ class ToldLetter:
 
 
 def body_of(letter: LetterNote, longest: int = LONGEST_BODY) -> str:
-    """What stood in a letter, with no token in it."""
+    """The body of a letter, without tokens."""
     text = mask(letter.body).decode(errors="replace")
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def masked(text: str) -> str:
-    """A sentence of ours that may repeat what others wrote: never with a token in it."""
+    """A text of ours that may quote what others wrote, without tokens."""
     if text.isascii() and "tok" not in text and "\\" not in text:
         return text  # nearly always, and documents are full of text
     return mask(text.encode(errors="replace")).decode(errors="replace")
 
 
 def clean(value: Any) -> Any:
-    """A document (Any: JSON) without any token, wherever it may stand."""
+    """A document (Any: JSON) without tokens at any depth."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, dict):
@@ -73,8 +73,8 @@ def content_of(letter: LetterNote) -> Object | None:
     return None
 
 
-def tell(letter: LetterNote, hidden: bool = False) -> ToldLetter:
-    """A letter in words; while a match is played, without what only its chooser may know."""
+def describe(letter: LetterNote, hidden: bool = False) -> LetterText:
+    """A letter in words; `hidden` while a match is played: without the choice."""
     content = content_of(letter)
     asks = letter.kind == "request"
     arrow = "→" if letter.direction == "out" else "←"
@@ -87,7 +87,7 @@ def tell(letter: LetterNote, hidden: bool = False) -> ToldLetter:
     else:
         told = _answer(letter, content, hidden)
     body = None if hidden or not letter.body else body_of(letter)
-    return ToldLetter(f"{arrow} {agent_id or letter.peer or 'somebody'}: {told}", agent_id, body)
+    return LetterText(f"{arrow} {agent_id or letter.peer or 'somebody'}: {told}", agent_id, body)
 
 
 def _sender(content: Object | None) -> str | None:
@@ -115,7 +115,7 @@ def _quoted(letter: LetterNote, hidden: bool) -> str:
 
 
 def _extra(content: Object | None, hidden: bool) -> str:
-    """What matters in a message, beside its type."""
+    """The fields of a message that matter here, after its type."""
     if content is None:
         return ""
     kind = content.get("message_type")

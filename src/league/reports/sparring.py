@@ -1,5 +1,5 @@
-"""What friendly matches showed of a player, all together: results, times, choices, what it did wrong and by which
-clause, and the match most worth explaining. From events and letters only.
+"""The report of friendly matches: results, times, choices, what the player did wrong and by which clause, and an
+explanation of the match most worth it. From events and letters only.
 """
 
 from __future__ import annotations
@@ -9,21 +9,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from league.events import ConventionLearned, Event, MatchDecided, PlayerDeviated
+from league.dialects.normalise import normalise_answer
+from league.events import ConventionLearned, MatchDecided, PlayerDeviated
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
-from league.reports.advice import advice_for
-from league.reports.bouts import MOVES, Bout, Timing, bout_of, instructive, letters_with, timings_of
-from league.reports.case import Case, case_of
-from league.reports.clauses import Clause, clause, clause_of
-from league.reports.coaching import hints, on_convention
+from league.protocol.jsonrpc import decode_answer
+from league.reports.clauses import ClauseRef, clause, clause_of, named
 from league.reports.explain import Explanation, explain
-from league.reports.faults import Fault, final_faults, stumbles
+from league.reports.faults import advice_for, corrected_mistakes, final_faults
 from league.reports.journals import Journals
-from league.reports.telling import named
-from league.transport.dialects import in_our_words
-from league.transport.jsonrpc import decode_answer
+from league.reports.match_facts import FactSource, MatchFacts, facts_of
+from league.reports.sparring_matches import (
+    MOVES,
+    FriendlyMatch,
+    Timing,
+    friendly_match,
+    hints,
+    instructive,
+    letters_with,
+    on_convention,
+    timings_of,
+)
 
 Cost = Literal["the match", "a retry or a correction", "nothing"]
 
@@ -33,12 +40,12 @@ QUESTIONS: Final = ("GAME_INVITATION", *MOVES)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SparringFinding:
     """One kind of thing the guest did wrong, in how many matches, and what it cost."""
 
     code: str
     name: str
-    clause: Clause | None
+    clause: ClauseRef | None
     matches: tuple[str, ...]
     cost: Cost
     sentence: str
@@ -57,146 +64,129 @@ class Summary:
     technical_wins: int
     points: int
     convention: str
-    """How the player is spoken to, as its referee found out."""
+    """The convention the player understands, as its referee found out."""
     response_times: tuple[Timing, ...]
     choices: Mapping[str, int]
-    findings: tuple[Finding, ...]
+    findings: tuple[SparringFinding, ...]
     hints: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What there is to say in the end. `explanation` is of the match most worth it; None if none was played."""
+class SparringReport:
+    """The whole report. `explanation` is of the match most worth it; None if none was played."""
 
     summary: Summary
-    bouts: tuple[Bout, ...]
+    matches: tuple[FriendlyMatch, ...]
     explanation: Explanation | None
 
 
 # --- all matches ------------------------------------------------------------------------------------------------------
 
 
-def report(journals: Journals, guest_id: str, names: Mapping[str, str]) -> Report:
-    """Everything that was decided in these journals of a sparring referee."""
-    decided = [one.match_id for one in _events(journals) if isinstance(one, MatchDecided)]
-    cases = {match_id: _case(match_id, journals, guest_id, names) for match_id in decided}
-    bouts = tuple(bout_of(_record(case), guest_id, names) for case in cases.values())
-    chosen = instructive(bouts)
-    explanation = explain(cases[chosen.match_id]) if chosen else None
-    learned = [one for one in _events(journals) if isinstance(one, ConventionLearned) and one.agent_id == guest_id]
+def report(journals: Journals, guest_id: str, names: Mapping[str, str]) -> SparringReport:
+    """The report of every match that was decided in these journals of a sparring referee."""
+    events = [event for one in journals.referees.values() for event in one.events]
+    decided = [one.match_id for one in events if isinstance(one, MatchDecided)]
+    known = {match_id: _facts(match_id, journals, guest_id, names) for match_id in decided}
+    matches = tuple(friendly_match(list(one.events), guest_id, names) for one in known.values())
+    chosen = instructive(matches)
+    explanation = explain(known[chosen.match_id]) if chosen else None
+    learned = [one for one in events if isinstance(one, ConventionLearned) and one.agent_id == guest_id]
     convention = learned[-1].convention if learned else SPEC
-    return Report(_summary(tuple(cases.values()), bouts, guest_id, convention), bouts, explanation)
+    return SparringReport(_summary(tuple(known.values()), matches, guest_id, convention), matches, explanation)
 
 
-def _case(match_id: str, journals: Journals, guest_id: str, names: Mapping[str, str]) -> Case:
+def _facts(match_id: str, journals: Journals, guest_id: str, names: Mapping[str, str]) -> MatchFacts:
     """A match, ready to be explained: there is no manager whose account could be missing."""
-    case = case_of(match_id, journals)
-    assert case is not None, "it was played"
-    return replace(case, names={**names, guest_id: YOU}, has_journal=True)
+    facts = facts_of(match_id, journals)
+    assert facts is not None, "it was played"
+    source = FactSource(elsewhere=facts.source.elsewhere)
+    return replace(facts, names={**names, guest_id: YOU}, source=source)
 
 
-def _summary(cases: Sequence[Case], bouts: Sequence[Bout], guest_id: str, convention: str) -> Summary:
-    outcomes = Counter(one.outcome for one in bouts)
-    timings = tuple(timings_of(cases, guest_id))
+def _summary(known: Sequence[MatchFacts], matches: Sequence[FriendlyMatch], guest_id: str, convention: str) -> Summary:
+    outcomes = Counter(one.outcome for one in matches)
+    timings = tuple(timings_of(known, guest_id))
     return Summary(
-        played=len(bouts),
+        played=len(matches),
         won=outcomes["won"],
         drawn=outcomes["drawn"],
         lost=outcomes["lost"],
         technical_losses=outcomes["technical loss"],
         technical_wins=outcomes["technical win"],
-        points=sum(one.points for one in bouts),
+        points=sum(one.points for one in matches),
         convention=convention,
         response_times=timings,
-        choices=dict(Counter(choice for one in bouts for choice in one.choices).most_common()),
-        findings=tuple(_findings(cases, guest_id)),
-        hints=(*on_convention(convention), *hints(bouts, timings, cases[0].game_type)) if cases else (),
+        choices=dict(Counter(choice for one in matches for choice in one.choices).most_common()),
+        findings=tuple(_findings(known, guest_id)),
+        hints=(*on_convention(convention), *hints(matches, timings, known[0].game_type)) if known else (),
     )
-
-
-def _events(journals: Journals) -> Iterator[Event]:
-    return (event for one in journals.referees.values() for event in one.events)
-
-
-def _record(case: Case) -> list[Event]:
-    return [event for one in case.records.values() for event in one.events]
 
 
 # --- what was wrong ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """One thing that was wrong in one match."""
-
-    match_id: str
-    code: str
-    clause: Clause | None
-    cost: Cost
-    sentence: str
-    advice: str
-
-
 _WEIGHT: Final[Mapping[Cost, int]] = {"the match": 0, "a retry or a correction": 1, "nothing": 2}
+_ACKNOWLEDGE: Final = "Answer every message, also those that only tell something, with a JSON-RPC result at once."
 
 
-def _findings(cases: Sequence[Case], guest_id: str) -> Iterator[Finding]:
-    """The same thing in several matches is one finding; the dearest first."""
-    groups: dict[tuple[str, Clause | None, Cost], list[_Found]] = {}
-    for case in cases:
-        for one in _found_in(case, guest_id):
+def _findings(known: Sequence[MatchFacts], guest_id: str) -> Iterator[SparringFinding]:
+    """The same thing in several matches is one finding; the costliest come first."""
+    groups: dict[tuple[str, ClauseRef | None, Cost], list[SparringFinding]] = {}
+    for facts in known:
+        for one in _found_in(facts, guest_id):
             groups.setdefault((one.code, one.clause, one.cost), []).append(one)
-    for (code, broken, cost), same in sorted(groups.items(), key=lambda one: _WEIGHT[one[0][2]]):
-        matches = tuple(dict.fromkeys(one.match_id for one in same))
+    for same in sorted(groups.values(), key=lambda same: _WEIGHT[same[0].cost]):
+        yield replace(same[0], matches=tuple(dict.fromkeys(match for one in same for match in one.matches)))
+
+
+def _found_in(facts: MatchFacts, guest_id: str) -> Iterator[SparringFinding]:
+    """What was wrong in one match."""
+
+    def finding(code: str, broken: ClauseRef | None, cost: Cost, sentence: str, advice: str) -> SparringFinding:
         name = named(code).partition(" ")[2] or code
-        yield Finding(code, name, broken, matches, cost, same[0].sentence, same[0].advice)
+        return SparringFinding(code, name, broken, (facts.match_id,), cost, sentence, advice)
+
+    faults = [one for one in final_faults(facts, facts.attempt) if one.player_id == guest_id]
+    for one in faults:
+        yield finding(one.code, one.clause, "the match", one.sentence, one.advice)
+    for one in corrected_mistakes(facts, facts.attempt):
+        if one.player_id == guest_id:
+            yield finding(one.code, one.clause, "a retry or a correction", one.sentence, one.advice)
+    for code, requirement, detail in dict.fromkeys((*_tolerated(facts, guest_id), *_on_record(facts, guest_id))):
+        yield finding(code, clause_of(code, requirement), "nothing", detail, advice_for(code, "", detail))
+    # A player that lost by its own fault has that to repair first, and mostly it is the same.
+    for code, detail in () if faults else _unacknowledged(facts, guest_id):
+        yield finding(code, clause("GAME_OVER.acknowledged"), "nothing", detail, _ACKNOWLEDGE)
 
 
-def _found_in(case: Case, guest_id: str) -> Iterator[_Found]:
-    faults = [one for one in final_faults(case, case.attempt) if one.player_id == guest_id]
-    passed = [one for one in stumbles(case, case.attempt) if one.player_id == guest_id]
-    yield from (_of_fault(case, one, "the match") for one in faults)
-    yield from (_of_fault(case, one, "a retry or a correction") for one in passed)
-    for code, requirement, detail in dict.fromkeys((*_tolerated(case, guest_id), *_on_record(case, guest_id))):
-        advice = advice_for(code, "", detail)
-        yield _Found(case.match_id, code, clause_of(code, requirement), "nothing", detail, advice)
-    # Who lost by its own fault has something better to mend first, and mostly it is the same.
-    for code, detail in () if faults else _unacknowledged(case, guest_id):
-        advice = "Answer every message, also those that only tell something, with a JSON-RPC result at once."
-        yield _Found(case.match_id, code, clause("GAME_OVER.acknowledged"), "nothing", detail, advice)
-
-
-def _of_fault(case: Case, fault: Fault, cost: Cost) -> _Found:
-    return _Found(case.match_id, fault.code, fault.clause, cost, fault.sentence, fault.advice)
-
-
-def _tolerated(case: Case, guest_id: str) -> Iterator[tuple[str, str, str]]:
-    """What `compat` lets pass in answers: a strict league would not."""
-    for note in letters_with(case, guest_id):
+def _tolerated(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str, str]]:
+    """Deviations in answers that `compat` accepts; a strict league would not."""
+    for note in letters_with(facts, guest_id):
         if note.kind != "response" or note.message_type not in QUESTIONS or not note.status.isdigit():
             continue
         try:
             answer = decode_answer(note.body)
         except PeerError:
-            continue  # no JSON-RPC: the referee has said what it thinks of it
+            continue  # no JSON-RPC: the referee has judged that
         if not answer.is_error and isinstance(answer.content, dict):
-            words, odd = in_our_words(answer.content, note.message_type)
+            words, deviations = normalise_answer(answer.content, note.message_type)
             read = unseal(words, Reading("compat"), EXCHANGES[note.message_type].replies)
-            # What was not understood so has been judged as something else, or as wrong.
-            passed = (*odd, *read.deviations) if read.message is not None else ()
+            # An answer that is no message of these types was judged in another way.
+            passed = (*deviations, *read.deviations) if read.message is not None else ()
             yield from ((one.code, one.requirement, one.detail) for one in passed)
 
 
-def _on_record(case: Case, guest_id: str) -> Iterator[tuple[str, str, str]]:
-    """What the referee itself wrote down; it does so once, in the first match."""
-    for one in _record(case):
+def _on_record(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str, str]]:
+    """Deviations the referee itself recorded; it does so once, in the first match."""
+    for one in facts.events:
         if isinstance(one, PlayerDeviated) and one.player_id == guest_id:
             yield one.code, one.requirement, one.detail
 
 
-def _unacknowledged(case: Case, guest_id: str) -> Iterator[tuple[str, str]]:
-    """GAME_OVER is sent once; whoever does not take it knows nothing of the result."""
-    for note in letters_with(case, guest_id):
+def _unacknowledged(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str]]:
+    """GAME_OVER is sent once; a player that does not take it never learns the result."""
+    for note in letters_with(facts, guest_id):
         if note.message_type != "GAME_OVER" or note.kind != "response":
             continue
         if not note.status.isdigit():

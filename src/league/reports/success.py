@@ -18,14 +18,14 @@ Sample = tuple[str, Mapping[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many."""
+    """A part of a total."""
 
     part: int
     of: int
 
     @property
     def rate(self) -> float | None:
-        """None of nothing."""
+        """None if the total is 0."""
         return self.part / self.of if self.of else None
 
 
@@ -50,7 +50,7 @@ class Success:
     queries: int
 
 
-def read(page: str) -> list[Sample]:
+def samples_in(page: str) -> list[Sample]:
     """The samples of one /metrics page."""
     found = (_SAMPLE.fullmatch(line) for line in page.splitlines() if not line.startswith("#"))
     return [(one[1], dict(_LABEL.findall(one[2] or "")), float(one[3])) for one in found if one]
@@ -62,7 +62,7 @@ def summarize(pages: Iterable[str]) -> Success:
     seconds: dict[str, float] = defaultdict(float)
     registered = first_try = 0
     for page in pages:
-        samples = read(page)
+        samples = samples_in(page)
         for name, labels, value in samples:
             _add(totals, seconds, name, labels, value)
         attempts = [v for name, labels, v in samples if labels.get("message_type") in REGISTRATIONS and _is_call(name)]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import Match
+from league.manager.ledger import ScheduledMatch
 
 Object = dict[str, Any]
 """What becomes a JSON object (Any: its values are whatever JSON holds)."""
 
-_PUBLIC = {"SCHEDULED": "SCHEDULED", "PARKED": "PARKED", "COMPLETED": "COMPLETED"}
+_SHOWN_AS_IS = ("SCHEDULED", "PARKED", "COMPLETED")
+"""States of a match that are shown; every other one is RUNNING."""
+_AGENT = (
+    *("agent_id", "role", "display_name", "version", "endpoint", "state"),
+    *("game_types", "technical_losses", "convention"),
+)
+_APPLICANT = ("applicant_id", "role", "display_name", "endpoint", "origin", "applied_at")
 
 
 def league(manager: LeagueManager, journal_seq: int) -> Object:
-    """The state of the whole, after that many events of its journal."""
+    """The state of the league after that many events of its journal."""
     ledger = manager.ledger
     total = len(ledger.matches)
     return {
@@ -36,12 +43,12 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
 
 
 def standings(manager: LeagueManager) -> Object:
-    """The table, and which of its versions this is."""
-    return {"version": manager.ledger.version, "standings": msgspec.to_builtins(manager.standings)}
+    """The table and its version."""
+    return {"version": manager.ledger.standings.version, "standings": msgspec.to_builtins(manager.standings)}
 
 
 def schedule(manager: LeagueManager) -> Object:
-    """All rounds with their matches; choices of matches that are not over are nobody's business."""
+    """All rounds with their matches, without choices."""
     ledger = manager.ledger
     return {
         "rounds": [
@@ -56,15 +63,15 @@ def schedule(manager: LeagueManager) -> Object:
     }
 
 
-def match_row(one: Match) -> Object:
-    """A line of the schedule."""
+def match_row(one: ScheduledMatch) -> Object:
+    """A match in the schedule."""
     result = one.result
     return {
         "match_id": one.match_id,
         "round_id": one.round_id,
         "player_A_id": one.player_a,
         "player_B_id": one.player_b,
-        "status": _PUBLIC.get(one.status, "RUNNING"),
+        "status": one.status if one.status in _SHOWN_AS_IS else "RUNNING",
         "referee_id": one.referee_id,
         "attempt": one.attempt,
         "winner": result.winner if result else None,
@@ -72,7 +79,7 @@ def match_row(one: Match) -> Object:
     }
 
 
-def _outcome(one: Match) -> str | None:
+def _outcome(one: ScheduledMatch) -> str | None:
     if isinstance(one.result, WalkoverDecided):
         return "WALKOVER"
     return one.result.status if one.result else None
@@ -86,49 +93,33 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
     result = found.result
     shown: Object = {**match_row(found), "points": None, "details": None, "verified": None, "decided_at": None}
     if isinstance(result, ResultAccepted):
-        shown |= {
-            "points": result.points,
-            "details": result.details,
-            "verified": result.verified,
-            "decided_at": result.at,
-        }
+        shown |= {**fields(result, ("points", "details", "verified")), "decided_at": result.at}
     return shown
 
 
 def agents(manager: LeagueManager) -> Object:
-    """Everybody who registered, with what `compat` let pass, and everybody who waits for the operator."""
+    """Every registered agent with its accepted deviations, and every applicant that waits for approval."""
     ledger = manager.ledger
     deviations: dict[str, list[Object]] = {}
     for agent_id, code, requirement in sorted(ledger.deviations):
         deviations.setdefault(agent_id, []).append({"code": code, "requirement": requirement})
+    members, applicants = ledger.roster.members.values(), ledger.roster.applicants.waiting
     return {
         "agents": [
             {
-                "agent_id": one.agent_id,
-                "role": one.role,
-                "display_name": one.display_name,
-                "version": one.version,
-                "endpoint": one.endpoint,
-                "state": one.state,
+                **fields(one, _AGENT),
                 "game_types": list(one.game_types),
-                "technical_losses": one.technical_losses,
-                "convention": one.convention,
                 "deviations": deviations.get(one.agent_id, []),
             }
-            for one in ledger.roster.members.values()
+            for one in members
         ],
-        "applicants": [
-            {
-                "applicant_id": one.applicant_id,
-                "role": one.role,
-                "display_name": one.display_name,
-                "endpoint": one.endpoint,
-                "origin": one.origin,
-                "applied_at": one.applied_at,
-            }
-            for one in ledger.applicants.waiting
-        ],
+        "applicants": [fields(one, _APPLICANT) for one in applicants],
     }
+
+
+def fields(one: object, names: Sequence[str]) -> Object:
+    """These attributes of an object, by name."""
+    return {name: getattr(one, name) for name in names}
 
 
 def technical_losses(manager: LeagueManager) -> int:

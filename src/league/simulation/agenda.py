@@ -1,4 +1,4 @@
-"""Virtual time: what happens next, in one fixed order."""
+"""Virtual time: callbacks run in one fixed order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ EPOCH = 1_800_000_000.0
 
 
 class Agenda:
-    """Things to do, by time; at equal times in the order they were put down."""
+    """Callbacks by time; at equal times in the order they were added."""
 
     def __init__(self) -> None:
         self.now = EPOCH
@@ -25,7 +25,7 @@ class Agenda:
         heapq.heappush(self._heap, (max(moment, self.now), self._count, do))
 
     def step(self, until: float) -> bool:
-        """Do the next thing; False when nothing is left to do before `until`."""
+        """Run the next callback; False if none is left before `until`."""
         if not self._heap or self._heap[0][0] > until:
             return False
         self.now, _, do = heapq.heappop(self._heap)

@@ -1,4 +1,4 @@
-"""Where chance strikes: one seeded source decides every fault, so that a seed reproduces a run exactly."""
+"""Fault injection: one seeded random source decides every fault, so that a seed reproduces a run exactly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 
 
 class Travel(Enum):
-    """What may happen to a call on its way."""
+    """What the network does to a call."""
 
     WELL = "well"
     REQUEST_LOST = "request lost"
@@ -19,7 +19,7 @@ class Travel(Enum):
 
 
 class Moment(Enum):
-    """When a process may die: before it saw an input, before its events are on disk, before anything left."""
+    """When a process may be killed: before it saw an input, before its events are on disk, before anything left."""
 
     ARRIVAL = "arrival"
     DECIDED = "decided"
@@ -36,28 +36,28 @@ KINDS = (
     "died for good",
     *(f"killed at {moment.value}" for moment in Moment),
 )
-"""All kinds of faults, by the names they are spared and counted under."""
+"""All kinds of faults, by the names they are excluded and counted under."""
 
-_MISHAPS = (Travel.REQUEST_LOST, Travel.ANSWER_LOST, Travel.TWICE, Travel.LATE)
+_NETWORK_FAULTS = (Travel.REQUEST_LOST, Travel.ANSWER_LOST, Travel.TWICE, Travel.LATE)
 
 
 @dataclass(slots=True)
 class Faults:
-    """The dice. `rate` 0 means that nothing ever goes wrong; 1 is mayhem."""
+    """Decides which faults occur. With `rate` 0 none does; 1 is the highest."""
 
     rate: float
     dice: Random
-    spared: frozenset[str] = frozenset()
-    """Kinds of faults that are left out, to find out which of them a broken promise needs."""
+    excluded: frozenset[str] = frozenset()
+    """Kinds of faults that are left out, to find out which of them break a promise."""
     seen: Counter[str] = field(default_factory=Counter)
 
-    def strikes(self, probability: float, kind: str) -> bool:
-        """Roll for a fault of that probability at rate 1."""
-        return self.rate > 0 and self.dice.random() < probability * self.rate and kind not in self.spared
+    def occurs(self, probability: float, kind: str) -> bool:
+        """Does a fault of this kind occur, whose probability at rate 1 is given?"""
+        return self.rate > 0 and self.dice.random() < probability * self.rate and kind not in self.excluded
 
     def travel(self) -> Travel:
         """How a call travels."""
-        how = self.dice.choice(_MISHAPS) if self.strikes(0.2, "network") else Travel.WELL
+        how = self.dice.choice(_NETWORK_FAULTS) if self.occurs(0.2, "network") else Travel.WELL
         return self._count(how)
 
     def _count(self, how: Travel) -> Travel:
@@ -70,28 +70,28 @@ class Faults:
         return self.dice.uniform(0.0005, 0.02)
 
     def delay(self) -> float:
-        """Of a late message."""
+        """How much later a late message comes."""
         return self.dice.choice((0.3, 2.0, 6.0, 12.0, 40.0)) * self.dice.uniform(0.8, 1.2)
 
     def kills(self, moment: Moment) -> bool:
         """Does a process die here?"""
-        return self._struck(0.004, f"killed at {moment.value}")
+        return self._counted(0.004, f"killed at {moment.value}")
 
     def fails_to_write(self) -> bool:
-        return self._struck(0.02, "write failed")
+        return self._counted(0.02, "write failed")
 
     def freezes(self) -> bool:
-        return self._struck(0.003, "frozen")
+        return self._counted(0.003, "frozen")
 
     def dies_for_good(self) -> bool:
-        return self._struck(1.0, "died for good")
+        return self._counted(1.0, "died for good")
 
     def clock_jump(self) -> float:
-        """What a restart does to the wall clock."""
-        return self.dice.uniform(-3600, 3600) if self._struck(1.5, "clock jumped") else 0.0
+        """By how much the wall clock jumps at a restart."""
+        return self.dice.uniform(-3600, 3600) if self._counted(1.5, "clock jumped") else 0.0
 
-    def _struck(self, probability: float, what: str) -> bool:
-        struck = self.strikes(probability, what)
-        if struck:
+    def _counted(self, probability: float, what: str) -> bool:
+        occurs = self.occurs(probability, what)
+        if occurs:
             self.seen[what] += 1
-        return struck
+        return occurs

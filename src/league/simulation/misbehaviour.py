@@ -1,5 +1,5 @@
-"""Players that stall, lie, babble, decline, flap or steal. Each twists the honest answer of a real player's machine, or
-posts what it should not; all of it harms nobody but itself.
+"""Misbehaving players: silent, slow, lying, declining, forging. Each changes the honest answer of a real player's
+machine, or sends forged requests; it must harm nobody but itself.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ from league.protocol.tokens import MANAGER
 MATCH_CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 _CHOICE_CALLS = MATCH_CALLS[1:]
 
-Twisted = tuple[float, bytes, Failure | None]
-"""Seconds to wait, the bytes that leave instead, and a failure of HTTP if that is what the caller sees."""
-Twist = Callable[[str, bytes, Random], Twisted | None]
-"""From the kind of call and the honest answer to what leaves; None: nothing does."""
+Misanswer = tuple[float, bytes, Failure | None]
+"""Seconds to wait, the bytes that are sent, and the failure of HTTP that the caller sees, if any."""
+Misbehaviour = Callable[[str, bytes, Random], Misanswer | None]
+"""From the kind of call and the honest answer to what is sent; None: nothing."""
 
-# ruff: noqa: ARG001 - all of these have the shape of a Twist
+# ruff: noqa: ARG001 - all of these have the shape of a Misbehaviour
 
 
-def honest(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def honest(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return 0.0, raw, None
 
 
-def _silent(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _silent(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return None if kind in MATCH_CALLS else (0.0, raw, None)
 
 
-def _undecided(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _undecided(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     """Joins every match and never chooses."""
     return None if kind in _CHOICE_CALLS else (0.0, raw, None)
 
 
-def _slow(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _slow(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return (dice.uniform(1, 9) if kind in MATCH_CALLS else dice.uniform(0, 20)), raw, None
 
 
-def _babbling(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _babbling(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return 0.0, dice.choice((b"banana", b"", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"\xff\xfe", raw + raw)), None
 
 
-def _crashing(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _crashing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     """A page of HTML and status 500."""
     return 0.0, b"<html>Internal Server Error</html>", Failure.BROKEN
 
 
-def _overloaded(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _overloaded(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return 0.0, raw, Failure.BUSY if dice.random() < 0.7 else None
 
 
-def _declining(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _declining(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return 0.0, _changed(raw, {"accept": False}) if kind == "GAME_INVITATION" else raw, None
 
 
@@ -72,18 +72,18 @@ _LIES: tuple[Mapping[str, object], ...] = (
 )
 
 
-def _lying(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _lying(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     lie = dice.choice(_LIES)
     return 0.0, _changed(raw, lie) if kind in MATCH_CALLS and dice.random() < 0.7 else raw, None
 
 
-def _refusing(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _refusing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     """Answers every call of a match with a JSON-RPC error."""
     error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
     return 0.0, error if kind in MATCH_CALLS else raw, None
 
 
-def _flapping(kind: str, raw: bytes, dice: Random) -> Twisted | None:
+def _flapping(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return dice.choice((None, (0.0, raw, None), (0.0, raw, Failure.BROKEN), (7.0, raw, None)))
 
 
@@ -96,7 +96,7 @@ def _changed(raw: bytes, changes: Mapping[str, object]) -> bytes:
     return json.dumps(answer).encode()
 
 
-MISBEHAVIOURS: Mapping[str, Twist] = {
+MISBEHAVIOURS: Mapping[str, Misbehaviour] = {
     "silent": _silent,
     "undecided": _undecided,
     "slow": _slow,
@@ -112,7 +112,7 @@ MISBEHAVIOURS: Mapping[str, Twist] = {
 
 
 def forgeries(invitation: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """What a thief makes of an invitation, with the token it was shown: (agent it is sent to, message)."""
+    """What a thieving player makes of an invitation and the token in it: (receiver, forged message)."""
     shared = {
         "protocol": "league.v2",
         "timestamp": invitation["timestamp"],

@@ -1,4 +1,4 @@
-"""The network between simulated processes: real bytes, the real codec, carried well or badly, and recorded."""
+"""The network between simulated processes: carries bytes of the real codec, with faults, and records every call."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from league.agent.pump import Call
+from league.dialects import forms
 from league.machine import Failure, Ping
-from league.promises.evidence import Exchanged, Outcome
+from league.promises.evidence import CallOutcome, RecordedCall
+from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.simulation.faults import Travel
-from league.transport import dialects, jsonrpc, letters
+from league.transport import letters
 
 if TYPE_CHECKING:
     from league.simulation.node import Node
     from league.simulation.world import World
 
 STILL_ON_ITS_WAY_S = 120.0
-NOBODYS_CALL = 0
+FORGED_CALL = 0
 """The call id of a forged request: no machine waits for its answer."""
 
 
 @dataclass(slots=True)
-class Record:
-    """One call in the making; `Exchanged` when it is over."""
+class CallRecord:
+    """One call under way; a `RecordedCall` when it is over."""
 
     sent_at: float
     sender: str
@@ -38,13 +40,13 @@ class Record:
     delivered: int = 0
     answers: int = 0
     excused: int = 0
-    outcome: Outcome = "open"
+    outcome: CallOutcome = "open"
 
-    def over(self, now: float) -> Exchanged:
+    def finished(self, now: float) -> RecordedCall:
         # An answer may still be on its way when the recording ends, but not for ever.
         recent = self.outcome == "open" and now - self.sent_at < STILL_ON_ITS_WAY_S
         missing = max(0, self.delivered - self.answers - self.excused) if recent else 0
-        return Exchanged(
+        return RecordedCall(
             sent_at=self.sent_at,
             sender_node=self.sender,
             receiver_node=self.receiver,
@@ -63,7 +65,7 @@ class Record:
 class _Delivery:
     """A request that reached a process and waits for its answer."""
 
-    record: Record
+    record: CallRecord
     receiver: Node
     caller: Node
     call_id: int
@@ -76,21 +78,21 @@ class Network:
     """Carries calls between nodes."""
 
     world: World
-    records: list[Record] = field(default_factory=list)
+    records: list[CallRecord] = field(default_factory=list)
     _open: dict[str, list[_Delivery]] = field(default_factory=dict)
     _bodies: dict[int, tuple[object, bytes]] = field(default_factory=dict)
 
     def carry(self, caller: Node, call: Call) -> None:
-        """Send one call on its way."""
+        """Send one call."""
         faults, agenda = self.world.faults, self.world.agenda
         receiver = self.world.listening(call.to.endpoint)
         raw = letters.write_call(call.id, call.message, self._body(call.message), call.to)
         message = {} if isinstance(call.message, Ping) else _message_in(raw)
         name = receiver.name if receiver else call.to.agent_id
-        record = Record(agenda.now, caller.name, name, message, faults.travel())
+        record = CallRecord(agenda.now, caller.name, name, message, faults.travel())
         self.records.append(record)
         if record.travel is not Travel.WELL:
-            self.world.link_suffered(record)
+            self.world.link_failed(record)
         if receiver is None:
             agenda.after(faults.latency(), partial(self._fail, caller, caller.generation, call.id, record, "refused"))
             return
@@ -104,13 +106,13 @@ class Network:
             agenda.after(wait, arrive)
 
     def inject(self, sender: Node, receiver: Node, message: dict[str, Any]) -> None:
-        """A request that no machine decided to send: forged by a thief, answered to nobody."""
-        record = Record(self.world.agenda.now, sender.name, receiver.name, message, Travel.WELL)
+        """Send a request that no machine decided to send: a forged one; its answer goes to nobody."""
+        record = CallRecord(self.world.agenda.now, sender.name, receiver.name, message, Travel.WELL)
         self.records.append(record)
         raw = jsonrpc.encode_call(1, message["message_type"], json.dumps(message).encode())
         if receiver.alive:
             record.delivered += 1
-            delivery = _Delivery(record, receiver, sender, NOBODYS_CALL, first=True)
+            delivery = _Delivery(record, receiver, sender, FORGED_CALL, first=True)
             self._open.setdefault(receiver.name, []).append(delivery)
             receiver.receive(raw, sender.host, partial(self._answered, delivery, sender.generation))
 
@@ -125,7 +127,7 @@ class Network:
         return known[1]
 
     def _arrive(
-        self, caller: Node, generation: int, receiver: Node, call_id: int, raw: bytes, record: Record, first: bool
+        self, caller: Node, generation: int, receiver: Node, call_id: int, raw: bytes, record: CallRecord, first: bool
     ) -> None:
         if not receiver.alive:
             if first:
@@ -137,7 +139,7 @@ class Network:
         receiver.receive(raw, caller.host, partial(self._answered, delivery, generation))
 
     def _answered(self, delivery: _Delivery, generation: int, raw: bytes, failure: Failure | None) -> None:
-        """The receiver answered: it may be let through, twisted by a misbehaving receiver, or lost."""
+        """The receiver answered: the answer is carried back, changed by a misbehaving receiver, or lost."""
         record, world = delivery.record, self.world
         delivery.open = False
         self._open[delivery.receiver.name].remove(delivery)
@@ -145,17 +147,17 @@ class Network:
         if not delivery.first or record.travel is Travel.ANSWER_LOST:
             record.outcome = "lost" if delivery.first else record.outcome
             return
-        twisted = world.twist(delivery.receiver, record.message, raw) if raw else (0.0, raw, failure)
-        if twisted is None:
+        sent = world.misbehave(delivery.receiver, record.message, raw) if raw else (0.0, raw, failure)
+        if sent is None:
             record.outcome = "lost"
             return
-        seconds, raw, failure = twisted[0], twisted[1], twisted[2] or failure
+        seconds, raw, failure = sent[0], sent[1], sent[2] or failure
         carry = partial(self._come_back, delivery, generation, raw, failure)
         world.agenda.after(world.faults.latency() + seconds, carry)
 
     def _come_back(self, delivery: _Delivery, generation: int, raw: bytes, failure: Failure | None) -> None:
         record, caller = delivery.record, delivery.caller
-        if delivery.call_id == NOBODYS_CALL:
+        if delivery.call_id == FORGED_CALL:
             record.outcome, record.answered_at = "answered", self.world.agenda.now
             record.answer, record.error = _parsed(raw)
             return
@@ -170,7 +172,7 @@ class Network:
         record.answer, record.error = _parsed(raw)
         caller.answer(delivery.call_id, raw)
 
-    def _fail(self, caller: Node, generation: int, call_id: int, record: Record, outcome: Outcome) -> None:
+    def _fail(self, caller: Node, generation: int, call_id: int, record: CallRecord, outcome: CallOutcome) -> None:
         record.outcome = outcome
         if caller.generation == generation:
             caller.fail(call_id, Failure.REFUSED if outcome == "refused" else Failure.BROKEN)
@@ -187,15 +189,15 @@ class Network:
 
 
 def _message_in(raw: bytes) -> dict[str, Any]:
-    """The message in a request of ours, for the record, however it was put."""
+    """The message in a request of ours, in whatever convention it is wrapped."""
     message: dict[str, Any] = jsonrpc.decode_call(raw, jsonrpc.MANAGER_LIMIT).params  # type: ignore[assignment]
     return message
 
 
 def _parsed(raw: bytes) -> tuple[dict[str, Any] | None, bool]:
-    """The result, or the data of the error, for the record."""
+    """The result, or the data of the error."""
     try:
-        answer = dialects.answer_in(jsonrpc.parse_answer(raw, jsonrpc.MANAGER_LIMIT))
+        answer = forms.answer_in(jsonrpc.parse_answer(raw, jsonrpc.MANAGER_LIMIT))
     except PeerError:
         return None, True
     return (answer.content if isinstance(answer.content, dict) else {}), answer.is_error

@@ -1,25 +1,27 @@
-"""One process of a simulated league: a pump, a journal, and a life that may end at any moment."""
+"""One process of a simulated league: a pump and a journal in memory; it may be killed or frozen at any moment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from league.agent.pump import Call, Orders, Pump
+from league.agent.pump import Actions, Call, Pump
 from league.events import Event
 from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
-from league.promises.evidence import Survival
+from league.promises.evidence import Recovery
+from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
+from league.protocol.jsonrpc import BadRequestError
 from league.simulation.faults import Moment
 from league.storage.journal import Entry, MemoryJournal
-from league.transport import jsonrpc, letters
-from league.transport.jsonrpc import BadRequestError
+from league.transport import letters
 from league.transport.letters import Asked, Speaker
 
 if TYPE_CHECKING:
@@ -30,8 +32,23 @@ Answered = Callable[[bytes, Failure | None], None]
 """How an answer leaves: its bytes, or the failure the caller sees instead (busy)."""
 
 
+@dataclass(slots=True)
+class NodeLog:
+    """What the simulator records about a node, for the promises to be judged by."""
+
+    recoveries: list[Recovery] = field(default_factory=list)
+    most: dict[str, int] = field(default_factory=dict)
+    """The largest loads of the pump, by name."""
+    offsets: list[float] = field(default_factory=list)
+    """The offset of the clock when each entry was written."""
+    base: int = 0
+    """How many entries were on disk when the pump was started."""
+    acknowledged: int = 0
+    """How many entries the process has let others depend on."""
+
+
 class Node:
-    """A process. `build` makes its machine from secrets; the journal makes it what it was."""
+    """A process. `build` makes its machine from secrets; replaying the journal restores its state."""
 
     def __init__(
         self,
@@ -44,20 +61,17 @@ class Node:
     ) -> None:
         self.world, self.name, self.role, self.endpoint, self.chance = world, name, role, endpoint, chance
         self.speaks: Convention | None = None
-        """The only way it can be spoken to; None for an agent of ours, which takes them all."""
+        """The only convention it understands; None for an agent of ours, which understands all."""
         self.journal = MemoryJournal()
         self.offset = 0.0
         self.alive = False
         self.gone = False
         self.generation = 0
-        self.survivals: list[Survival] = []
-        self.most: dict[str, int] = {}
+        self.log = NodeLog()
         self._build = build
-        self._acknowledged = 0
-        self._offsets: list[float] = []
         self.machine = build(self, {})
 
-    # --- life ---------------------------------------------------------------------------------------------------------
+    # --- start, kill, freeze ------------------------------------------------------------------------------------------
 
     def boot(self) -> None:
         """Start, or start again from the journal."""
@@ -65,7 +79,7 @@ class Node:
             return
         self.alive = True
         self.generation += 1
-        self._base = self.journal.entries
+        self.log.base = self.journal.entries
         self._open: dict[int, tuple[Asked, Answered]] = {}
         self._calls: dict[int, Call] = {}
         self._wake_at: float | None = None
@@ -81,16 +95,18 @@ class Node:
         self.alive = False
         self.generation += 1
         self.journal.crash()
-        self._fell_back()
+        self._went_back()
         self.world.died(self)
 
-    def _fell_back(self) -> None:
-        """The state is what is on disk: nothing that left the process may be missing there."""
-        del self._offsets[self.journal.entries :]
-        self.survivals.append(Survival(self.name, self.world.agenda.now, self._acknowledged, self.journal.entries))
+    def _went_back(self) -> None:
+        """The state is what is on disk again; record whether anything that had left the process is missing there."""
+        del self.log.offsets[self.journal.entries :]
+        self.log.recoveries.append(
+            Recovery(self.name, self.world.agenda.now, self.log.acknowledged, self.journal.entries)
+        )
 
     def freeze(self, seconds: float) -> None:
-        """The process sleeps: inputs wait, timers are late."""
+        """Stop the process for a while: inputs wait, timers are late."""
         self._frozen_until = self.world.agenda.now + seconds
 
     @property
@@ -113,7 +129,7 @@ class Node:
     @property
     def history(self) -> list[Event]:
         """The journal's events, with the times of the world's clock instead of this machine's jumping one."""
-        entries = zip(self.journal.stored(), self._offsets, strict=False)
+        entries = zip(self.journal.stored(), self.log.offsets, strict=False)
         return [structs.replace(event, at=event.at - offset) for events, offset in entries for event in events]
 
     def _load(self) -> Machine:
@@ -126,7 +142,7 @@ class Node:
 
     def receive(self, raw: bytes, origin: str, answered: Answered) -> None:
         """A request arrives."""
-        if not self._may_go_on(partial(self.receive, raw, origin, answered)):
+        if not self._can_proceed(partial(self.receive, raw, origin, answered)):
             return
         try:
             asked = letters.read_request(raw, self.speaker, jsonrpc.MANAGER_LIMIT)
@@ -141,18 +157,18 @@ class Node:
             answered(UNKNOWN_METHOD, None)
 
     def operate(self, order: Operate, answered: Answered) -> None:
-        """The operator's hand."""
-        if self._may_go_on(partial(self.operate, order, answered)):
+        """An order of the operator."""
+        if self._can_proceed(partial(self.operate, order, answered)):
             self._ask(Asked(0, order), "operator", answered)
 
     def _ask(self, asked: Asked, origin: str, answered: Answered) -> None:
-        letter_id, orders = self.pump.request(asked.content, origin, self.now, asked.convention)
+        letter_id, actions = self.pump.request(asked.content, origin, self.now, asked.convention)
         self._open[letter_id] = (asked, answered)
-        self._carry_out(orders)
+        self._carry_out(actions)
 
     def answer(self, call_id: int, raw: bytes) -> None:
         """An answer to a call of ours arrives."""
-        if not self._may_go_on(partial(self.answer, call_id, raw)):
+        if not self._can_proceed(partial(self.answer, call_id, raw)):
             return
         call = self._calls.pop(call_id, None)
         if call is not None:
@@ -161,80 +177,80 @@ class Node:
 
     def fail(self, call_id: int, failure: Failure, retry_after: float | None = None) -> None:
         """A call of ours failed."""
-        if not self._may_go_on(partial(self.fail, call_id, failure, retry_after)):
+        if not self._can_proceed(partial(self.fail, call_id, failure, retry_after)):
             return
         if self._calls.pop(call_id, None) is not None:
             self._carry_out(self.pump.failed(call_id, failure, self.now, Blame.PEER, retry_after))
 
-    def think(self, ask: Ask, value: object) -> None:
-        """The strategy has made up its mind."""
-        if self._may_go_on(partial(self.think, ask, value)):
+    def strategy_answered(self, ask: Ask, value: object) -> None:
+        """The strategy has chosen."""
+        if self._can_proceed(partial(self.strategy_answered, ask, value)):
             self._carry_out(self.pump.strategy_answered(ask.key, value, self.now))
 
-    def _may_go_on(self, again: Callable[[], None]) -> bool:
-        """Not if the process is dead, asleep (then later), or dies right here."""
+    def _can_proceed(self, again: Callable[[], None]) -> bool:
+        """Not if the process is dead, frozen (then later), or killed right here."""
         if not self.alive:
             return False
         self.world.may_freeze(self)
         if self.world.agenda.now < self._frozen_until:
             self._later(self._frozen_until, again)
             return False
-        return not self.world.may_suffer(self, Moment.ARRIVAL)
+        return not self.world.may_be_killed(self, Moment.ARRIVAL)
 
     def _later(self, moment: float, do: Callable[[], None]) -> None:
         generation = self.generation
         self.world.agenda.at(moment, lambda: do() if self.generation == generation else None)
 
-    # --- what the pump orders -----------------------------------------------------------------------------------------
+    # --- what the pump says must be done ------------------------------------------------------------------------------
 
-    def _carry_out(self, orders: Orders) -> None:
-        for events, secrets in orders.append:
+    def _carry_out(self, actions: Actions) -> None:
+        for events, secrets in actions.append:
             self.journal.append(Entry(events, secrets))
-            self._offsets.append(self.offset)
+            self.log.offsets.append(self.offset)
         if self.journal.dirty and not self._sync_due:
             self._sync_due = True
             self._later(self.world.agenda.now + self.world.sync_time(), self._sync)
-        self._acknowledged = max(self._acknowledged, self._base + orders.released)
-        for one in orders.replies:
-            self._let_go(one)
-        for call in orders.calls:
+        self.log.acknowledged = max(self.log.acknowledged, self.log.base + actions.released)
+        for one in actions.replies:
+            self._reply(one)
+        for call in actions.calls:
             self._calls[call.id] = call
             self.world.network.carry(self, call)
-        for call_id in orders.cancel:
+        for call_id in actions.cancel:
             self._calls.pop(call_id, None)
-        for ask in orders.asks:
+        for ask in actions.asks:
             seconds, value = self.world.strategy(self, ask)
-            self._later(self.world.agenda.now + seconds, partial(self.think, ask, value))
-        self._watch()
+            self._later(self.world.agenda.now + seconds, partial(self.strategy_answered, ask, value))
+        self._set_alarm()
 
-    def _let_go(self, one: Answering) -> None:
+    def _reply(self, one: Answering) -> None:
         asked, answered = self._open.pop(one.letter_id)
         busy = isinstance(one.content, PeerError) and one.content.row.http_status in (429, 503)
         answered(letters.write_answer(asked, one, self.speaker, self.now), Failure.BUSY if busy else None)
 
     def _sync(self) -> None:
-        if self.world.may_suffer(self, Moment.DECIDED):
+        if self.world.may_be_killed(self, Moment.DECIDED):
             return
         self._sync_due = False
         if self.world.faults.fails_to_write():
             self.journal.fail()
-            self._fell_back()
-            self._base = self.journal.entries
+            self._went_back()
+            self.log.base = self.journal.entries
             self._carry_out(self.pump.storage_failed())
             self._later(self.world.agenda.now + self.world.faults.dice.uniform(0.2, 5), self._storage_back)
             return
         entries = self.journal.sync()
-        if not self.world.may_suffer(self, Moment.DURABLE):
-            self._carry_out(self.pump.durable(entries - self._base))
+        if not self.world.may_be_killed(self, Moment.DURABLE):
+            self._carry_out(self.pump.durable(entries - self.log.base))
 
     def _storage_back(self) -> None:
         if self.pump.storage_down:
             self._carry_out(self.pump.storage_back(self.now))
 
-    def _watch(self) -> None:
-        """Keep one alarm for the pump's next timer, and an eye on what it holds."""
+    def _set_alarm(self) -> None:
+        """Keep one alarm for the pump's next timer, and record its load."""
         for name, held in self.pump.load_of.items():
-            self.most[name] = max(self.most.get(name, 0), held)
+            self.log.most[name] = max(self.log.most.get(name, 0), held)
         timer = self.pump.timer
         if timer is not None and (self._wake_at is None or timer < self._wake_at):
             self._wake_at = timer
@@ -247,5 +263,5 @@ class Node:
             self._later(self._frozen_until, partial(self._wake, timer))
             return
         self._wake_at = None
-        # Rounding must not leave us a hair before the time we were woken for.
+        # Rounding must not leave us before the time we were woken for.
         self._carry_out(self.pump.advance(max(self.now, timer)))

@@ -1,4 +1,4 @@
-"""The operator of a simulated league: unparks matches, and now and then pauses, voids or withdraws.
+"""The operator of a simulated league: unparks matches, and by chance pauses, voids or withdraws.
 
 An order is sent again under the same key until it is answered, as a person would press the button again.
 """
@@ -27,16 +27,16 @@ class Operator:
         self._orders = 0
 
     def start(self) -> None:
-        """Decide what to meddle with, and begin to look."""
+        """Decide which orders to give by chance, and begin to look."""
         faults, after = self.world.faults, self.world.agenda.after
         after(LOOK_S, self._look)
-        if faults.strikes(1.0, "operator"):
+        if faults.occurs(1.0, "operator"):
             pause = faults.dice.uniform(5, 60)
             after(pause, partial(self.order, "pause"))
             after(pause + faults.dice.uniform(1, 100), partial(self.order, "resume"))
-        if faults.strikes(1.0, "operator"):
+        if faults.occurs(1.0, "operator"):
             after(faults.dice.uniform(5, 200), self._void_some_match)
-        if faults.strikes(0.5, "operator"):
+        if faults.occurs(0.5, "operator"):
             after(faults.dice.uniform(5, 200), self._withdraw_somebody)
 
     def order(self, name: str, target: str = "") -> None:
@@ -60,7 +60,7 @@ class Operator:
             return
         league = self.world.league
         if league.ledger.settings.enrolment == "approve":
-            for one in league.ledger.applicants.waiting:
+            for one in league.ledger.roster.applicants.waiting:
                 self.order("approve", one.applicant_id)
         if league.waiting == "WAITING_FOR_REGISTRATIONS":
             self.order("start")
@@ -74,7 +74,7 @@ class Operator:
         self._pick("replay-match", lambda: list(self.world.league.completed))
 
     def _withdraw_somebody(self) -> None:
-        """Not before the start in a league that would be left with one player: nobody else would ever come."""
+        """Not before the start if one player would be left: no other would come."""
         league = self.world.league
         if league.waiting != "WAITING_FOR_REGISTRATIONS" or len(self.world.players) > FEWEST_PLAYERS:
             self._pick("withdraw", lambda: list(league.player_ids))

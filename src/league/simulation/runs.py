@@ -1,4 +1,4 @@
-"""Many leagues: one seed each, on all cores, and the shortest explanation of a seed that broke a promise."""
+"""Many simulated leagues, one seed each, on all cores; and the fewest faults that still break the same promise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from league.events import LeagueSettings, ResultAccepted
-from league.promises import Finding, check
+from league.promises import PromiseFinding, check
 from league.simulation.faults import KINDS
 from league.simulation.world import World
 
@@ -40,24 +40,24 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     matches: int
     technical_losses: int
     finished: bool
     faults: Counter[str]
-    broken: tuple[Finding, ...] = ()
+    broken: tuple[PromiseFinding, ...] = ()
     unobservable: tuple[int, ...] = ()
-    spared: frozenset[str] = field(default_factory=frozenset)
+    excluded: frozenset[str] = field(default_factory=frozenset)
 
 
-def play(plan: Plan, seed: int, spared: frozenset[str] = frozenset()) -> Run:
+def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
     """One league, from its seed to the verdict on its promises."""
-    world = World(plan.settings(seed), seed, plan.faults, spared, plan.dialects)
+    world = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects)
     evidence = world.run()
     if seed % TWIN_EVERY == 0:
-        twin = World(plan.settings(seed), seed, plan.faults, spared, plan.dialects)
+        twin = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects)
         twin.run()
         evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
     report = check(evidence)
@@ -70,7 +70,7 @@ def play(plan: Plan, seed: int, spared: frozenset[str] = frozenset()) -> Run:
         faults=world.faults.seen,
         broken=tuple(one for one in report.findings if one.verdict == "broken"),
         unobservable=tuple(one.promise for one in report.findings if one.verdict == "unobservable"),
-        spared=spared,
+        excluded=excluded,
     )
 
 
@@ -87,7 +87,7 @@ def shortest(plan: Plan, seed: int) -> Run:
     """The same seed with as few kinds of faults as still break the same promise."""
     worst = play(plan, seed)
     for kind in KINDS:
-        fewer = play(plan, seed, worst.spared | {kind})
+        fewer = play(plan, seed, worst.excluded | {kind})
         if {one.promise for one in fewer.broken} & {one.promise for one in worst.broken}:
             worst = fewer
     return worst

@@ -1,4 +1,4 @@
-"""A whole league in virtual time: a manager, referees, players, a network, and the hand of fate. One seed, one run."""
+"""A whole league in virtual time: a manager, referees, players, a network, and injected faults. One seed, one run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
 from league.simulation.agenda import EPOCH, Agenda
 from league.simulation.faults import Faults, Moment, Travel
-from league.simulation.misbehaviour import MATCH_CALLS, MISBEHAVIOURS, Twisted, forgeries, honest
-from league.simulation.network import Network, Record
+from league.simulation.misbehaviour import MATCH_CALLS, MISBEHAVIOURS, Misanswer, forgeries, honest
+from league.simulation.network import CallRecord, Network
 from league.simulation.node import Node
 from league.simulation.operator import Operator
 
@@ -33,25 +33,25 @@ AFTERMATH_S = 300.0
 
 
 class World:
-    """Everything that exists while one league is simulated. `dialects` is the share of players that understand only
-    one way of calling."""
+    """One simulated league. `excluded` are kinds of faults that are left out, `dialects` the share of players that
+    understand only one way of calling."""
 
     def __init__(
         self,
         settings: LeagueSettings,
         seed: int,
         rate: float,
-        spared: frozenset[str] = frozenset(),
+        excluded: frozenset[str] = frozenset(),
         dialects: float = 0.0,
     ) -> None:
         self.settings, self.seed = settings, seed
         self.agenda = Agenda()
-        self.faults = Faults(rate, Random(f"{seed}/fate"), spared)
+        self.faults = Faults(rate, Random(f"{seed}/fate"), excluded)
         self.network = Network(self)
         self.nodes: dict[str, Node] = {}
         self.faulted: set[str] = set()
-        self.suffered: Counter[tuple[str, str, str]] = Counter()
-        self._twists: dict[str, str] = {}
+        self.link_failures: Counter[tuple[str, str, str]] = Counter()
+        self._misbehaviours: dict[str, str] = {}
         self.manager = self._add("manager", Role.MANAGER, 8000, self._manager)
         self.referees = [
             self._add(f"referee-{n}", Role.REFEREE, 8000 + n, partial(self._referee, n))
@@ -61,10 +61,10 @@ class World:
             self._add(f"player-{n}", Role.PLAYER, 8100 + n, partial(self._player, n))
             for n in range(1, settings.players + 1)
         ]
-        tongues = Random(f"{seed}/dialects")
+        convention_dice = Random(f"{seed}/dialects")
         for player in self.players:
-            if tongues.random() < dialects:
-                player.speaks = tongues.choice(list(Convention))
+            if convention_dice.random() < dialects:
+                player.speaks = convention_dice.choice(list(Convention))
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
         self.operator = Operator(self)
 
@@ -76,8 +76,8 @@ class World:
         chance = Random(f"{self.seed}/{name}")
         node = Node(self, name, role, endpoint, chance.randbytes, build)
         self.nodes[name] = node
-        if role is Role.PLAYER and self.faults.strikes(1.0, "misbehaviour"):
-            self._twists[name] = self.faults.dice.choice(sorted(MISBEHAVIOURS))
+        if role is Role.PLAYER and self.faults.occurs(1.0, "misbehaviour"):
+            self._misbehaviours[name] = self.faults.dice.choice(sorted(MISBEHAVIOURS))
             self.faulted.add(name)
         return node
 
@@ -109,7 +109,7 @@ class World:
     # --- the run ------------------------------------------------------------------------------------------------------
 
     def run(self) -> Evidence:
-        """Play the league to its end, or until patience ends."""
+        """Play the league to its end, or until it counts as stalled."""
         for node in self.nodes.values():
             self.agenda.after(self.faults.dice.uniform(0, 5), node.boot)
         self.operator.start()
@@ -127,7 +127,7 @@ class World:
         return machine
 
     def evidence(self) -> Evidence:
-        """What was seen, for the promises to be judged by."""
+        """What the promises are judged by."""
         history = self.manager.history
         ids = agents_by_endpoint(history)
         agents = {node.name: ids[node.endpoint] for node in self.nodes.values() if node.endpoint in ids}
@@ -137,9 +137,9 @@ class World:
             referees={agents[node.name]: node.history for node in self.referees if node.name in agents},
             players={agents[node.name]: node.history for node in self.players if node.name in agents},
             agents=agents,
-            traffic=[record.over(self.agenda.now) for record in self.network.records],
+            traffic=[record.finished(self.agenda.now) for record in self.network.records],
             faulted=frozenset(agents[name] for name in self._at_fault() if name in agents),
-            survivals=[one for node in self.nodes.values() for one in node.survivals],
+            recoveries=[one for node in self.nodes.values() for one in node.log.recoveries],
             finished=self.league.is_finished,
             # The operator here ends every named state of waiting, so nothing excuses a league that does not end.
             stalled=not self.league.is_finished,
@@ -159,7 +159,7 @@ class World:
         }
         links = {
             name
-            for (name, match_id, _), times in self.suffered.items()
+            for (name, match_id, _), times in self.link_failures.items()
             if times >= (1 if (self.nodes[name].endpoint, match_id) in suspended else 4)
         }
         return self.faulted | links
@@ -168,7 +168,9 @@ class World:
         agents = len(self.nodes)
         allowed = 50 + 10 * agents
         return {
-            f"{node.name} {what}": (most, allowed) for node in self.nodes.values() for what, most in node.most.items()
+            f"{node.name} {what}": (most, allowed)
+            for node in self.nodes.values()
+            for what, most in node.log.most.items()
         }
 
     @property
@@ -181,22 +183,22 @@ class World:
                 seen.update(line)
         return seen.hexdigest()
 
-    # --- fate ---------------------------------------------------------------------------------------------------------
+    # --- faults -------------------------------------------------------------------------------------------------------
 
-    def may_suffer(self, node: Node, moment: Moment) -> bool:
-        """Does this process die right here?"""
+    def may_be_killed(self, node: Node, moment: Moment) -> bool:
+        """Kill this process here, by chance."""
         if not self.faults.kills(moment):
             return False
         node.kill()
         return True
 
     def may_freeze(self, node: Node) -> None:
-        """Does this process fall asleep right here? A player that does is at fault: there are slow ones already."""
+        """Freeze this process here, by chance. Not players: a frozen one would be at fault, and there are slow ones."""
         if node.role is not Role.PLAYER and self.faults.freezes():
             node.freeze(self.faults.dice.uniform(1, 15))
 
     def died(self, node: Node) -> None:
-        """Connections break; the process comes back, unless it is a referee that is never seen again."""
+        """Connections break; the process comes back, unless it is a referee that died for good."""
         self.network.reset(node)
         if node.role is Role.PLAYER:
             self.faulted.add(node.name)
@@ -207,24 +209,24 @@ class World:
         node.offset += self.faults.clock_jump()
         self.agenda.after(self.faults.dice.uniform(0.2, 40 if node in self.referees else 8), node.boot)
 
-    def link_suffered(self, record: Record) -> None:
-        """A call of a match travelled badly: remember against which player's link."""
+    def link_failed(self, record: CallRecord) -> None:
+        """The network failed a call of a match: count it for the player's link."""
         kind = record.message.get("message_type", "")
         if kind in MATCH_CALLS and record.travel is not Travel.TWICE and record.receiver in self.nodes:
             turn = record.message.get("move_request", {}).get("context", {}).get("turn", 1)
-            self.suffered[record.receiver, record.message["match_id"], f"{kind} {turn}"] += 1
+            self.link_failures[record.receiver, record.message["match_id"], f"{kind} {turn}"] += 1
 
-    def twist(self, receiver: Node, message: dict[str, Any], raw: bytes) -> Twisted | None:
-        """What a player makes of its honest answer."""
+    def misbehave(self, receiver: Node, message: dict[str, Any], raw: bytes) -> Misanswer | None:
+        """What a player sends in place of its honest answer; None: nothing."""
         kind = message.get("message_type", "")
-        name = self._twists.get(receiver.name)
+        name = self._misbehaviours.get(receiver.name)
         if name == "thieving" and kind == "GAME_INVITATION":
             for addressee, forged in forgeries(message):
                 # A forged decline must come before the true answer, a forged choice while one is awaited.
                 wait = 0.02 if forged["message_type"] == "GAME_JOIN_ACK" else 3.0
                 self.agenda.after(self.faults.dice.uniform(0, wait), partial(self._forge, receiver, addressee, forged))
-        twist = MISBEHAVIOURS[name] if name else honest
-        return twist(kind, raw, self.faults.dice)
+        behaviour = MISBEHAVIOURS[name] if name else honest
+        return behaviour(kind, raw, self.faults.dice)
 
     def _forge(self, thief: Node, addressee: str, message: dict[str, Any]) -> None:
         known = {one.machine.agent_id: one for one in self.referees if isinstance(one.machine, RefereeDesk)}
@@ -233,7 +235,7 @@ class World:
             self.network.inject(thief, receiver, message)
 
     def strategy(self, node: Node, ask: Ask) -> tuple[float, object]:
-        """How long a player thinks, and what it says then."""
+        """How long a player takes to choose, and its choice."""
         dice = self.faults.dice
         options = getattr(ask.call, "move_request", None)
         choices = options.valid_options if options is not None else ["even", "odd"]
@@ -245,5 +247,5 @@ class World:
 
 
 def agents_by_endpoint(history: Iterable[Event]) -> dict[str, str]:
-    """Which id the manager gave to whoever listens where."""
+    """The agent ids that the manager gave, by endpoint."""
     return {event.endpoint: event.agent_id for event in history if isinstance(event, AgentRegistered)}

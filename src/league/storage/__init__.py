@@ -1,1 +1,1 @@
-"""What happened: journals of events, and the secrets kept beside them."""
+"""Journals of events, the secrets kept beside them, and transcripts of letters."""

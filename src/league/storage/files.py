@@ -48,29 +48,29 @@ DISK_ERRORS = (sqlite3.Error, UnicodeError, MemoryError)
 
 
 @contextmanager
-def in_words(path: Path, what: str) -> Iterator[None]:
-    """Errors of the disk and of the database as one sentence: "PATH cannot be WHAT: why"."""
+def journal_errors(path: Path, what: str) -> Iterator[None]:
+    """Turn errors of the disk and the database into a JournalError: "PATH cannot be WHAT: why"."""
     try:
         yield
     except DISK_ERRORS as error:
-        if kind_of(error) == sqlite3.SQLITE_NOTADB:
+        if code_of(error) == sqlite3.SQLITE_NOTADB:
             raise JournalError(f"{path} is not a journal") from error
         raise JournalError(f"{path} cannot be {what}: {error}") from error
     except OSError as error:
         raise JournalError(f"{path} cannot be {what}: {error.strerror or error}") from error
 
 
-def kind_of(error: Exception) -> int | None:
+def code_of(error: Exception) -> int | None:
     """The primary result code of an error of SQLite (SQLITE_FULL, SQLITE_IOERR …), if it is one."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
-class Lock:
-    """One writer for each journal: an flock that the system lets go when its process ends, however it ends."""
+class FileLock:
+    """One writer for each journal: an flock that the system releases when the process ends, however it ends."""
 
     def __init__(self, path: Path) -> None:
-        with in_words(path, "locked"):
+        with journal_errors(path, "locked"):
             self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,8 +94,8 @@ class Lock:
 
 
 def make_folders(path: Path) -> None:
-    """The folders above a journal; what is new must be found again after a power cut."""
-    with in_words(path, "opened"):
+    """Make the folders above a journal, so that they survive a power cut."""
+    with journal_errors(path, "opened"):
         missing = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         for folder in missing:
@@ -104,7 +104,7 @@ def make_folders(path: Path) -> None:
 
 def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sqlite3.Connection:
     """The journal at `path`, made if there is none. The caller holds its lock."""
-    with in_words(path, "opened"):
+    with journal_errors(path, "opened"):
         _create(path)
         connection = _connect(path, "rw", busy_s)
         try:
@@ -127,15 +127,15 @@ def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sql
 
 
 def open_readable(path: Path) -> sqlite3.Connection:
-    """The journal at `path`, to look at only; somebody may be writing it."""
+    """The journal at `path`, for reading only; another process may be writing it."""
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
-    with in_words(path, "read"):
+    with journal_errors(path, "read"):
         try:
             return _checked(_connect(path, "ro", 5.0), path)
         except sqlite3.OperationalError as error:
             # On a medium that cannot be written there is no room for the -shm file; nobody else writes there either.
-            if kind_of(error) != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+            if code_of(error) != sqlite3.SQLITE_CANTOPEN or _has_log(path):
                 raise
             return _checked(_connect(path, "ro&immutable=1", 5.0), path)
 
@@ -165,7 +165,7 @@ def backup(path: Path, target: Path) -> None:
     if target.exists():
         raise JournalError(f"{target} exists already; a backup never replaces a file")
     part = target.with_name(f"{target.name}.part")
-    with closing(open_readable(path)) as source, in_words(target, "written"):
+    with closing(open_readable(path)) as source, journal_errors(target, "written"):
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
         try:
@@ -240,7 +240,7 @@ def _build(connection: sqlite3.Connection, identity: Mapping[str, str]) -> None:
 
 
 def _compare(connection: sqlite3.Connection, path: Path, identity: Mapping[str, str]) -> None:
-    """A journal goes on as what it was begun as."""
+    """Refuse the journal of another role or another league."""
     stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('role', 'league_id')"))
     for key, words in (("role", "role"), ("league_id", "league")):
         wanted, found = identity.get(key), stored.get(key)

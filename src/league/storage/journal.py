@@ -1,5 +1,7 @@
-"""The journal's contract and its in-memory twin: entries are appended in order, become durable in groups, and nothing
-that was durable is ever lost. One entry is all the events and secrets of one step: they become durable together.
+"""The contract of a journal, how events are encoded, and a journal in memory for simulations.
+
+Entries are appended in order and become durable in groups; what was durable is never lost. One entry holds all events
+and secrets of one step: they become durable together.
 """
 
 from __future__ import annotations

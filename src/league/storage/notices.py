@@ -1,4 +1,4 @@
-"""What a journal tells the shell while it writes, and the one way in which it refuses to be opened or read."""
+"""What a journal reports to the shell while it writes, and the error of a journal that cannot be opened or read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Durable:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class WriteFailed:
     """A group could not be stored, and the epoch is over.
 
     Neither that group nor anything appended after it is stored, until whoever appends has gone back to what is durable
@@ -30,6 +30,6 @@ class Failed:
     error: str
 
 
-Notice = Durable | Failed
+Notice = Durable | WriteFailed
 Notify = Callable[[Notice], None]
 """Called from the journal's own thread, in order; it must not raise and should only hand the notice over."""

@@ -1,7 +1,7 @@
-"""Reading a journal in an SQLite file, at rest or while it is written: events, secrets, letters, and following along.
+"""Reading a journal in an SQLite file, at rest or while it is written: events, secrets, letters, and following it.
 
-Nothing here holds a read transaction open between two calls, so that no reader keeps the write-ahead log from being
-taken over into the file.
+Nothing here holds a read transaction open between two calls: no reader keeps the write-ahead log from being
+checkpointed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 
 from league.events import Event, MatchRecordKept
 from league.storage import transcript
-from league.storage.files import in_words, open_readable
+from league.storage.files import journal_errors, open_readable
 from league.storage.journal import decode
 from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
@@ -31,7 +31,7 @@ Raw = tuple[int, bytes]
 
 
 class JournalReader:
-    """A journal to look at. Its methods may be called from any thread."""
+    """A journal, for reading. Its methods may be called from any thread."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -43,7 +43,7 @@ class JournalReader:
         return (event for _, event in self.events_after(0))
 
     def events_after(self, seq: int) -> Iterator[tuple[int, Event]]:
-        """The durable events after that number, each with its own, up to the last when the first is asked for."""
+        """The durable events after that number, with their numbers, up to the newest at the time of the call."""
         last = self.last_seq
         while seq < last:
             chunk = self.read_chunk(seq, min(CHUNK, last - seq))
@@ -58,7 +58,7 @@ class JournalReader:
         return self._decoded(after, self._rows(query, (after, limit)))
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
-        """What referees told of one match, in a manager's journal; events are looked at as bytes, so this is quick."""
+        """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
         query = "SELECT body FROM events WHERE kind = 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
         rows = self._rows(query, (b'"match_id":' + msgspec.json.encode(match_id),))
         found = [decode(body) for (body,) in rows]
@@ -100,13 +100,13 @@ class JournalReader:
         self.close()
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._one_reads, in_words(self.path, "read"):
+        with self._one_reads, journal_errors(self.path, "read"):
             return self._reading.execute(query, values).fetchall()
 
     def _letters(self, choice: transcript.Choice, match_id: str | None) -> Iterator[LetterNote]:
         after = 0
         while True:
-            with self._one_reads, in_words(self.path, "read"):
+            with self._one_reads, journal_errors(self.path, "read"):
                 found = transcript.read(self._reading, choice, match_id, after, CHUNK)
             yield from (note for _, note in found)
             if len(found) < CHUNK:
@@ -126,12 +126,12 @@ class JournalReader:
 
 
 def open_for_reading(path: str | Path) -> JournalReader:
-    """A journal to look at, also while another process writes it."""
+    """A journal, for reading, also while another process writes it."""
     return JournalReader(Path(path), open_readable(Path(path)))
 
 
 class Recent:
-    """The newest events as stored, as many as fit: who keeps up with the journal need not read the disk."""
+    """The newest events as stored, as many as fit: a follower that keeps up need not read the disk."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -157,7 +157,7 @@ class Recent:
 
 
 class Follower:
-    """One reader's place in a journal that is being written. However far it falls behind, it costs no memory."""
+    """One reader's position in a journal that is being written. However far it falls behind, it costs no memory."""
 
     def __init__(
         self,
@@ -181,3 +181,28 @@ class Follower:
     def close(self) -> None:
         """Be woken no more."""
         self._leave(self)
+
+
+class Followers:
+    """Everybody who follows one journal."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._all: tuple[Follower, ...] = ()
+
+    def add(
+        self, after: int, wake: Callable[[], None], read: Callable[[int, int], list[tuple[int, Event]]]
+    ) -> Follower:
+        follower = Follower(after, wake, read, self._leave)
+        with self._lock:
+            self._all = (*self._all, follower)
+        return follower
+
+    def wake(self) -> None:
+        """Let all of them know that there are new events."""
+        for follower in self._all:
+            follower.wake()
+
+    def _leave(self, follower: Follower) -> None:
+        with self._lock:
+            self._all = tuple(one for one in self._all if one is not follower)

@@ -1,7 +1,7 @@
-"""The transcript: every letter that came or went, its body stored once by its digest, with no token in it.
+"""The transcript: every letter received or sent, without tokens; equal bodies are stored once, by their digest.
 
-It shares the group commit of the events, but nothing waits for it. A group that cannot be stored takes its letters with
-it, and so does a disk that is too slow; how many are missing is then remarked where they would have been.
+It shares the group commit of the events, but nothing waits for it. Letters are lost with a group that cannot be stored,
+and when the disk is too slow; a remark then says how many are missing.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def _masked(token: bytes) -> bytes:
 
 
 class TranscriptWriter:
-    """Writes notes within the journal's transactions. What it knows between two of them is in the database, so that a
-    transaction that is rolled back takes it along."""
+    """Writes notes within the journal's transactions. Its own state is in the database too, so that it is rolled back
+    with them."""
 
     def __init__(self, connection: sqlite3.Connection, limit: int) -> None:
         self._connection = connection
@@ -100,7 +100,7 @@ class TranscriptWriter:
 
     @property
     def is_stopped(self) -> bool:
-        """Did it reach its limit? A larger one sets it going again."""
+        """Did it reach its limit? With a larger limit it goes on."""
         stopped_at = self._number("transcript_stopped")
         return stopped_at is not None and self._limit <= stopped_at
 
@@ -120,7 +120,7 @@ class TranscriptWriter:
         self._set("transcript_bytes", size)
 
     def _store(self, note: LetterNote) -> int:
-        """One row, and its body unless it is there; the bytes added."""
+        """Store a row, and its body if it is new; the bytes added."""
         body = mask(note.body)
         digest = hashlib.sha256(body).digest()
         new = self._connection.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, body)).rowcount
@@ -165,7 +165,7 @@ Choice = Literal["all", "match", "remarks"]
 def read(
     connection: sqlite3.Connection, choice: Choice, match_id: str | None, after: int, limit: int
 ) -> list[tuple[int, LetterNote]]:
-    """The next letters after the one of that number, each with its own."""
+    """The next letters after that number, with their numbers."""
     values = {"after": after, "limit": limit, "match_id": match_id}
     rows = connection.execute(_CHOICES[choice], values).fetchall()
     return [(row[0], LetterNote(*row[1:])) for row in rows]

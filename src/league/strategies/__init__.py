@@ -1,1 +1,1 @@
-"""Strategies that talk to somebody: they may take their time, so the shell gives each question a thread."""
+"""Strategies that wait for somebody outside; the shell asks each of them in a thread of its own."""

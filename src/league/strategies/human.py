@@ -24,11 +24,11 @@ class Offered(Protocol):
 
 
 class Human:
-    """Reads answers from `questions`; who closes it gives up."""
+    """Reads choices from `source` and prints to `output`; the end of the input is an error."""
 
-    def __init__(self, questions: TextIO | None = None, answers: TextIO | None = None) -> None:
-        self._in = questions or sys.stdin
-        self._out = answers or sys.stdout
+    def __init__(self, source: TextIO | None = None, output: TextIO | None = None) -> None:
+        self._in = source or sys.stdin
+        self._out = output or sys.stdout
 
     def choose(self, turn: Offered) -> str:
         options = ", ".join(turn.options)

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league.promises import Evidence, Survival, check
+from league.promises import Evidence, Recovery, check
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -32,8 +32,8 @@ Object = dict[str, Any]
 @pytest.mark.parametrize("node", ["league_manager", "REF01", "P01"])
 def test_a_journal_shorter_than_what_was_released_breaks_promise_7(node: str) -> None:
     honest = honest_league()
-    assert broken(replace(honest, survivals=(Survival(node, 1_010.0, acknowledged=4, recovered=4),))) == set()
-    assert broken(replace(honest, survivals=(Survival(node, 1_010.0, acknowledged=4, recovered=3),))) == {7}
+    assert broken(replace(honest, recoveries=(Recovery(node, 1_010.0, acknowledged=4, recovered=4),))) == set()
+    assert broken(replace(honest, recoveries=(Recovery(node, 1_010.0, acknowledged=4, recovered=3),))) == {7}
 
 
 def test_an_accepted_registration_that_is_not_in_the_journal_breaks_promise_7() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from league.promises import PROMISES, Evidence, Exchanged, check
+from league.promises import PROMISES, Evidence, RecordedCall, check
 from league.protocol.envelope import unseal
 from tests.support.honest_league import honest_league
 from tests.support.planted import broken, journal_only, sent
@@ -122,7 +122,7 @@ def test_no_message_can_make_a_check_fail(junk: Any) -> None:
     nodes = ("league_manager", "REF01", "P01", "stranger")
     kinds = sorted({call.kind for call in honest.traffic or ()})
     hostile = [
-        Exchanged(
+        RecordedCall(
             1_010.0,
             sender,
             receiver,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from league.games import even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game
 from league.promises import rules
-from league.promises.rules import CannotJudgeError, Outcome, Row
+from league.promises.rules import CannotJudgeError, MatchOutcome, Row
 from league.referee import draw
 
 PLAYERS = ("P01", "P02")
@@ -23,7 +23,7 @@ def test_even_odd_is_judged_as_the_game_judges_it() -> None:
         seat = even_odd.rules.winner((first, second), number)
         expected = None if seat is None else PLAYERS[seat]
         details = {"drawn_number": number, "choices": {"P01": first, "P02": second}}
-        assert rules.judge("even_odd", PLAYERS, details) == Outcome(expected)
+        assert rules.judge("even_odd", PLAYERS, details) == MatchOutcome(expected)
 
 
 def _played(game: Game, moves: list[dict[str, str]]) -> str | None:
@@ -42,7 +42,7 @@ def test_rock_paper_scissors_is_judged_as_the_game_judges_it() -> None:
         game = rock_paper_scissors.GAME
         over = game.rules.outcome(_state(game, moves[:2])) is not None
         played = moves[:2] if over else moves
-        assert rules.judge("rock_paper_scissors", PLAYERS, {"moves": played}) == Outcome(_played(game, played))
+        assert rules.judge("rock_paper_scissors", PLAYERS, {"moves": played}) == MatchOutcome(_played(game, played))
 
 
 def _state(game: Game, moves: list[dict[str, str]]) -> Any:
@@ -61,7 +61,7 @@ def test_tic_tac_toe_is_judged_as_the_game_judges_it(cells: list[str]) -> None:
             break
         with pytest.raises(CannotJudgeError):
             rules.judge("tic_tac_toe", PLAYERS, {"moves": list(moves)})
-    expected = Outcome(_played(tic_tac_toe.GAME, moves))
+    expected = MatchOutcome(_played(tic_tac_toe.GAME, moves))
     assert rules.judge("tic_tac_toe", PLAYERS, {"moves": moves}) == expected
 
 
@@ -84,14 +84,14 @@ def test_throws_that_cannot_be_are_not_judged(moves: object) -> None:
 @pytest.mark.parametrize(
     ("faults", "expected"),
     [
-        ({"P01": "E001"}, Outcome("P02", technical=True)),
-        ({"P02": "E001"}, Outcome("P01", technical=True)),
-        ({"P01": "E001", "P02": "E009"}, Outcome(None, technical=True)),
+        ({"P01": "E001"}, MatchOutcome("P02", technical=True)),
+        ({"P02": "E001"}, MatchOutcome("P01", technical=True)),
+        ({"P01": "E001", "P02": "E009"}, MatchOutcome(None, technical=True)),
         ({"P07": "E001"}, None),
         (None, None),
     ],
 )
-def test_a_fault_gives_the_match_to_the_other(faults: dict[str, str] | None, expected: Outcome | None) -> None:
+def test_a_fault_gives_the_match_to_the_other(faults: dict[str, str] | None, expected: MatchOutcome | None) -> None:
     assert rules.judge("even_odd", PLAYERS, {"drawn_number": None, "faults": faults}) == expected
     told = {"status": "TECHNICAL_LOSS", "faults": faults}
     assert rules.judge("tic_tac_toe", PLAYERS, told) == expected
@@ -111,13 +111,18 @@ def test_bytes_that_would_favour_some_numbers_are_passed_over() -> None:
 
 
 def test_points_are_shared_as_the_protocol_says() -> None:
-    assert rules.points(PLAYERS, Outcome("P02")) == {"P01": 0, "P02": 3}
-    assert rules.points(PLAYERS, Outcome(None)) == {"P01": 1, "P02": 1}
-    assert rules.points(PLAYERS, Outcome(None, technical=True)) == {"P01": 0, "P02": 0}
+    assert rules.points(PLAYERS, MatchOutcome("P02")) == {"P01": 0, "P02": 3}
+    assert rules.points(PLAYERS, MatchOutcome(None)) == {"P01": 1, "P02": 1}
+    assert rules.points(PLAYERS, MatchOutcome(None, technical=True)) == {"P01": 0, "P02": 0}
 
 
 def test_a_row_counts_and_takes_back() -> None:
-    won, drawn, lost, both = Outcome("P01"), Outcome(None), Outcome("P02"), Outcome(None, technical=True)
+    won, drawn, lost, both = (
+        MatchOutcome("P01"),
+        MatchOutcome(None),
+        MatchOutcome("P02"),
+        MatchOutcome(None, technical=True),
+    )
     row = Row("P01")
     for outcome in (won, drawn, lost, both):
         row = row.after(outcome)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.promises import Evidence, Exchanged, Survival
+from league.promises import Evidence, RecordedCall, Recovery
 from tests.support.honest_league import ROUNDS, honest_league
 from tests.support.planted import (
     added,
@@ -253,10 +253,10 @@ def test_league_completed_may_be_repeated_when_nobody_listened_or_the_manager_wa
     again = replace(said, sent_at=said.sent_at + 60)
     refused = altered(honest, place, outcome="refused", delivered=0, answers=0, answer=None, answered_at=None)
     assert broken(sent(refused, again)) == set()
-    kill = Survival("league_manager", said.sent_at + 1, acknowledged=90, recovered=90)
-    assert broken(replace(sent(honest, again), survivals=(kill,))) == set()
-    other = Survival("REF01", said.sent_at + 1, acknowledged=90, recovered=90)
-    assert broken(replace(sent(honest, again), survivals=(other,))) == {10}
+    kill = Recovery("league_manager", said.sent_at + 1, acknowledged=90, recovered=90)
+    assert broken(replace(sent(honest, again), recoveries=(kill,))) == set()
+    other = Recovery("REF01", said.sent_at + 1, acknowledged=90, recovered=90)
+    assert broken(replace(sent(honest, again), recoveries=(other,))) == {10}
 
 
 @pytest.mark.parametrize("kind", ["LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "ROUND_ANNOUNCEMENT"])
@@ -361,7 +361,7 @@ def test_what_a_stranger_says_is_not_held_against_anybody_else() -> None:
         "LEAGUE_STANDINGS_UPDATE": {"standings": 3},
         "GAME_INVITATION": {"match_id": "R7M7", "opponent_id": "P02"},
     }
-    forged = [Exchanged(1_020.0, "stranger", "P01", {"message_type": kind, **lie}) for kind, lie in lies.items()]
+    forged = [RecordedCall(1_020.0, "stranger", "P01", {"message_type": kind, **lie}) for kind, lie in lies.items()]
     assert broken(sent(honest, *forged)) == set()
 
 

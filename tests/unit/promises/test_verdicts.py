@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league.promises import Evidence, Exchanged
+from league.promises import Evidence, RecordedCall
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -323,7 +323,7 @@ def test_another_attempt_is_another_draw() -> None:
 # --- promise 13 -------------------------------------------------------------------------------------------------------
 
 
-def in_secret(evidence: Evidence, match_id: str = "R1M1") -> tuple[float, Exchanged]:
+def in_secret(evidence: Evidence, match_id: str = "R1M1") -> tuple[float, RecordedCall]:
     """A moment at which the first player has chosen and the second has not, and the call made to it then."""
     _, move = find(evidence, "REF01", e.MoveMade, match_id=match_id)
     kinds = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
@@ -340,7 +340,7 @@ def test_a_referee_that_keeps_secrets_keeps_promise_13(script: Object) -> None:
 def _leak(evidence: Evidence, to: str, content: Object) -> Evidence:
     at, call = in_secret(evidence)
     message = {"match_id": "R1M1", "conversation_id": call.message["conversation_id"], **content}
-    return sent(evidence, Exchanged(at + 0.01, "REF01", to, message))
+    return sent(evidence, RecordedCall(at + 0.01, "REF01", to, message))
 
 
 @pytest.mark.parametrize("to", ["P04", "P02", "league_manager"])
@@ -383,7 +383,7 @@ def test_the_record_of_an_open_attempt_breaks_promise_13_and_that_of_another_doe
     at, _ = in_secret(honest)
     for attempt, promises in ((1, {13}), (2, set())):
         record = {"match_id": "R1M1", "attempt": attempt, "events": [{"event": "MoveMade"}]}
-        asked = Exchanged(at + 0.01, "manager", "REF01", {}, answer=record, answered_at=at + 0.01)
+        asked = RecordedCall(at + 0.01, "manager", "REF01", {}, answer=record, answered_at=at + 0.01)
         assert broken(sent(honest, asked)) == promises
 
 
@@ -413,7 +413,7 @@ def test_the_view_of_a_move_call_may_not_change_either() -> None:
 def test_an_answer_of_the_referee_is_watched_too() -> None:
     honest = honest_league()
     at, _ = in_secret(honest)
-    curious = Exchanged(at, "P04", "REF01", {}, {"match_id": "R1M1", "choices": {"P01": "even"}}, at + 0.01)
+    curious = RecordedCall(at, "P04", "REF01", {}, {"match_id": "R1M1", "choices": {"P01": "even"}}, at + 0.01)
     assert broken(sent(honest, curious)) == {13}
 
 
@@ -421,8 +421,8 @@ def test_what_players_tell_each_other_is_their_own_affair() -> None:
     honest = honest_league()
     at, _ = in_secret(honest)
     told = {"match_id": "R1M1", "choices": {"P01": "even"}}
-    assert broken(sent(honest, Exchanged(at, "P01", "P04", told))) == set()
-    assert broken(sent(honest, Exchanged(at, "P04", "P01", {}, told, at + 0.01))) == set()
+    assert broken(sent(honest, RecordedCall(at, "P01", "P04", told))) == set()
+    assert broken(sent(honest, RecordedCall(at, "P04", "P01", {}, told, at + 0.01))) == set()
 
 
 def test_two_errors_may_say_two_things() -> None:
@@ -438,7 +438,7 @@ def test_where_players_take_turns_a_move_is_no_secret() -> None:
     _, taken = find(honest, "REF01", e.MatchTaken, match_id="R1M1")
     move = e.MoveMade(at=1_005.0, match_id="R1M1", attempt=1, player_id="P01", turn=1, choice="4")
     shown = {"message_type": "GAME_ERROR", "match_id": "R1M1", "context": {"choices": {"P01": "4"}}}
-    told = Exchanged(1_006.0, "REF01", "P04", shown)
+    told = RecordedCall(1_006.0, "REF01", "P04", shown)
 
     def of(game_type: str) -> list[str]:
         journal = (structs.replace(taken, game_type=game_type), move)

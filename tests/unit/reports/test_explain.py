@@ -18,10 +18,10 @@ from league import events as e
 from league.machine import Failure
 from league.protocol.errors import ERRORS
 from league.reports import clauses
-from league.reports.advice import advice_for
-from league.reports.case import case_of, case_of_page
 from league.reports.explain import Explanation, explain
+from league.reports.faults import advice_for
 from league.reports.journals import Journals
+from league.reports.match_facts import facts_from_pages, facts_of
 from tests.support.managed import Managed
 from tests.support.referee_rig import LEFT_OUT, START, Rig, announced
 from tests.support.stories import (
@@ -29,8 +29,8 @@ from tests.support.stories import (
     accepted,
     answer,
     around,
-    case_in,
     clauses_of,
+    facts_in,
     finished,
     journals_of,
     lines_of,
@@ -76,7 +76,7 @@ def test_what_a_referee_let_pass_is_told_once_whatever_match_it_noticed_it_in() 
     noticed = [e.PlayerDeviated(at=START, match_id=match_id, **about) for match_id in ("R1M1", "R9M9")]
     others = msgspec.structs.replace(noticed[0], player_id="P09")
     referees = {name: replace(one, events=[*one.events, *noticed, others]) for name, one in whole.referees.items()}
-    account = explain(case_in(replace(whole, referees=referees)))
+    account = explain(facts_in(replace(whole, referees=referees)))
     told = account.remarks
     line = "On record against P01, though it cost nothing: E003 odd (GAME_JOIN_ACK.accept)."
     assert [one for one in told if "GAME_JOIN_ACK.accept" in one] == [line]
@@ -106,7 +106,7 @@ def test_a_draw_that_does_not_follow_is_called_wrong() -> None:
     wrong = {**rig.decided.details, "drawn_number": rig.decided.details["drawn_number"] % 10 + 1}
     journals = journals_of(rig)
     manager = [*around(rig)[:-1], accepted(rig.decided, details=wrong)]
-    draw = explain(case_in(Journals(manager))).draw
+    draw = explain(facts_in(Journals(manager))).draw
     assert draw is not None
     assert not draw.holds
     assert "WRONG" in draw.sentence
@@ -309,7 +309,7 @@ def managed(**changed: Any) -> Managed:
 
 
 def told_by(manager: Managed, match_id: str = "R1M1") -> Explanation:
-    return explain(case_in(Journals(manager.events), match_id))
+    return explain(facts_in(Journals(manager.events), match_id))
 
 
 def silence(manager: Managed) -> None:
@@ -333,8 +333,8 @@ def test_a_match_of_a_later_round_is_not_played_yet() -> None:
 
 
 def test_an_unknown_match_is_none() -> None:
-    assert case_of("R9M9", Journals(managed().events)) is None
-    assert case_of("R9M9", journals_of(given().plays())) is None
+    assert facts_of("R9M9", Journals(managed().events)) is None
+    assert facts_of("R9M9", journals_of(given().plays())) is None
 
 
 @pytest.mark.requirement("REFEREE.lease_no_blame")
@@ -404,7 +404,7 @@ def test_a_report_that_was_refused_does_not_count() -> None:
     journals = journals_of(rig)
     settled = e.ReportSettled(at=START + 9, match_id="R1M1", attempt=1, answer="E016")
     rig.journal.append(settled)
-    told = explain(case_in(journals))
+    told = explain(facts_in(journals))
     (line,) = (line for one in told.attempts for line in one.lines if line.code == "E016")
     assert "does not count" in line.text
     assert line.clause is not None
@@ -416,7 +416,7 @@ def test_a_report_that_was_refused_does_not_count() -> None:
 
 def test_the_manager_alone_knows_whose_fault_it_was() -> None:
     rig = finished(silent_at_the_choice())
-    told = explain(case_in(Journals(around(rig), elsewhere="league-data/spring")))
+    told = explain(facts_in(Journals(around(rig), elsewhere="league-data/spring")))
     (fault,) = told.verdict.faults
     assert (fault.player_id, fault.code, fault.phase) == ("P02", "E001", "move")
     assert "faster" in fault.advice
@@ -426,7 +426,7 @@ def test_the_manager_alone_knows_whose_fault_it_was() -> None:
 def test_a_report_without_faults_says_that_it_names_none() -> None:
     rig = finished(declines())
     details = {name: value for name, value in rig.decided.details.items() if name != "faults"}
-    told = explain(case_in(Journals([*around(rig)[:-1], accepted(rig.decided, details=details, verified=False)])))
+    told = explain(facts_in(Journals([*around(rig)[:-1], accepted(rig.decided, details=details, verified=False)])))
     assert (told.verdict.at_fault, told.verdict.faults) == (("P02",), ())
     assert any("the report names none" in sentence for sentence in told.verdict.why)
     assert any("could not verify" in sentence for sentence in told.verdict.why)
@@ -434,7 +434,7 @@ def test_a_report_without_faults_says_that_it_names_none() -> None:
 
 def test_the_referee_alone_tells_its_own_account() -> None:
     whole = journals_of(finished(silent_at_the_join()))
-    told = explain(case_in(Journals(referees=whole.referees)))
+    told = explain(facts_in(Journals(referees=whole.referees)))
     assert (told.verdict.outcome, told.verdict.at_fault) == ("TECHNICAL_LOSS", ("P02",))
     assert told.remarks[0] == "The manager's journal is not at hand: this is the account of the referee alone."
 
@@ -460,7 +460,7 @@ LEAGUE_PAGE = {"league_id": "spring", "game_type": "even_odd", "round": 1}
 
 
 def test_a_managers_page_tells_the_fault_and_points_to_the_journal() -> None:
-    told = explain(case_of_page(PAGE, LEAGUE_PAGE, []))
+    told = explain(facts_from_pages(PAGE, LEAGUE_PAGE, []))
     assert [(one.player_id, one.code) for one in told.verdict.faults] == [("P02", "E009")]
     assert any("--journal" in remark for remark in told.remarks)
 
@@ -476,14 +476,14 @@ def test_a_managers_page_tells_the_fault_and_points_to_the_journal() -> None:
     ],
 )
 def test_a_page_of_any_state_is_told(changed: dict[str, Any], outcome: str) -> None:
-    told = explain(case_of_page({**PAGE, **changed}, LEAGUE_PAGE, []))
+    told = explain(facts_from_pages({**PAGE, **changed}, LEAGUE_PAGE, []))
     assert told.verdict.outcome == outcome
 
 
 def test_clocks_that_differ_are_brought_together_and_that_is_said() -> None:
     journals = journals_of(given().plays())
     ahead = [msgspec.structs.replace(one, at=one.at + 100) for one in journals.manager]
-    told = explain(case_in(replace(journals, manager=ahead)))
+    told = explain(facts_in(replace(journals, manager=ahead)))
     (attempt,) = (one for one in told.attempts if one.attempt == 1)
     assert attempt.clocks_apart == 99.0
     texts = [line.text for line in attempt.lines]
@@ -513,7 +513,7 @@ def test_no_token_is_told_even_if_a_transcript_held_one() -> None:
 def test_the_clauses_are_those_of_the_specification() -> None:
     rows = tomllib.loads(SPEC.read_text(encoding="utf-8"))["requirement"]
     sections = {row["id"]: row["section"] for row in rows}
-    assert {name: sections.get(name) for name in clauses.all_clauses()} == clauses.all_clauses()
+    assert {name: sections.get(name) for name in clauses.SECTIONS} == clauses.SECTIONS
     fields = {name: section for name, section in sections.items() if name.partition(".")[0] in clauses.MESSAGES}
     named = {name: found.section for name in fields if (found := clauses.clause(name))}
     assert named == fields

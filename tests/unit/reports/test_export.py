@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
-from league.reports.replaying import read
+from league.reports.journals import read_events
 from tests.support.managed import LEAGUE, Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import SECRET, answer, around, letters_of, on_disk
@@ -187,7 +187,7 @@ def test_a_league_whose_name_is_no_folder_is_refused(tmp_path: Path, capsys: pyt
 def test_a_backup_holds_every_event_and_is_for_its_owner_alone(league: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     assert main(["backup", str(league), str(copy)]) == 0
-    assert list(read(copy)) == list(read(league / "journal.db"))
+    assert list(read_events(copy)) == list(read_events(league / "journal.db"))
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
 
 
@@ -201,17 +201,17 @@ def test_a_backup_replaces_nothing_unless_forced(
     assert copy.read_text(encoding="utf-8") == "mine"
     assert main(["backup", str(league / "journal.db"), str(copy), "--force", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == str(copy)
-    assert list(read(copy)) == list(read(league / "journal.db"))
+    assert list(read_events(copy)) == list(read_events(league / "journal.db"))
 
 
 @pytest.mark.parametrize(("target", "sentence"), [("journal.db", "the journal itself"), (".", "is a folder")])
 def test_a_backup_never_harms_its_journal(
     league: Path, capsys: pytest.CaptureFixture[str], target: str, sentence: str
 ) -> None:
-    before = list(read(league / "journal.db"))
+    before = list(read_events(league / "journal.db"))
     assert main(["backup", str(league), str(league / target), "--force"]) == 1
     assert sentence in capsys.readouterr().err
-    assert list(read(league / "journal.db")) == before
+    assert list(read_events(league / "journal.db")) == before
 
 
 def test_a_backup_of_nothing_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

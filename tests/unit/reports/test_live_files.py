@@ -10,11 +10,9 @@ from typing import Any
 from league import events as e
 from league.machine import Machine
 from league.reports import exports
-from league.reports.files import write_files
-from league.reports.journals import Journals
-from league.reports.live import UNVERIFIED, Fold, fold_for
-from league.reports.replaying import blank_manager
-from league.reports.shared import NO_LETTERS
+from league.reports.journals import Journals, blank_manager
+from league.reports.live_files import UNVERIFIED, FileFold, fold_for
+from league.reports.shared_files import NO_LETTERS, write_files
 from league.storage.transcript import LetterNote
 from tests.support import player_rig
 from tests.support.managed import Managed
@@ -41,7 +39,7 @@ def written(
     machine: Machine, events: Iterable[e.Event], folder: Path, letters: Sequence[LetterNote] | None = None
 ) -> dict[str, Any]:
     """Every file that changed, as it is after these events."""
-    fold: Fold = fold_for(lambda: machine, folder)
+    fold: FileFold = fold_for(lambda: machine, folder)
     topics = {topic: None for event in events for topic in fold.apply(event)}
     transcript = None if letters is None else Letters(letters)
     files = [file for topic in topics if (file := fold.file(topic, transcript)) is not None]

@@ -11,7 +11,7 @@ from league.events import MoveMade, WrongAnswer
 from league.machine import Pong
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import Violation
-from league.reports.success import Share, read, summarize
+from league.reports.success import Share, samples_in, summarize
 
 
 def wrong_answer(code: str) -> WrongAnswer:
@@ -104,10 +104,10 @@ def test_the_page_is_what_prometheus_reads() -> None:
     types = re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE)
     assert len(types) == len(set(types))
     samples = [line for line in text.splitlines() if not line.startswith("#")]
-    assert len(read(text)) == len(samples)
+    assert len(samples_in(text)) == len(samples)
     buckets = [
         value
-        for name, labels, value in read(text)
+        for name, labels, value in samples_in(text)
         if name == "league_answer_seconds_bucket" and labels["message_type"] == "LEAGUE_QUERY"
     ]
     assert buckets == sorted(buckets)

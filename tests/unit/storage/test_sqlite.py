@@ -14,26 +14,10 @@ import pytest
 
 from league.storage.files import SCHEMA_VERSION, backup
 from league.storage.journal import Entry
-from league.storage.notices import Durable, Failed, JournalError
+from league.storage.notices import Durable, JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
-from tests.support.journals import WATCHDOG_S, Notices, entry, event, fast_folder, locked_by_another
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with fast_folder() as made:
-        yield made
-
-
-@pytest.fixture
-def path(folder: Path) -> Path:
-    return folder / "journal.db"
-
-
-@pytest.fixture
-def notices() -> Notices:
-    return Notices()
+from tests.support.journals import WATCHDOG_S, Notices, entry, event, locked_by_another
 
 
 @pytest.fixture
@@ -42,7 +26,7 @@ def journal(path: Path, notices: Notices) -> Iterator[SqliteJournal]:
         yield opened
 
 
-def _fail(journal: SqliteJournal, notices: Notices, number: int = 100) -> Failed:
+def _fail(journal: SqliteJournal, notices: Notices, number: int = 100) -> WriteFailed:
     with locked_by_another(journal.path):
         journal.append(entry(number))
         return notices.failed()
@@ -69,7 +53,7 @@ def test_what_is_appended_after_a_failure_is_dropped_until_the_failure_is_answer
 def test_a_failure_is_notified_once_however_much_is_appended_behind_it(path: Path) -> None:
     notices, goes_on = Notices(), Flag()
 
-    def slowly(notice: Durable | Failed) -> None:
+    def slowly(notice: Durable | WriteFailed) -> None:
         notices(notice)
         goes_on.wait(WATCHDOG_S)
 
@@ -81,7 +65,7 @@ def test_a_failure_is_notified_once_however_much_is_appended_behind_it(path: Pat
         assert journal.try_again(failed)
         journal.append(entry(1))
         assert notices.durable(1).epoch == 1
-    assert [type(one) for one in notices.seen] == [Failed, Durable]
+    assert [type(one) for one in notices.seen] == [WriteFailed, Durable]
     assert notices.is_empty
 
 

@@ -15,7 +15,7 @@ from league.protocol.tokens import masked, mint
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import LetterNote, Mode, mask
-from tests.support.journals import Notices, entry, fast_folder, locked_by_another
+from tests.support.journals import Notices, entry, locked_by_another
 
 TOKEN = mint("P01", bytes(range(32)))
 
@@ -23,22 +23,6 @@ TOKEN = mint("P01", bytes(range(32)))
 def _note(number: int, match_id: str | None = "R1M1", body: bytes | None = None) -> LetterNote:
     text = b'{"n":%d}' % number if body is None else body
     return LetterNote(float(number), "in", "player:P01", "GAME_JOIN_ACK", match_id, "response", "200", text)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with fast_folder() as made:
-        yield made
-
-
-@pytest.fixture
-def path(folder: Path) -> Path:
-    return folder / "journal.db"
-
-
-@pytest.fixture
-def notices() -> Notices:
-    return Notices()
 
 
 def _journal(path: Path, notices: Notices, mode: Mode = "full", **limits: Any) -> SqliteJournal:

@@ -9,7 +9,7 @@ from league.conformance.checks import (
     choice,
     errors,
     fields,
-    habits,
+    general,
     invitation,
     notifications,
     registration,
@@ -18,7 +18,7 @@ from league.conformance.checks import (
 from league.conformance.clauses import clauses_for
 from league.conformance.outcome import Check
 
-SECTIONS = (transport, errors, registration, invitation, choice, notifications, habits)
+SECTIONS = (transport, errors, registration, invitation, choice, notifications, general)
 
 
 @cache

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from league.conformance.checks.common import accepted, chosen, not_joined
+from league.conformance.checks.common import accepted, chosen, if_joined
 from league.conformance.checks.matches import echoes, in_time, same_again
-from league.conformance.outcome import Check, Outcome, Verdict, broken, kept, untestable
-from league.conformance.record import Record
+from league.conformance.outcome import Check, CheckOutcome, Verdict, broken, kept, untestable
+from league.conformance.record import RunRecord
 
 
-def choice_in_time(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def choice_in_time(record: RunRecord) -> CheckOutcome:
     return in_time(record, record.of("call"), "CHOOSE_PARITY_CALL", "CHOOSE_PARITY_RESPONSE")
 
 
-def choice_echoes(record: Record) -> Outcome:
+def choice_echoes(record: RunRecord) -> CheckOutcome:
     return echoes(record, "CHOOSE_PARITY_CALL")
 
 
-def same_answer(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def same_answer(record: RunRecord) -> CheckOutcome:
     joins = same_again(record.of("invitation"), record.of("invitation again"), accepted)
     if joins.verdict is Verdict.FAIL:
         return joins
     return same_again(record.of("call"), record.of("call again"), chosen)
 
 
-def corrects(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def corrects(record: RunRecord) -> CheckOutcome:
     told, again = record.of("game error"), record.of("corrected call")
     if not told or not again:
         return untestable("no choice was made that could be called wrong")
@@ -47,10 +41,8 @@ def corrects(record: Record) -> Outcome:
     return kept(f"first {wrong!r}, then {chosen(one)!r}", [one])
 
 
-def valid_option(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def valid_option(record: RunRecord) -> CheckOutcome:
     asked = record.of("move call")
     if not asked:
         return untestable("the player did not join a match in another game than even_odd")

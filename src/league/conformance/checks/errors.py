@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from league.conformance.checks.common import not_joined, refused, understood
-from league.conformance.outcome import Check, Outcome, Verdict
-from league.conformance.record import Record
+from league.conformance.checks.common import if_joined, refused, understood
+from league.conformance.outcome import Check, CheckOutcome, Verdict
+from league.conformance.record import RunRecord
 
 STRICT = "Let the parser be strict; "
 ADVICE: Mapping[str, str] = {
@@ -22,26 +22,24 @@ ADVICE: Mapping[str, str] = {
 }
 
 
-def no_coercion(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def no_coercion(record: RunRecord) -> CheckOutcome:
     advice = "Check the type of each field before you use it; never convert it. In Python, bool is an int: look twice."
     return refused(record, "coercion", "E007", advice)
 
 
-def null_is_absent(record: Record) -> Outcome:
+def null_is_absent(record: RunRecord) -> CheckOutcome:
     optional = understood(record, ("optional null",), "Read an optional field that is null as if it were not there.")
     if optional.verdict is not Verdict.PASS:
         return optional
     return refused(record, "mandatory null", "E003", "Refuse a message whose mandatory field is null, as if missing.")
 
 
-def unknown_fields(record: Record) -> Outcome:
+def unknown_fields(record: RunRecord) -> CheckOutcome:
     return understood(record, ("unknown fields",), "Take the fields you know and leave the others alone.")
 
 
-def all_timestamp_forms(record: Record) -> Outcome:
+def all_timestamp_forms(record: RunRecord) -> CheckOutcome:
     """Two documents list +00:00 as valid. None asks players to read fractions, or dates without hyphens."""
     advice = "Read Z and +00:00, fractions of up to nine digits, and no hyphens."
     listed = understood(record, ("timestamp",), advice)
@@ -51,7 +49,7 @@ def all_timestamp_forms(record: Record) -> Outcome:
     return replace(others, verdict=Verdict.WARN) if others.verdict is Verdict.FAIL else others
 
 
-def clock_not_compared(record: Record) -> Outcome:
+def clock_not_compared(record: RunRecord) -> CheckOutcome:
     return understood(record, ("clock",), "Do not compare timestamps with your own clock: clocks differ.")
 
 

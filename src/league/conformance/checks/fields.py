@@ -8,27 +8,27 @@ from functools import partial
 
 from league.conformance.checks.common import accepted
 from league.conformance.clauses import Clause
-from league.conformance.outcome import Check, Evidence, Outcome, Verdict, broken, kept, odd, untestable
-from league.conformance.record import Exchange, Record
+from league.conformance.outcome import Check, CheckOutcome, Evidence, Verdict, broken, kept, untestable, warning
+from league.conformance.record import Probe, RunRecord
 from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import ACKS, MESSAGES
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
-Said = tuple[Evidence, str, Mapping[str, object] | object]
+Message = tuple[Evidence, str, Mapping[str, object] | object]
 
 OF_MEMBERS = ("player_id", "sender", "auth_token")
-"""What a player can only know once a manager has taken it in."""
+"""What a player can only know once a manager has registered it."""
 STRANGER = (
     "the player did not register, so it has no id and no token yet; `--listen PORT` lets it register with the kit first"
 )
 JOIN, CHOICE = "GAME_JOIN_ACK.accept", "CHOOSE_PARITY_RESPONSE.parity_choice"
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {JOIN: ("accepted", "status"), CHOICE: ("choice",)}
-"""What is seen in place of a field; compat understands it, the documents do not."""
+"""Other names that are in use for a field; compat understands them, the documents do not have them."""
 RIGHT: Mapping[str, str] = {JOIN: "accept: true", CHOICE: 'parity_choice: "even" or "odd"'}
 
-_ACTS: Mapping[str, tuple[str, ...]] = {
+_SCENARIOS: Mapping[str, tuple[str, ...]] = {
     "LEAGUE_REGISTER_REQUEST": ("registration",),
     "LEAGUE_QUERY": ("registration", "dialect", "match", "notifications"),
     "GAME_JOIN_ACK": ("dialect", "match"),
@@ -41,11 +41,11 @@ _ACTS: Mapping[str, tuple[str, ...]] = {
 _EVERYTHING = ("registration", "dialect", "match", "notifications", "correction", "end")
 
 
-def said(record: Record) -> Iterator[Said]:
-    """Everything the player said that has to be a message: where, the type that fits, and what it said."""
-    for one in record.exchanges:
+def messages_of(record: RunRecord) -> Iterator[Message]:
+    """Everything the player sent that has to be a message: the evidence, the type it should have, and its content."""
+    for one in record.probes:
         if one.kind and one.posted is None and _is_answer(one):
-            content = one.heard.content
+            content = one.parsed.content
             wanted = EXCHANGES[one.kind].replies[0]
             # Any result acknowledges a notification; only one that calls itself a message is judged as one.
             if wanted not in ACKS or _type_of(content) == wanted:
@@ -55,10 +55,10 @@ def said(record: Record) -> Iterator[Said]:
             yield arrival, arrival.kind, arrival.message
 
 
-def _is_answer(one: Exchange) -> bool:
-    readable = one.is_readable and one.heard.refusal is None and not one.is_later
+def _is_answer(one: Probe) -> bool:
+    readable = one.is_readable and one.parsed.error is None and not one.is_busy
     # Whatever comes back from a game or a request that no document knows need not be a message.
-    return readable and (one.is_answered or (one.plain and not isinstance(one.heard.content, dict)))
+    return readable and (one.is_answered or (one.plain and not isinstance(one.parsed.content, dict)))
 
 
 def _type_of(content: object) -> object:
@@ -74,8 +74,8 @@ def violations(wanted: str, content: object) -> tuple[Violation, ...]:
     return found
 
 
-def field(record: Record, clause: Clause) -> Outcome:
-    """One field; what only members of a league can know is not asked of a player that never was one."""
+def field(record: RunRecord, clause: Clause) -> CheckOutcome:
+    """One field; what only a registered player can know is not asked of one that never registered."""
     outcome = _field(record, clause)
     name = clause.id.rpartition(".")[2]
     if outcome.verdict is Verdict.FAIL and name in OF_MEMBERS and _never_had(name, record):
@@ -83,12 +83,12 @@ def field(record: Record, clause: Clause) -> Outcome:
     return outcome
 
 
-def _field(record: Record, clause: Clause) -> Outcome:
+def _field(record: RunRecord, clause: Clause) -> CheckOutcome:
     """One field, in all messages that may hold it."""
     name, _, path = clause.id.partition(".")
     missing: Evidence | None = None
     seen = 0
-    for evidence, wanted, content in said(record):
+    for evidence, wanted, content in messages_of(record):
         if name not in ("ENVELOPE", wanted):
             continue
         seen += 1
@@ -101,12 +101,12 @@ def _field(record: Record, clause: Clause) -> Outcome:
     if not seen:
         return untestable(_nothing(record, name))
     if missing is not None:
-        return odd(f"{path} is missing in a reply", f"Put {path} into every message, replies too.", missing)
+        return warning(f"{path} is missing in a reply", f"Put {path} into every message, replies too.", missing)
     return kept(f"right in {seen} messages")
 
 
-def _never_had(name: str, record: Record) -> bool:
-    """Is this blank in all the player says, and did it never register with the kit to learn better?"""
+def _never_had(name: str, record: RunRecord) -> bool:
+    """Did the player never register with the kit, and is this field blank in all its messages?"""
     values = [said.get(name) for _, said, _ in record.messages()]
     return record.member is None and all(one in (None, "", "player:") for one in values)
 
@@ -123,7 +123,7 @@ def _advice(one: Violation, content: object) -> str:
     return f"Change {one.path or 'it'} to what the specification asks for; `league validate` tells whether it is right."
 
 
-def _nothing(record: Record, name: str) -> str:
+def _nothing(record: RunRecord, name: str) -> str:
     if name == "LEAGUE_REGISTER_REQUEST":
         return record.listening or "the player did not register"
     if name == "LEAGUE_QUERY":
@@ -133,13 +133,15 @@ def _nothing(record: Record, name: str) -> str:
     return f"the player said no {name}" if name in MESSAGES else "the player said no message"
 
 
-def accept(record: Record, clause: Clause) -> Outcome:
+def accept(record: RunRecord, clause: Clause) -> CheckOutcome:
     """`accept`, and whether the player wants to play at all."""
     outcome = field(record, clause)
     for one in record.of_kind("GAME_INVITATION"):
         even_odd = one.message["game_type"] == "even_odd"
         if even_odd and one.is_answered and accepted(one) is False and not outcome.advice:
-            return odd("the player declined a match", "accept: false loses the match at once; say true to play.", one)
+            return warning(
+                "the player declined a match", "accept: false loses the match at once; say true to play.", one
+            )
     return outcome
 
 
@@ -149,5 +151,5 @@ def checks(observable: Mapping[str, Clause], taken: Mapping[str, Check]) -> Mapp
     for name, clause in observable.items():
         if clause.kind == "field" and name not in taken:
             judge = accept if name == "GAME_JOIN_ACK.accept" else field
-            made[name] = Check(partial(judge, clause=clause), _ACTS.get(name.partition(".")[0], _EVERYTHING))
+            made[name] = Check(partial(judge, clause=clause), _SCENARIOS.get(name.partition(".")[0], _EVERYTHING))
     return made

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from league.conformance.checks.common import not_joined
+from league.conformance.checks.common import if_joined
 from league.conformance.checks.matches import echoes, in_time
-from league.conformance.outcome import Check, Outcome, broken, kept, untestable
-from league.conformance.record import Arrival, Record
+from league.conformance.outcome import Check, CheckOutcome, broken, kept, untestable
+from league.conformance.record import Arrival, RunRecord
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 
 
-def join_in_time(record: Record) -> Outcome:
+def join_in_time(record: RunRecord) -> CheckOutcome:
     return in_time(record, record.of("invitation"), "GAME_INVITATION", "GAME_JOIN_ACK")
 
 
-def join_echoes(record: Record) -> Outcome:
+def join_echoes(record: RunRecord) -> CheckOutcome:
     return echoes(record, "GAME_INVITATION")
 
 
-def answers_in_the_result(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def answers_in_the_result(record: RunRecord) -> CheckOutcome:
     posted = [one for one in record.arrivals if one.kind in REPLY_TYPES]
     if not posted:
         return kept("answered in the result, and nothing came twice")
@@ -33,17 +31,15 @@ def answers_in_the_result(record: Record) -> Outcome:
     return broken(f"{posted[0].kind} came as a request of its own", advice, *posted)
 
 
-def _is_second(posted: Arrival, record: Record) -> bool:
+def _is_second(posted: Arrival, record: RunRecord) -> bool:
     """Was the same question answered in the result already?"""
-    asked = [one for one in record.exchanges if one.kind and posted.kind in EXCHANGES[one.kind].replies]
+    asked = [one for one in record.probes if one.kind and posted.kind in EXCHANGES[one.kind].replies]
     of_match = [one for one in asked if one.message["match_id"] == posted.message.get("match_id")]
     return any(one.is_answered and one.posted is None and one.at <= posted.at for one in of_match)
 
 
-def several_matches(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def several_matches(record: RunRecord) -> CheckOutcome:
     asked = [*record.of("invitation of two"), *record.of("call of two")]
     if not asked:
         return untestable("it was not asked")

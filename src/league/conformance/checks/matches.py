@@ -1,21 +1,19 @@
-"""What invitation and choice have in common: in time, about the right match, the same answer again."""
+"""What invitation and choice have in common: answered in time, about the right match, the same when repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from league.conformance.checks.common import nobody, not_ours, own_id, usable
-from league.conformance.outcome import Outcome, broken, kept, odd, untestable
-from league.conformance.record import Exchange, Record
+from league.conformance.checks.common import if_reached, not_busy, own_id, refuses_stranger
+from league.conformance.outcome import CheckOutcome, broken, kept, untestable, warning
+from league.conformance.record import Probe, RunRecord
 from league.conformance.wire import Trouble
 
 
-def in_time(record: Record, asked: list[Exchange], what: str, reply: str) -> Outcome:
-    """`asked` are those that decide; others of their kind may still be slow."""
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    asked = usable(asked)
+@if_reached
+def in_time(record: RunRecord, asked: list[Probe], what: str, reply: str) -> CheckOutcome:
+    """`asked` are the requests that decide; a slow answer to any other of the same type is a warning."""
+    asked = not_busy(asked)
     if not asked:
         return untestable(f"no {what} was sent, or the player put it off (429, 503)")
     for one in asked:
@@ -24,23 +22,23 @@ def in_time(record: Record, asked: list[Exchange], what: str, reply: str) -> Out
     return _slow(record, asked, what)
 
 
-def _unanswered(record: Record, one: Exchange, what: str, reply: str) -> Outcome:
+def _unanswered(record: RunRecord, one: Probe, what: str, reply: str) -> CheckOutcome:
     if one.trouble is Trouble.TIMEOUT:
         advice = f"Answer with {reply} within {one.limit_s:g} seconds; think in another thread if it takes longer."
         return broken(f"{what}: {one.response.detail}", advice, one)
     if not one.is_readable:
         return untestable(f"the answer cannot be read: {one.why_not()} [RPC.one_answer]")
-    if not_ours(record, one):
-        return untestable(f"the player belongs to another league: {one.heard.refusal}")
-    if one.heard.refusal is None and not isinstance(one.heard.content, dict):
+    if refuses_stranger(record, one):
+        return untestable(f"the player belongs to another league: {one.parsed.error}")
+    if one.parsed.error is None and not isinstance(one.parsed.content, dict):
         return untestable("the result is no object, so it is no message [ENVELOPE]")
     return broken(f"{what}: {one.why_not()}", f"Answer with {reply} in the JSON-RPC result.", one)
 
 
-def _slow(record: Record, asked: list[Exchange], what: str) -> Outcome:
+def _slow(record: RunRecord, asked: list[Probe], what: str) -> CheckOutcome:
     slowest = max(record.of_kind(asked[0].kind), key=lambda one: one.seconds if one.is_answered else 0.0)
     if slowest.seconds > slowest.limit_s / 2:
-        return odd(
+        return warning(
             f"{what}: {slowest.seconds:.1f} s, more than half of the {slowest.limit_s:g} s there are",
             "Answer faster: the network and a busy machine take their share of the limit.",
             slowest,
@@ -48,8 +46,8 @@ def _slow(record: Record, asked: list[Exchange], what: str) -> Outcome:
     return kept(f"answered within {slowest.seconds:.2f} s", asked)
 
 
-def echoes(record: Record, kind: str) -> Outcome:
-    """The answers name the match they are about and the player's own id; what is missing is the fields' matter."""
+def echoes(record: RunRecord, kind: str) -> CheckOutcome:
+    """The answers name their match and the player's own id; missing fields are judged by their own clauses."""
     answered = [one for one in record.of_kind(kind) if one.is_answered]
     if not answered:
         return untestable(f"no {kind} was answered")
@@ -65,7 +63,7 @@ def echoes(record: Record, kind: str) -> Outcome:
     return kept(f"{len(answered)} answers name their match", answered)
 
 
-def same_again(first: list[Exchange], again: list[Exchange], read: Callable[[Exchange], object]) -> Outcome:
+def same_again(first: list[Probe], again: list[Probe], read: Callable[[Probe], object]) -> CheckOutcome:
     """The repeated question gets the same answer."""
     answered = [one for one in first if one.is_answered]
     if not answered:

@@ -1,13 +1,13 @@
-"""What the player is told (spec sections 5.5 to 5.7, 5.12, 5.14, 5.16, 5.21, 6.7)."""
+"""Notifications to the player (spec sections 5.5 to 5.7, 5.12, 5.14, 5.16, 5.21, 6.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
 
-from league.conformance.checks.common import is_silent_ack, nobody, not_ours, usable
-from league.conformance.outcome import Check, Outcome, broken, kept, odd, untestable
-from league.conformance.record import Exchange, Record
+from league.conformance.checks.common import if_reached, is_empty_ack, not_busy, refuses_stranger
+from league.conformance.outcome import Check, CheckOutcome, broken, kept, untestable, warning
+from league.conformance.record import Probe, RunRecord
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
 
@@ -16,62 +16,56 @@ AGAIN = ("announcement again", "standings again", "game over again")
 ECHOED = ("round_id", "match_id")
 
 
-def acknowledged(record: Record, labels: tuple[str, ...]) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    told = [one for one in usable(record.of(*labels)) if not not_ours(record, one)]
+@if_reached
+def acknowledged(record: RunRecord, labels: tuple[str, ...]) -> CheckOutcome:
+    told = [one for one in not_busy(record.of(*labels)) if not refuses_stranger(record, one)]
     if not told:
         return untestable("nothing of the kind was told, or the player belongs to another league")
-    silent = [one for one in told if is_silent_ack(one)]
+    silent = [one for one in told if is_empty_ack(one)]
     for one in told:
         if not one.is_answered and one not in silent:
             return _unacknowledged(one)
     if silent:
         advice = 'Answer with a JSON-RPC result, such as {"status": "ACKNOWLEDGED"}: some managers wait for one.'
-        return odd(f"{silent[0].kind} was answered with an empty body", advice, *silent)
+        return warning(f"{silent[0].kind} was answered with an empty body", advice, *silent)
     slowest = max(told, key=lambda one: one.seconds)
     if slowest.seconds > slowest.limit_s / 2:
         detail = f"{slowest.kind} was acknowledged after {slowest.seconds:.1f} of {slowest.limit_s:g} s"
-        return odd(detail, "Acknowledge first, then do the work.", slowest)
+        return warning(detail, "Acknowledge first, then do the work.", slowest)
     return kept("acknowledged", told)
 
 
-def _unacknowledged(one: Exchange) -> Outcome:
+def _unacknowledged(one: Probe) -> CheckOutcome:
     if not one.is_readable and one.trouble is not Trouble.TIMEOUT:
         return untestable(f"{one.kind}: {one.why_not()} [RPC.one_answer]")
     advice = f"Answer with a result at once, within {one.limit_s:g} seconds; do the work afterwards."
-    if one.heard.refusal is not None:
+    if one.parsed.error is not None:
         advice = "Take it with a result, even if you make nothing of it; this message is for players."
     return broken(f"{one.kind}: {one.why_not()}", advice, one)
 
 
-def own_type(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
+@if_reached
+def own_type(record: RunRecord) -> CheckOutcome:
     told = [one for one in record.of(*BROADCASTS, "game over", "game error") if one.is_answered]
     if not told:
         return untestable("nothing was acknowledged")
     for one in told:
         wanted = EXCHANGES[one.kind].replies[0]
-        said = one.heard.fields.get("message_type")
+        said = one.parsed.fields.get("message_type")
         if said != wanted:
             detail = f"{one.kind} was acknowledged by {said!r}" if said else f"{one.kind}: no message in the result"
             return broken(detail, f"Answer with {wanted} (5.21).", one)
         for name in ECHOED:
-            wrong = name in one.message and name in one.heard.fields
-            if wrong and one.heard.fields[name] != one.message[name]:
-                detail = f"{wanted} says {name} {one.heard.fields[name]!r}, not {one.message[name]!r}"
+            wrong = name in one.message and name in one.parsed.fields
+            if wrong and one.parsed.fields[name] != one.message[name]:
+                detail = f"{wanted} says {name} {one.parsed.fields[name]!r}, not {one.message[name]!r}"
                 return broken(detail, f"Copy {name} from the message you acknowledge.", one)
     return kept("each by its own type", told)
 
 
-def repetition_harmless(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    again = usable(record.of(*AGAIN))
+@if_reached
+def repetition_harmless(record: RunRecord) -> CheckOutcome:
+    again = not_busy(record.of(*AGAIN))
     first = {one.kind for one in record.of(*BROADCASTS, "game over") if one.is_answered}
     asked = [one for one in again if one.kind in first]
     if not asked:
@@ -83,15 +77,13 @@ def repetition_harmless(record: Record) -> Outcome:
     return kept("acknowledged again", asked)
 
 
-def large_standings(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    sent = usable(record.of("large standings"))
+@if_reached
+def large_standings(record: RunRecord) -> CheckOutcome:
+    sent = not_busy(record.of("large standings"))
     small = [one for one in record.of("standings") if one.is_answered]
     if not sent or not small:
         return untestable("small standings were not acknowledged either")
-    one: Exchange = sent[0]
+    one: Probe = sent[0]
     if not one.is_answered:
         advice = "Raise the limit of your HTTP server for request bodies to 1 MiB: tables grow with the league."
         size = len(one.sent)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from league.conformance.checks.common import own_id
-from league.conformance.house import UNUSUAL_ID
-from league.conformance.outcome import Check, Outcome, broken, kept, odd, untestable
-from league.conformance.record import Arrival, Record
+from league.conformance.kit_server import UNUSUAL_ID
+from league.conformance.outcome import Check, CheckOutcome, broken, kept, untestable, warning
+from league.conformance.record import Arrival, RunRecord
 
 REGISTER = "LEAGUE_REGISTER_REQUEST"
 SOONEST_S, TOLERANCE_S = 2.0, 0.5
 PAUSE_ADVICE = "Wait 2 seconds before the first repetition, then 4, 8, 16 and 30."
 
 
-def retries(record: Record) -> Outcome:
+def retries(record: RunRecord) -> CheckOutcome:
     came = record.requests(REGISTER)
     if not came or record.dropped_at is None:
         return untestable(
@@ -38,7 +38,7 @@ def _method(one: Arrival) -> object:
     return one.document.get("method") if isinstance(one.document, dict) else None
 
 
-def stops_when_rejected(record: Record) -> Outcome:
+def stops_when_rejected(record: RunRecord) -> CheckOutcome:
     if record.rejected_at is None:
         return untestable(
             record.listening
@@ -55,7 +55,7 @@ def stops_when_rejected(record: Record) -> Outcome:
     return kept("no more registrations in 5 seconds", record.requests(REGISTER))
 
 
-def again_after_e012(record: Record) -> Outcome:
+def again_after_e012(record: RunRecord) -> CheckOutcome:
     queries = record.requests("LEAGUE_QUERY")
     if record.member is None or not queries:
         return untestable("the player asked the manager nothing, so there was nothing to answer with E012")
@@ -66,7 +66,7 @@ def again_after_e012(record: Record) -> Outcome:
     return broken(f"{len(later)} registrations came after E012", advice, queries[0])
 
 
-def takes_any_id(record: Record) -> Outcome:
+def takes_any_id(record: RunRecord) -> CheckOutcome:
     member = record.member
     if member is None:
         return untestable(record.listening or "the player did not register")
@@ -79,11 +79,11 @@ def takes_any_id(record: Record) -> Outcome:
     if said != member.id:
         return broken(f"the manager gave the id {member.id!r}, the player goes by {said!r}", advice, joins[0])
     if member.id != UNUSUAL_ID:
-        return odd(f"the player did not take the id {UNUSUAL_ID!r} and registered again", advice, *came[1:])
+        return warning(f"the player did not take the id {UNUSUAL_ID!r} and registered again", advice, *came[1:])
     return kept(f"plays as {member.id}", joins)
 
 
-def token_sent(record: Record) -> Outcome:
+def token_sent(record: RunRecord) -> CheckOutcome:
     asked = record.requests("LEAGUE_QUERY", "MATCH_RESULT_REPORT")
     if record.member is None or not asked:
         return untestable("the player sent the manager nothing but its registration")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from league.conformance.checks.common import is_silent_ack, nobody, not_joined, refused, usable
+from league.conformance.checks.common import if_joined, if_reached, is_empty_ack, not_busy, refused
 from league.conformance.conventions import DOCUMENTED, Convention
-from league.conformance.outcome import Check, Outcome, broken, kept, odd, untestable
-from league.conformance.record import NO_ENDPOINT, Arrival, Exchange, Place, Record
+from league.conformance.outcome import Check, CheckOutcome, broken, kept, untestable, warning
+from league.conformance.record import NO_ENDPOINT, AnswerPlace, Arrival, Probe, RunRecord
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import message_type_of
 
@@ -20,8 +20,8 @@ SPEAKS: Final[Mapping[Convention, str]] = {
 REFUSE_400 = ("JSON.", "RPC.object", "RPC.batch", "RPC.bad_id")
 
 
-def post_mcp(record: Record) -> Outcome:
-    asked = [one for one in record.exchanges if one.proper or one.kind]
+def post_mcp(record: RunRecord) -> CheckOutcome:
+    asked = [one for one in record.probes if one.proper or one.kind]
     if not asked:
         return untestable("nothing was sent")
     first = asked[0]
@@ -38,10 +38,8 @@ def post_mcp(record: Record) -> Outcome:
     return kept("POST is answered", asked)
 
 
-def status_200(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
+@if_reached
+def status_200(record: RunRecord) -> CheckOutcome:
     asked = [one for one in record.proper() if one.trouble is None]
     if not asked:
         return untestable("nothing was answered")
@@ -53,29 +51,25 @@ def status_200(record: Record) -> Outcome:
     return kept(f"{len(asked)} requests were answered with 200")
 
 
-def other_statuses(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    wanted: list[tuple[Exchange, int]] = []
-    for one in usable(record.exchanges):
+@if_reached
+def other_statuses(record: RunRecord) -> CheckOutcome:
+    wanted: list[tuple[Probe, int]] = []
+    for one in not_busy(record.probes):
         if one.label.startswith(REFUSE_400) and not one.proper and one.trouble is None:
-            if one.heard.refusal is not None or one.response.status >= 300:
+            if one.parsed.error is not None or one.response.status >= 300:
                 wanted.append((one, 400))
         elif one.label in ("HTTP: GET", "HTTP: text/plain"):
             wanted.append((one, 405 if one.label == "HTTP: GET" else 415))
     return _statuses(wanted)
 
 
-def origin_and_host(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
+@if_reached
+def origin_and_host(record: RunRecord) -> CheckOutcome:
     wanted = {"HTTP: Origin": 403, "HTTP: Host": 421}
-    return _statuses([(one, wanted[one.label]) for one in usable(record.exchanges) if one.label in wanted])
+    return _statuses([(one, wanted[one.label]) for one in not_busy(record.probes) if one.label in wanted])
 
 
-def _statuses(wanted: list[tuple[Exchange, int]]) -> Outcome:
+def _statuses(wanted: list[tuple[Probe, int]]) -> CheckOutcome:
     if not wanted:
         return untestable("nothing of the kind was refused")
     wrong = [(one, status) for one, status in wanted if one.response.status != status]
@@ -89,11 +83,9 @@ def _statuses(wanted: list[tuple[Exchange, int]]) -> Outcome:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def echoes_id(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    asked = [one for one in record.proper() if one.trouble is None and one.heard.rpc is not None]
+@if_reached
+def echoes_id(record: RunRecord) -> CheckOutcome:
+    asked = [one for one in record.proper() if one.trouble is None and one.parsed.rpc is not None]
     if not any(one.plain for one in asked):
         return untestable("no answer to a message is a JSON-RPC object [RPC.one_answer]")
     wrong = [one for one in asked if _other_id(one)]
@@ -102,8 +94,8 @@ def echoes_id(record: Record) -> Outcome:
     return _worst(wrong, _other_id, "Copy jsonrpc and id of the request into the answer: a number stays a number.")
 
 
-def _other_id(one: Exchange) -> str:
-    rpc = one.heard.rpc or {}
+def _other_id(one: Probe) -> str:
+    rpc = one.parsed.rpc or {}
     if rpc.get("jsonrpc") != "2.0":
         return f"the answer says jsonrpc {rpc.get('jsonrpc')!r}, not '2.0'"
     given = rpc.get("id")
@@ -112,22 +104,20 @@ def _other_id(one: Exchange) -> str:
     return ""
 
 
-def _worst(wrong: list[Exchange], why: Callable[[Exchange], str], advice: str) -> Outcome:
-    """A failure if it is about a message of the documents; about anything else, a warning."""
+def _worst(wrong: list[Probe], why: Callable[[Probe], str], advice: str) -> CheckOutcome:
+    """A failure for a message of the documents; for any other request, a warning."""
     plain = [one for one in wrong if one.plain]
     if plain:
         return broken(f"{plain[0].kind}: {why(plain[0])}", advice, *plain)
-    return odd(f"{wrong[0].label}: {why(wrong[0])}", advice, *wrong)
+    return warning(f"{wrong[0].label}: {why(wrong[0])}", advice, *wrong)
 
 
-def one_answer(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
+@if_reached
+def one_answer(record: RunRecord) -> CheckOutcome:
     if record.convention is Convention.BARE:
         return untestable("this player speaks no JSON-RPC")
     asked = [one for one in record.proper() if one.trouble is not Trouble.TIMEOUT]
-    asked = [one for one in asked if one.response.status not in (*NO_ENDPOINT, 413) and not is_silent_ack(one)]
+    asked = [one for one in asked if one.response.status not in (*NO_ENDPOINT, 413) and not is_empty_ack(one)]
     if not asked:
         return untestable("nothing was answered")
     wrong = [one for one in asked if _not_one_answer(one)]
@@ -137,25 +127,23 @@ def one_answer(record: Record) -> Outcome:
     return _worst(wrong, _not_one_answer, advice)
 
 
-def _not_one_answer(one: Exchange) -> str:
-    if one.heard.trouble:
-        return one.heard.trouble
+def _not_one_answer(one: Probe) -> str:
+    if one.parsed.trouble:
+        return one.parsed.trouble
     if one.response.rest:
         return "something came behind the answer: a second one"
-    if one.heard.place is Place.BODY and one.response.status >= 400:
-        return f"the answer is no JSON-RPC: {one.heard.refusal or one.heard.content}"
-    if one.heard.place in (Place.PARAMS, Place.BODY):
-        return f"the answer lies in {one.heard.place.value}; a JSON-RPC answer has it in `result`"
+    if one.parsed.place is AnswerPlace.BODY and one.response.status >= 400:
+        return f"the answer is no JSON-RPC: {one.parsed.error or one.parsed.content}"
+    if one.parsed.place in (AnswerPlace.PARAMS, AnswerPlace.BODY):
+        return f"the answer lies in {one.parsed.place.value}; a JSON-RPC answer has it in `result`"
     return ""
 
 
 # --- methods ----------------------------------------------------------------------------------------------------------
 
 
-def understands_calls(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def understands_calls(record: RunRecord) -> CheckOutcome:
     assert record.convention is not None
     first = record.of("invitation")
     if record.convention not in DOCUMENTED:
@@ -163,22 +151,20 @@ def understands_calls(record: Record) -> Outcome:
         detail = f"neither the verb nor the message type is understood as a method; {SPEAKS[record.convention]}"
         refused = [one for one in record.tried if one.kind == "GAME_INVITATION"]
         return broken(detail, advice, *refused[:2], *first)
-    packed = [one for one in record.exchanges if one.plain and one.heard.place is Place.CONTENT]
+    packed = [one for one in record.probes if one.plain and one.parsed.place is AnswerPlace.CONTENT]
     if packed:
         advice = "Put the message itself into `result`; MCP content is for tools/call."
-        return broken(f"{packed[0].kind}: the answer lies in {Place.CONTENT.value}", advice, *packed)
+        return broken(f"{packed[0].kind}: the answer lies in {AnswerPlace.CONTENT.value}", advice, *packed)
     words = "the verb" if record.convention is Convention.SPEC else "the message type"
     return kept(f"called by {words}", first)
 
 
-def methods(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def methods(record: RunRecord) -> CheckOutcome:
     if record.convention not in DOCUMENTED:
         return untestable("this player goes by no method of the table [PLAYER.understands_calls]")
-    plain = {one.kind for one in record.exchanges if one.is_answered and not one.label.startswith("method")}
-    asked = [one for one in usable(record.of("method")) if one.kind in plain]
+    plain = {one.kind for one in record.probes if one.is_answered and not one.label.startswith("method")}
+    asked = [one for one in not_busy(record.of("method")) if one.kind in plain]
     for one in asked:
         if not one.is_answered:
             name = one.label.partition(": ")[2]
@@ -187,13 +173,11 @@ def methods(record: Record) -> Outcome:
     return kept("verbs and message types are understood", asked) if asked else untestable("it was not asked")
 
 
-def tools_call(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def tools_call(record: RunRecord) -> CheckOutcome:
     if record.convention is Convention.TOOLS:
         return kept("it is how this player is called", record.of("invitation"))
-    asked = usable([*record.of("tools/call"), *(one for one in record.tried if one.method == "tools/call")])
+    asked = not_busy([*record.of("tools/call"), *(one for one in record.tried if one.method == "tools/call")])
     if not asked:
         return untestable("it was not asked")
     if asked[0].is_answered:
@@ -202,11 +186,9 @@ def tools_call(record: Record) -> Outcome:
     return broken(f"tools/call is not understood: {asked[0].why_not()}", advice, asked[0])
 
 
-def ping(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
-    asked = usable(record.of("ping", "ping afterwards"))
+@if_reached
+def ping(record: RunRecord) -> CheckOutcome:
+    asked = not_busy(record.of("ping", "ping afterwards"))
     if not asked:
         return untestable("the player put it off (429, 503)")
     if any(one.is_answered for one in asked):
@@ -218,16 +200,16 @@ def ping(record: Record) -> Outcome:
 # --- the player's own requests ----------------------------------------------------------------------------------------
 
 
-def _own(record: Record) -> list[Arrival]:
+def _own(record: RunRecord) -> list[Arrival]:
     return [one for one in _answered(record) if "jsonrpc" in _document(one)]
 
 
-def _answered(record: Record) -> list[Arrival]:
-    """What got no answer may have been tried in other ways too."""
+def _answered(record: RunRecord) -> list[Arrival]:
+    """Requests that got an answer; one without may be a trial of another convention."""
     return [one for one in record.requests() if one.answer is not None]
 
 
-def integer_ids(record: Record) -> Outcome:
+def integer_ids(record: RunRecord) -> CheckOutcome:
     own = _own(record)
     if not own:
         return untestable("the player sent the kit no request of its own")
@@ -238,7 +220,7 @@ def integer_ids(record: Record) -> Outcome:
     return kept("whole numbers", own)
 
 
-def own_id(record: Record) -> Outcome:
+def own_id(record: RunRecord) -> CheckOutcome:
     own = _own(record)
     if not own:
         return untestable("the player sent the kit no request of its own")
@@ -250,7 +232,7 @@ def own_id(record: Record) -> Outcome:
     return kept("every request has one", own)
 
 
-def own_method(record: Record) -> Outcome:
+def own_method(record: RunRecord) -> CheckOutcome:
     own = [one for one in _answered(record) if one.kind]
     if not own:
         return untestable("the player sent the kit no message of its own")

@@ -1,4 +1,4 @@
-"""The game the league was made for."""
+"""Even/Odd: its rules and its fields on the wire."""
 
 from league.games.contract import Game
 from league.games.even_odd.rules import EvenOdd

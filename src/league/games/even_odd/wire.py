@@ -1,4 +1,4 @@
-"""Even/Odd's words: CHOOSE_PARITY_CALL, the drawn number, and what a reported one proves (R-10)."""
+"""Even/Odd on the wire: its messages, the drawn number, and what reported details prove (R-10)."""
 
 from collections.abc import Mapping
 from typing import TypeGuard
@@ -8,7 +8,6 @@ from league.games.even_odd.rules import HIGHEST, LOWEST, PARITIES, EvenOddState,
 
 
 class EvenOddWire:
-    call_type = "CHOOSE_PARITY_CALL"
     response_type = "CHOOSE_PARITY_RESPONSE"
     move_type = "choose_parity"
     illegal_move = "E004"

@@ -1,4 +1,4 @@
-"""A game of simultaneous choices without chance. `best_of(n)` makes one with another number of throws."""
+"""Rock, paper, scissors: simultaneous choices without chance. `best_of(n)` makes one with another number of throws."""
 
 from league.games.contract import Game
 from league.games.rock_paper_scissors.rules import RockPaperScissors

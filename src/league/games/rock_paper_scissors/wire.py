@@ -1,4 +1,4 @@
-"""Rock, paper, scissors' words: a choice is a shape, and `moves` lists both shapes of each throw."""
+"""Rock, paper, scissors on the wire: a choice is a shape, and `moves` lists both shapes of each throw."""
 
 from league.games.contract import SEATS, Seat
 from league.games.moves import MoveWire

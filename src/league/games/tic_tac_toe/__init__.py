@@ -1,4 +1,4 @@
-"""A game of turns."""
+"""Tic-tac-toe: a game in which players take turns."""
 
 from league.games.contract import Game
 from league.games.tic_tac_toe.rules import CELLS, TicTacToe

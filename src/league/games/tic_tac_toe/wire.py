@@ -1,4 +1,4 @@
-"""Tic-tac-toe's words: a choice is a cell, and `moves` lists the cells in the order they were marked."""
+"""Tic-tac-toe on the wire: a choice is a cell, and `moves` lists the cells in the order they were marked."""
 
 from league.games.contract import SEATS, Seat
 from league.games.moves import MoveWire

@@ -1,4 +1,4 @@
-"""The programme: what the kit does to a player, act by act. What it shows is judged afterwards, from the record."""
+"""The scenarios that the kit runs against a player. What they show is judged afterwards, from the record."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from league.conformance import nonsense
-from league.conformance.conventions import DOCUMENTED, Convention, Object, Way
+from league.conformance import malformed
+from league.conformance.conventions import DOCUMENTED, CallForm, Convention, Object
 from league.conformance.kit import Kit
 from league.conformance.messages import EVEN_ODD, match_id, number_in
-from league.conformance.record import Exchange
+from league.conformance.record import Probe
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
-from league.transport.jsonrpc import MANAGER_LIMIT
+from league.protocol.jsonrpc import MANAGER_LIMIT
 
-Act = Callable[[Kit], Awaitable[None]]
-WAYS: Final = (
-    Way(Convention.SPEC),
-    Way(Convention.TYPE),
-    Way(Convention.TYPE, in_small_letters=True),
-    Way(Convention.TOOLS),
-    Way(Convention.NESTED),
-    Way(Convention.NESTED, method="protocol/message"),
-    Way(Convention.BARE),
+Scenario = Callable[[Kit], Awaitable[None]]
+FORMS: Final = (
+    CallForm(Convention.SPEC),
+    CallForm(Convention.TYPE),
+    CallForm(Convention.TYPE, lower_case=True),
+    CallForm(Convention.TOOLS),
+    CallForm(Convention.NESTED),
+    CallForm(Convention.NESTED, method="protocol/message"),
+    CallForm(Convention.BARE),
 )
 """In the order in which they are tried."""
 MCP_VERSION: Final = "2025-06-18"
@@ -35,54 +35,54 @@ UNREAD: Final = (-32700, -32600, -32601)
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
-    """A way of calling, all that was said in it, and the invitation."""
+class _Attempt:
+    """A form of calling, the requests made in it, and the invitation among them."""
 
-    way: Way
-    exchanges: list[Exchange]
-    invitation: Exchange
+    form: CallForm
+    probes: list[Probe]
+    invitation: Probe
 
     @property
     def is_understood(self) -> bool:
-        """Surely an answer to this very invitation; a bare word of thanks may be said to anything."""
+        """Certainly an answer to this invitation; a bare acknowledgement may answer anything."""
         said = self.invitation.answer
         named = said.get("message_type") == "GAME_JOIN_ACK"
         says = named or isinstance(said.get("accept", said.get("accepted")), bool)
         return self.invitation.is_answered and says
 
     @property
-    def shows(self) -> int:
-        """How much of a player that did not join is seen in its answer: most if it looked at the message and refused
-        it, least if it knows no such request."""
-        refusal = self.invitation.heard.refusal
+    def closeness(self) -> int:
+        """How close a form came that did not lead to a join: closest if the message was read and refused, least if the
+        request was not understood."""
+        refusal = self.invitation.parsed.error
         if refusal is not None:
             return 0 if refusal.number is None or refusal.number in UNREAD else 2
         return int(self.invitation.trouble is None or self.invitation.trouble is Trouble.TIMEOUT)
 
 
 REPEATS: Final = 5
-"""A player that chooses anew each time is found out in all but one of 32 runs."""
+"""A player that chooses anew each time is detected in all but one of 32 runs."""
 OTHER_GAMES: Final[Mapping[str, list[str]]] = {"rock_paper_scissors": ["rock", "paper", "scissors"]}
 WATCH_REJECTED_S: Final = 5.0
-"""Longer than the first pauses between registrations together."""
+"""Longer than the first retry delays of a registration together."""
 SETTLE_S: Final = 0.5
-"""An agent needs a moment to read the answer to its registration; leagues do not start sooner either."""
+"""Time for an agent to read the answer to its registration; leagues do not start sooner either."""
 
 # The matches, by the number of their round.
 ORDINARY, READINGS, WRONG_CHOICE, ONE_OF_TWO, OTHER_OF_TWO, OTHER_GAME = range(1, 7)
-AFTERWARDS: Final = nonsense.INVITED + 1
+AFTERWARDS: Final = malformed.INVITED + 1
 
 
-# --- registering and finding out --------------------------------------------------------------------------------------
+# --- registration and dialect -----------------------------------------------------------------------------------------
 
 
 async def registration(kit: Kit) -> None:
-    """Wait for the player to register; its first attempt finds nobody."""
+    """Wait for the player to register."""
     options, record = kit.options, kit.record
     if options.listen is None:
         record.listening = "no player could register: the kit was not told to listen (--listen PORT)"
         return
-    first = await kit.house.wait_for(lambda one: one.kind == "LEAGUE_REGISTER_REQUEST", options.wait_s)
+    first = await kit.server.wait_for(lambda one: one.kind == "LEAGUE_REGISTER_REQUEST", options.wait_s)
     if first is None and not record.requests("LEAGUE_REGISTER_REQUEST"):
         record.listening = f"nobody registered at {kit.manager_url} within {options.wait_s:g} seconds"
         other = next((one for one in record.arrivals if one.method == "POST"), None)
@@ -93,87 +93,89 @@ async def registration(kit: Kit) -> None:
         await asyncio.sleep(WATCH_REJECTED_S / options.time_scale)
         return
     if record.member is None:
-        await kit.house.wait_for(lambda _: record.member is not None, options.wait_s)
+        await kit.server.wait_for(lambda _: record.member is not None, options.wait_s)
     if record.member is None:
         record.listening = "the player registered once, got no answer, and did not try again"
         return
     await asyncio.sleep(SETTLE_S / options.time_scale)
-    kit.speaker.player_id, kit.speaker.names_player = record.member.id, True
+    kit.writer.player_id, kit.writer.names_player = record.member.id, True
 
 
 async def ping(kit: Kit) -> None:
-    await kit.send("ping", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
-    await kit.send("ping with a string as id", {"jsonrpc": "2.0", "id": "kit-1", "method": "ping"})
+    await kit.send_document("ping", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
+    await kit.send_document("ping with a string as id", {"jsonrpc": "2.0", "id": "kit-1", "method": "ping"})
 
 
 async def dialect(kit: Kit) -> None:
-    """Invite in each way of calling until one is understood. Only what was said in that way is judged."""
-    before = kit.record.exchanges
-    tries: list[_Try] = []
-    for way in WAYS:
-        kit.way, kit.record.exchanges = replace(way), []
-        if way.convention is Convention.TOOLS:
+    """Invite in each form until one is understood. Only the requests in that form are judged."""
+    before = kit.record.probes
+    tries: list[_Attempt] = []
+    for form in FORMS:
+        kit.form, kit.record.probes = replace(form), []
+        if form.convention is Convention.TOOLS:
             await _open_session(kit)
         await announce(kit, ORDINARY)
         invitation = await invite(kit, ORDINARY, "invitation")
-        tries.append(_Try(kit.way, kit.record.exchanges, invitation))
+        tries.append(_Attempt(kit.form, kit.record.probes, invitation))
         if tries[-1].is_understood or invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED):
-            break  # silence is no matter of dialect
-    best = max(tries, key=lambda one: (one.is_understood, one.invitation.is_answered, one.shows))
-    kit.way, kit.record.exchanges = best.way, [*before, *best.exchanges]
-    kit.record.tried = [exchange for one in tries if one is not best for exchange in one.exchanges]
+            break  # no dialect explains silence
+    best = max(tries, key=lambda one: (one.is_understood, one.invitation.is_answered, one.closeness))
+    kit.form, kit.record.probes = best.form, [*before, *best.probes]
+    kit.record.tried = [probe for one in tries if one is not best for probe in one.probes]
     if best.invitation.is_answered:
-        kit.record.convention = kit.way.convention
+        kit.record.convention = kit.form.convention
         _learn_id(kit, best.invitation)
 
 
 async def _open_session(kit: Kit) -> None:
-    """What MCP wants before the first call of a tool; most agents do without."""
+    """The handshake of MCP before the first call of a tool; most agents do without."""
     client = {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": {"name": "league", "version": "1"}}
-    opened = await kit.send("MCP: initialize", _rpc(kit, "initialize", client))
+    opened = await kit.send_document("MCP: initialize", _rpc(kit, "initialize", client))
     session = opened.response.headers.get("mcp-session-id")
     if session is not None:
-        kit.way.headers = (("Mcp-Session-Id", session),)
-    if opened.heard.refusal is None and opened.is_readable:
-        await kit.send("MCP: initialized", {"jsonrpc": "2.0", "method": "notifications/initialized"}, proper=False)
-    answer = await kit.send("MCP: tools/list", _rpc(kit, "tools/list", {}))
-    listed = answer.heard.fields.get("tools")
+        kit.form.headers = (("Mcp-Session-Id", session),)
+    if opened.parsed.error is None and opened.is_readable:
+        await kit.send_document(
+            "MCP: initialized", {"jsonrpc": "2.0", "method": "notifications/initialized"}, proper=False
+        )
+    answer = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", {}))
+    listed = answer.parsed.fields.get("tools")
     rows = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     named = [one for one in rows if isinstance(one.get("name"), str)]
-    kit.way.tools = {one["name"]: str(one.get("description", "")) for one in named}
+    kit.form.tools = {one["name"]: str(one.get("description", "")) for one in named}
 
 
 def _rpc(kit: Kit, method: str, params: Object) -> Object:
     return {"jsonrpc": "2.0", "id": kit.next_id(), "method": method, "params": params}
 
 
-def _learn_id(kit: Kit, answer: Exchange) -> None:
-    """Who did not register with us says in its first answer who it is."""
+def _learn_id(kit: Kit, answer: Probe) -> None:
+    """A player that did not register with the kit names its id in its first answer."""
     said = answer.answer.get("player_id")
     if kit.record.member is None and isinstance(said, str) and said:
-        kit.speaker.player_id = said
-    kit.speaker.names_player = True
+        kit.writer.player_id = said
+    kit.writer.names_player = True
 
 
 # --- matches ----------------------------------------------------------------------------------------------------------
 
 
-async def announce(kit: Kit, number: int, game: str = EVEN_ODD) -> Exchange:
+async def announce(kit: Kit, number: int, game: str = EVEN_ODD) -> Probe:
     plain = game == EVEN_ODD
     label = "announcement" if plain else "announcement of another game"
-    return await kit.tell(label, kit.speaker.announcement(number, time.time(), game), plain)
+    return await kit.send_message(label, kit.writer.announcement(number, time.time(), game), plain)
 
 
-async def invite(kit: Kit, number: int, label: str, game: str = EVEN_ODD) -> Exchange:
-    return await kit.tell(label, kit.speaker.invitation(number, time.time(), game), game == EVEN_ODD)
+async def invite(kit: Kit, number: int, label: str, game: str = EVEN_ODD) -> Probe:
+    return await kit.send_message(label, kit.writer.invitation(number, time.time(), game), game == EVEN_ODD)
 
 
-async def call(kit: Kit, number: int, label: str) -> Exchange:
+async def call(kit: Kit, number: int, label: str) -> Probe:
     now = time.time()
-    return await kit.tell(label, kit.speaker.parity_call(number, now, now + kit.limit_s("CHOOSE_PARITY_CALL")))
+    return await kit.send_message(label, kit.writer.parity_call(number, now, now + kit.limit_s("CHOOSE_PARITY_CALL")))
 
 
-def _joined(answer: Exchange) -> bool:
+def _joined(answer: Probe) -> bool:
     said = answer.answer
     return answer.is_answered and said.get("accept", said.get("accepted", True)) is not False
 
@@ -185,23 +187,23 @@ def _chooses(kit: Kit) -> bool:
 
 
 async def leave(kit: Kit, *numbers: int, game: str = EVEN_ODD) -> None:
-    """The kit has seen enough of these matches. A player may well be in one match at a time, and wait for its end; one
-    that says nothing to GAME_OVER is not told again."""
+    """End these matches: a player may play one match at a time and wait for its end. One that did not answer GAME_OVER
+    gets it only once."""
     told = kit.record.of("game over", "match left")
     if told and not told[-1].is_readable:
         return
     for number in numbers:
-        await kit.tell("match left", kit.speaker.called_off(number, time.time(), game), plain=False)
+        await kit.send_message("match left", kit.writer.called_off(number, time.time(), game), plain=False)
 
 
 async def leave_all(kit: Kit) -> None:
-    """Nobody is left waiting in a match when the kit goes: the next referee would find the player busy."""
+    """End every match the player joined: the next referee would find it busy otherwise."""
     over = {one.message["match_id"] for one in kit.record.of_kind("GAME_OVER")}
     joined = [one.message for one in kit.record.of_kind("GAME_INVITATION") if _joined(one)]
     begun = {one["match_id"]: one["game_type"] for one in joined}
-    if kit.record.convention is not None and kit.record.played & SPOILING:
-        # Whoever reads past mistakes may have joined this one.
-        begun[match_id(nonsense.INVITED)] = EVEN_ODD
+    if kit.record.convention is not None and kit.record.played & MALFORMED:
+        # A player that accepts malformed messages may have joined this match.
+        begun[match_id(malformed.INVITED)] = EVEN_ODD
     for one, game in begun.items():
         if one not in over:
             await leave(kit, number_in(one), game=game)
@@ -219,42 +221,42 @@ async def match(kit: Kit) -> None:
     for _ in range(REPEATS):
         await call(kit, ORDINARY, "call again")
     chosen = choice.answer.get("parity_choice")
-    result = kit.speaker.game_over(ORDINARY, time.time(), "odd" if chosen == "odd" else "even")
-    await kit.tell("game over", result)
-    await kit.tell("game over again", result, plain=False)
+    result = kit.writer.game_over(ORDINARY, time.time(), "odd" if chosen == "odd" else "even")
+    await kit.send_message("game over", result)
+    await kit.send_message("game over again", result, plain=False)
 
 
-async def _first_call(kit: Kit) -> Exchange:
-    """Two verbs are in use for this one, and the message type; a player need not know them all."""
+async def _first_call(kit: Kit) -> Probe:
+    """Two verbs are in use for this call, and the message type; a player need not know them all."""
     choice = await call(kit, ORDINARY, "call")
-    if choice.heard.refusal is None or kit.way.convention is not Convention.SPEC:
+    if choice.parsed.error is None or kit.form.convention is not Convention.SPEC:
         return choice
     row = EXCHANGES["CHOOSE_PARITY_CALL"]
     for name in (*row.other_methods, row.message_type):
-        kit.way.verbs = {row.message_type: name}
+        kit.form.verbs = {row.message_type: name}
         again = await call(kit, ORDINARY, "call")
         kit.record.set_aside(choice if again.is_answered else again)
         if again.is_answered:
             return again
-    kit.way.verbs = {}
+    kit.form.verbs = {}
     return choice
 
 
 async def notifications(kit: Kit) -> None:
     """What the manager tells between matches, some of it twice."""
-    speaker, now = kit.speaker, time.time()
-    table = speaker.standings(ORDINARY, now)
-    if (await kit.tell("standings", table)).is_answered:
-        await kit.tell("standings again", table, plain=False)
-        await kit.tell("large standings", _large(kit, now), plain=False)
-    await kit.tell("announcement again", speaker.announcement(ORDINARY, now), plain=False)
-    await kit.tell("round completed", speaker.round_completed(ORDINARY, now))
+    writer, now = kit.writer, time.time()
+    table = writer.standings(ORDINARY, now)
+    if (await kit.send_message("standings", table)).is_answered:
+        await kit.send_message("standings again", table, plain=False)
+        await kit.send_message("large standings", _large(kit, now), plain=False)
+    await kit.send_message("announcement again", writer.announcement(ORDINARY, now), plain=False)
+    await kit.send_message("round completed", writer.round_completed(ORDINARY, now))
 
 
 def _large(kit: Kit, now: float) -> Object:
     """Just under what players must take."""
     players = (MANAGER_LIMIT - 2000) // 160
-    return {**kit.speaker.standings(ORDINARY + 1, now, players), "padding": "x" * 1000}
+    return {**kit.writer.standings(ORDINARY + 1, now, players), "padding": "x" * 1000}
 
 
 async def correction(kit: Kit) -> None:
@@ -271,7 +273,7 @@ async def _correct(kit: Kit) -> None:
     answer = await call(kit, WRONG_CHOICE, "call to be corrected")
     if answer.is_answered:
         chosen = answer.answer.get("parity_choice", "even")
-        await kit.tell("game error", kit.speaker.game_error(WRONG_CHOICE, time.time(), chosen))
+        await kit.send_message("game error", kit.writer.game_error(WRONG_CHOICE, time.time(), chosen))
         await call(kit, WRONG_CHOICE, "corrected call")
 
 
@@ -296,7 +298,7 @@ async def other_game(kit: Kit) -> None:
     if _joined(await invite(kit, OTHER_GAME, "invitation to another game", game)):
         now = time.time()
         deadline = now + kit.limit_s("GAME_MOVE_CALL")
-        await kit.tell("move call", kit.speaker.move_call(OTHER_GAME, now, deadline, game, options), plain=False)
+        await kit.send_message("move call", kit.writer.move_call(OTHER_GAME, now, deadline, game, options), plain=False)
         await leave(kit, OTHER_GAME, game=game)
 
 
@@ -307,15 +309,15 @@ TIMESTAMPS: Final = ("{date}T{clock}.5Z", "{date}T{clock}.123456789Z", "{compact
 
 
 async def readings(kit: Kit) -> None:
-    """One invitation, written in every way a player must understand, and in some it must refuse."""
+    """One invitation, written in forms a player must understand, and in some it must refuse."""
     await announce(kit, READINGS)
-    plain = kit.speaker.invitation(READINGS, time.time())
-    strange = {"mood": "sunny", "league": {"colour": ["green", None]}, "draw_commitment": "ab" * 32}
+    plain = kit.writer.invitation(READINGS, time.time())
+    unknown = {"mood": "sunny", "league": {"colour": ["green", None]}, "draw_commitment": "ab" * 32}
 
     async def put(label: str, **changes: object) -> None:
-        await kit.tell(label, {**plain, **changes}, plain=False)
+        await kit.send_message(label, {**plain, **changes}, plain=False)
 
-    await put("unknown fields", **strange)
+    await put("unknown fields", **unknown)
     await put("optional null", draw_commitment=None, attempt=None)
     for form in ("{date}T{clock}+00:00", *TIMESTAMPS):
         text = _timestamp(form, plain["timestamp"])
@@ -333,55 +335,55 @@ def _timestamp(form: str, now: str) -> str:
 
 
 async def methods(kit: Kit) -> None:
-    """Every name a request may go by, for those that go by names at all."""
-    if kit.way.convention in DOCUMENTED:
+    """Every method name a request may have, for players that are called by method."""
+    if kit.form.convention in DOCUMENTED:
         await _by_all_names(kit)
     await leave(kit, READINGS)
 
 
 async def _by_all_names(kit: Kit) -> None:
-    plain = kit.speaker.invitation(READINGS, time.time())
-    spec = Way(Convention.SPEC)
+    plain = kit.writer.invitation(READINGS, time.time())
+    spec = CallForm(Convention.SPEC)
     for name in ("handle_game_invitation", "GAME_INVITATION", "game_invitation", "Game_Invitation"):
-        await kit.call(f"method: {name}", plain, spec, name)
+        await kit.send_as(f"method: {name}", plain, spec, name)
     await _call_by_all_names(kit, spec)
     if any(one.is_answered for one in kit.record.of("standings")):
-        table = kit.speaker.standings(ORDINARY, time.time())
+        table = kit.writer.standings(ORDINARY, time.time())
         for name in ("update_standings", "LEAGUE_STANDINGS_UPDATE"):
-            await kit.call(f"method: {name}", table, spec, name)
-    await kit.call("tools/call", plain, Way(Convention.TOOLS))
+            await kit.send_as(f"method: {name}", table, spec, name)
+    await kit.send_as("tools/call", plain, CallForm(Convention.TOOLS))
 
 
-async def _call_by_all_names(kit: Kit, spec: Way) -> None:
+async def _call_by_all_names(kit: Kit, spec: CallForm) -> None:
     row = EXCHANGES["CHOOSE_PARITY_CALL"]
     joins = kit.record.of("unknown fields", "optional null", "method")
     if not any(map(_joined, joins)) or not _chooses(kit):
         return
     for name in (row.method, *row.other_methods, row.message_type, row.message_type.lower()):
         now = time.time()
-        message = kit.speaker.parity_call(READINGS, now, now + kit.limit_s(row.message_type))
-        await kit.call(f"method: {name}", message, spec, name)
+        message = kit.writer.parity_call(READINGS, now, now + kit.limit_s(row.message_type))
+        await kit.send_as(f"method: {name}", message, spec, name)
 
 
-# --- nonsense, and the end --------------------------------------------------------------------------------------------
+# --- the end ----------------------------------------------------------------------------------------------------------
 
 
 async def afterwards(kit: Kit) -> None:
-    """Does it still play?"""
+    """Does it still play after malformed requests?"""
     await leave_all(kit)
-    await kit.send("ping afterwards", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
+    await kit.send_document("ping afterwards", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
     await announce(kit, AFTERWARDS)
     if _joined(await invite(kit, AFTERWARDS, "invitation afterwards")) and _chooses(kit):
         await call(kit, AFTERWARDS, "call afterwards")
 
 
 async def end(kit: Kit) -> None:
-    """Last of all: some agents exit when they hear it."""
+    """LEAGUE_COMPLETED comes last: some agents exit then."""
     await leave_all(kit)
-    await kit.tell("league completed", kit.speaker.league_completed(AFTERWARDS, time.time()))
+    await kit.send_message("league completed", kit.writer.league_completed(AFTERWARDS, time.time()))
 
 
-PROGRAMME: Final[Mapping[str, Act]] = {
+SCENARIOS: Final[Mapping[str, Scenario]] = {
     "registration": registration,
     "ping": ping,
     "dialect": dialect,
@@ -392,29 +394,29 @@ PROGRAMME: Final[Mapping[str, Act]] = {
     "correction": correction,
     "two_matches": two_matches,
     "other_game": other_game,
-    "strict_json": nonsense.strict_json,
-    "requests": nonsense.requests,
-    "http": nonsense.http,
+    "strict_json": malformed.strict_json,
+    "requests": malformed.requests,
+    "http": malformed.http,
     "afterwards": afterwards,
     "end": end,
 }
-"""Every act, in the order in which they are played."""
+"""Every scenario, in the order in which they are run."""
 
-SPOILING: Final = frozenset({"strict_json", "requests", "http"})
-"""Acts about a match that no right player joins."""
+MALFORMED: Final = frozenset({"strict_json", "requests", "http"})
+"""Scenarios with a malformed invitation, which no player should accept."""
 PLAYING: Final = ("match", "readings", "methods", "correction", "two_matches", "other_game", "afterwards")
-"""Acts that make no sense when no way of calling brought an answer to the invitation."""
+"""Scenarios that need an answered invitation."""
 
 
-async def play(kit: Kit, wanted: frozenset[str]) -> None:
-    """Play these acts; stop at once if nobody is there."""
-    for name, act in PROGRAMME.items():
+async def run_scenarios(kit: Kit, wanted: frozenset[str]) -> None:
+    """Run these scenarios; stop as soon as nobody listens any more."""
+    for name, scenario in SCENARIOS.items():
         if name not in wanted or (name in PLAYING and kit.record.convention is None and "dialect" in kit.record.played):
             continue
-        await act(kit)
+        await scenario(kit)
         kit.record.played.add(name)
-        if kit.record.exchanges and (kit.record.is_gone or not kit.record.is_reached):
+        if kit.record.probes and (kit.record.is_gone or not kit.record.is_reached):
             break
     else:
         await leave_all(kit)
-    kit.record.bury()
+    kit.record.discard_after_exit()

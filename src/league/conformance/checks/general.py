@@ -1,24 +1,22 @@
-"""What shows in everything a player says: sizes, times, names, tokens; and whether it lives on."""
+"""What applies to all messages of a player: size, timestamps, sender, tokens; and whether it survives."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from league.conformance.checks.common import nobody, not_joined, own_id
+from league.conformance.checks.common import if_joined, if_reached, own_id
 from league.conformance.messages import LEAGUE, REFEREE
-from league.conformance.outcome import Check, Outcome, broken, kept, untestable
-from league.conformance.record import Record, tokens_known
+from league.conformance.outcome import Check, CheckOutcome, broken, kept, untestable
+from league.conformance.record import RunRecord, tokens_known
 from league.protocol import timestamps, tokens
-from league.transport.jsonrpc import MESSAGE_LIMIT
+from league.protocol.jsonrpc import MESSAGE_LIMIT
 
 WRITTEN_LENGTH = len("2025-06-01T10:00:00Z")
 TIMES = ("timestamp", "arrival_timestamp")
 
 
-def size_of_replies(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
+@if_reached
+def size_of_replies(record: RunRecord) -> CheckOutcome:
     answered = [one for one in record.proper() if one.trouble is None]
     if not answered:
         return untestable("nothing was answered")
@@ -30,7 +28,7 @@ def size_of_replies(record: Record) -> Outcome:
     return kept(f"the largest has {size} bytes")
 
 
-def written_timestamps(record: Record) -> Outcome:
+def written_timestamps(record: RunRecord) -> CheckOutcome:
     seen = 0
     for one, said, _ in record.messages():
         for name in TIMES:
@@ -44,7 +42,7 @@ def written_timestamps(record: Record) -> Outcome:
     return kept(f"{seen} timestamps") if seen else untestable("no answer holds a timestamp")
 
 
-def written_sender(record: Record) -> Outcome:
+def written_sender(record: RunRecord) -> CheckOutcome:
     if record.member is None:
         return untestable(record.listening or "the player did not register, so nobody knows its id")
     wanted = f"player:{own_id(record)}"
@@ -61,7 +59,7 @@ def written_sender(record: Record) -> Outcome:
     return kept(f"always {wanted}") if seen else untestable("no answer holds a sender")
 
 
-def conversation_echoed(record: Record) -> Outcome:
+def conversation_echoed(record: RunRecord) -> CheckOutcome:
     seen = 0
     for one, said, _ in record.messages():
         given = said.get("conversation_id")
@@ -78,10 +76,8 @@ def conversation_echoed(record: Record) -> Outcome:
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
 
-def token_in_answers(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def token_in_answers(record: RunRecord) -> CheckOutcome:
     asked = record.of_kind("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
     answered = [one for one in asked if one.is_answered]
     advice = "Put the auth_token of your registration into every answer to a referee."
@@ -97,18 +93,16 @@ def token_in_answers(record: Record) -> Outcome:
     return kept(f"in {len(answered)} answers")
 
 
-def _right(record: Record, match_id: str) -> set[str]:
+def _right(record: RunRecord, match_id: str) -> set[str]:
     assert record.member is not None
     us, given = record.member.id, record.member.tokens
     return {*given, *(tokens.derive(tokens.deriver(one), us, REFEREE, LEAGUE, match_id, 1) for one in given)}
 
 
-def token_never_shown(record: Record) -> Outcome:
-    missing = nobody(record)
-    if missing is not None:
-        return missing
+@if_reached
+def token_never_shown(record: RunRecord) -> CheckOutcome:
     known = [token.encode() for token in tokens_known(record)]
-    refusals = [one for one in record.exchanges if one.heard.refusal is not None]
+    refusals = [one for one in record.probes if one.parsed.error is not None]
     advice = "Leave tokens out of errors and pages; where you must mention one, show its first four characters."
     for one in refusals:
         if any(token in one.response.raw for token in known):
@@ -121,13 +115,11 @@ def token_never_shown(record: Record) -> Outcome:
     return kept(f"in none of {len(refusals)} errors and {len(record.pages)} pages; logs cannot be seen from outside")
 
 
-# --- living on --------------------------------------------------------------------------------------------------------
+# --- survival ---------------------------------------------------------------------------------------------------------
 
 
-def survives_nonsense(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def survives_nonsense(record: RunRecord) -> CheckOutcome:
     last = record.died_after
     if last is not None:
         detail = f"after one more request ({last.label}) nobody listened any more"
@@ -143,10 +135,8 @@ def survives_nonsense(record: Record) -> Outcome:
     return kept("plays on", asked)
 
 
-def talks_to_no_player(record: Record) -> Outcome:
-    missing = not_joined(record)
-    if missing is not None:
-        return missing
+@if_joined
+def talks_to_no_player(record: RunRecord) -> CheckOutcome:
     sent = [one for one in record.arrivals if one.is_to_opponent]
     if sent:
         return broken("the player called its opponent", "Talk to the manager and to referees only.", *sent)

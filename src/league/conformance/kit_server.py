@@ -1,4 +1,4 @@
-"""Where the agent finds the kit: one small HTTP server that is manager, referee and the opponent it must not call."""
+"""The kit's HTTP server: it answers as manager, as referee, and as the opponent that no player may call."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Any, Final
 
 from league.conformance.conventions import Object, message_in
 from league.conformance.messages import LEAGUE
-from league.conformance.record import OPPONENT, Arrival, Member, Record
+from league.conformance.record import OPPONENT, Arrival, RegisteredPlayer, RunRecord
 from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import REPLY_TYPES
+from league.protocol.jsonrpc import MANAGER_LIMIT
 from league.protocol.versions import PROTOCOL
-from league.transport.jsonrpc import MANAGER_LIMIT
 
 UNUSUAL_ID: Final = "kit-player-7f"
-"""A shape of id that other managers give (REGISTER.takes_any_id)."""
+"""An id of a kind that other managers give (REGISTER.takes_any_id)."""
 USUAL_ID: Final = "P01"
-DEAF_S: Final = 1.0
-"""So long nobody is there for a registration, whatever way it comes (REGISTER.retries)."""
+UNANSWERED_S: Final = 1.0
+"""How long registrations get no answer, in whatever form they come (REGISTER.retries)."""
 MANAGER, REFEREE = "/mcp", "/referee/mcp"
 
 
-class House:
-    """Answers what the agent asks by itself, and keeps it."""
+class KitServer:
+    """Answers and records the requests that the agent makes by itself."""
 
-    def __init__(self, record: Record, reject: bool = False, drops_first: bool = True) -> None:
+    def __init__(self, record: RunRecord, reject: bool = False, drops_first: bool = True) -> None:
         self._record = record
         self._reject = reject
         self._drops = drops_first
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._waiting: list[tuple[Callable[[Arrival], bool], asyncio.Future[Arrival]]] = []
-        self._told_e012 = False
+        self._sent_e012 = False
         self.url = ""
 
     # --- the server ---------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class House:
             while await self._exchange(reader, writer):
                 pass
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
-            pass  # it went away, or speaks no HTTP, or the run is over
+            pass  # the peer went away or speaks no HTTP, or the run is over
         finally:
             self._writers.discard(writer)
             writer.close()
@@ -128,25 +128,25 @@ class House:
         if self._reject:
             record.rejected_at = record.rejected_at or now
             return _result(document, {**_reply(message, "LEAGUE_REGISTER_RESPONSE", now), **_REJECTED})
-        if self._drops and now < (record.dropped_at or now) + DEAF_S / record.time_scale:
+        if self._drops and now < (record.dropped_at or now) + UNANSWERED_S / record.time_scale:
             record.dropped_at = record.dropped_at or now
             return None
         given = record.member
         agent_id = UNUSUAL_ID
         if given is not None:
-            # Before anything was asked: it was not content with the unusual id. Later it comes back as who it was.
-            agent_id = given.id if record.exchanges or self._told_e012 else USUAL_ID
+            # Registered again before anything was asked: it did not take the unusual id. Later it keeps its id.
+            agent_id = given.id if record.probes or self._sent_e012 else USUAL_ID
         token = f"tok_{agent_id}_{secrets.token_urlsafe(24)}"
         meta = message.get("player_meta")
         kept = given.tokens if given is not None else ()
-        record.member = Member(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
+        record.member = RegisteredPlayer(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
         accepted = {"status": "ACCEPTED", "player_id": agent_id, "league_id": LEAGUE, "reason": None}
         reply = _reply(message, "LEAGUE_REGISTER_RESPONSE", now)
         return _result(document, {**reply, **accepted, "auth_token": token})
 
     def _query(self, document: object, message: Object) -> bytes:
-        if not self._told_e012 and self._record.member is not None:
-            self._told_e012 = True
+        if not self._sent_e012 and self._record.member is not None:
+            self._sent_e012 = True
             return _error(document, "E012", "this token belongs to nobody here any more")
         data: Object = {"standings": [], "current_round": 1, "rounds": [], "next_match": None, "matches": []}
         reply = _reply(message, "LEAGUE_QUERY_RESPONSE", time.time())

@@ -1,4 +1,4 @@
-"""Promises 9, 15 and 18: the league ends or says what it waits for, within bounds, and twice the same way."""
+"""Promises 9, 15 and 18: the league ends or says what it waits for, stays within bounds, and is reproducible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stuck(evidence: Evidence) -> Iterator[Breach]:
     yield Breach("nothing happens any more" if evidence.stalled else "neither finished nor waiting", AT_THE_END)
 
 
-def stuck_blind(evidence: Evidence) -> str | None:
+def stuck_unobservable(evidence: Evidence) -> str | None:
     if evidence.finished or _is_finished(evidence) or evidence.waiting or evidence.stalled is not None:
         return None
     return "the league is not finished, and nobody waited for it"
@@ -36,7 +36,7 @@ def beyond_bounds(evidence: Evidence) -> Iterator[Breach]:
             yield Breach(f"{seen} where {allowed} are allowed", name)
 
 
-def beyond_bounds_blind(evidence: Evidence) -> str | None:
+def beyond_bounds_unobservable(evidence: Evidence) -> str | None:
     return None if evidence.bounds else "nothing was measured"
 
 
@@ -45,5 +45,5 @@ def different(evidence: Evidence) -> Iterator[Breach]:
         yield Breach("two runs with the same seed and inputs have different journals", AT_THE_END)
 
 
-def different_blind(evidence: Evidence) -> str | None:
+def different_unobservable(evidence: Evidence) -> str | None:
     return None if evidence.twin_digest else "there is no second run"

@@ -1,7 +1,7 @@
-"""The shared files of one agent while it works: a fold of its journal that knows which files changed.
+"""The shared files of one agent while it works: a fold over its journal that says which files changed.
 
-A league's manager is followed by a second one, replayed event by event: what it shows is what `league export` would,
-and no thread looks into a machine that another one drives.
+A manager's files are made from a second manager, replayed event by event: they show what `league export` would, and no
+thread looks into a machine that another one drives.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from league.events import (
-    Enrolled,
     Event,
     GameEnded,
     LeagueCreated,
@@ -23,6 +22,7 @@ from league.events import (
     MatchDropped,
     MatchRecordKept,
     MatchTaken,
+    Registered,
     ReportSettled,
 )
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
@@ -30,12 +30,13 @@ from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
 from league.player.history import PastMatch
-from league.player.memory import Memory
+from league.player.memory import PlayerMemory
 from league.protocol import timestamps
 from league.referee.desk import RefereeDesk
-from league.reports import shared
-from league.reports.replaying import blank_manager
-from league.reports.shared import File, MatchAccount, Object, PastRow
+from league.reports import shared_files
+from league.reports.journals import blank_manager
+from league.reports.shared_files import File, MatchAccount, PastRow
+from league.reports.views import Object, fields
 from league.storage.transcript import LetterNote
 
 AGENTS, STANDINGS, HISTORY = "agents", "standings", "history"
@@ -43,40 +44,40 @@ UNVERIFIED: Final = "this is the referee's account: the manager verifies results
 _POINTS: Final = {"WIN": WIN_POINTS, "DRAW": DRAW_POINTS, "LOSS": LOSS_POINTS}
 
 
-class Transcript(Protocol):
-    """Where the letters of a match are, if they are kept."""
+class TranscriptReader(Protocol):
+    """Where the letters of a match are read from, if they are kept."""
 
     def letters(self, match_id: str | None = None) -> Iterator[LetterNote]: ...
 
     def remarks(self) -> Iterator[LetterNote]: ...
 
 
-class Fold(Protocol):
-    """What one role's files are made from. A topic stands for one file."""
+class FileFold(Protocol):
+    """Makes the files of one role. A topic stands for one file."""
 
     def apply(self, event: Event) -> Iterable[str]:
         """Take in the next event; the topics it changes."""
         ...
 
-    def file(self, topic: str, transcript: Transcript | None) -> File | None:
+    def file(self, topic: str, transcript: TranscriptReader | None) -> File | None:
         """A topic's file as it is now; None if it is not ours to write, or not yet."""
         ...
 
 
-def fold_for(machine: Callable[[], Machine], folder: Path) -> Fold:
-    """The fold that fits an agent's machine. It may be another one later: a disk that fails takes it back."""
+def fold_for(machine: Callable[[], Machine], folder: Path) -> FileFold:
+    """The fold for an agent's machine, which is asked for each time: a failure of the disk replaces it."""
     kind = machine()
     if isinstance(kind, LeagueManager):
-        return _ManagersFiles()
+        return _ManagerFiles()
     if isinstance(kind, RefereeDesk):
-        return _RefereesFiles(folder)
-    return _PlayersFile(machine)
+        return _RefereeFiles(folder)
+    return _PlayerFile(machine)
 
 
 # --- the manager ------------------------------------------------------------------------------------------------------
 
 
-class _ManagersFiles:
+class _ManagerFiles:
     """Agents and standings."""
 
     def __init__(self) -> None:
@@ -92,16 +93,16 @@ class _ManagersFiles:
         if isinstance(event, MatchRecordKept):
             return ()
         self._newest = max(self._newest, event.at)
-        if not shared.is_about_agents(event):
+        if not shared_files.is_about_agents(event):
             return (STANDINGS,)
         self._newest_about_agents = max(self._newest_about_agents, event.at)
         return (AGENTS, STANDINGS)
 
-    def file(self, topic: str, _: Transcript | None) -> File | None:
+    def file(self, topic: str, _: TranscriptReader | None) -> File | None:
         assert self._manager is not None, "a topic comes after the league's creation"
         if topic == AGENTS:
-            return shared.agents_file(self._manager, self._newest_about_agents)
-        return shared.standings_file(self._manager, self._newest)
+            return shared_files.agents_file(self._manager, self._newest_about_agents)
+        return shared_files.standings_file(self._manager, self._newest)
 
 
 # --- a referee --------------------------------------------------------------------------------------------------------
@@ -109,16 +110,16 @@ class _ManagersFiles:
 
 @dataclass(slots=True)
 class _Played:
-    """A match as its referee knows it: the newest attempt, and all that happened in any."""
+    """A match as its referee knows it: the newest attempt, and the events of all attempts."""
 
     taken: MatchTaken
-    told: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     decided: MatchDecided | None = None
     ended: str = ""
-    """COMPLETED, or DROPPED where the attempt came to nothing."""
+    """COMPLETED, or DROPPED if the attempt does not count."""
 
-    def take(self, event: Event) -> None:
-        self.told.append(event)
+    def apply(self, event: Event) -> None:
+        self.events.append(event)
         match event:
             case MatchTaken():
                 self.taken, self.decided, self.ended = event, None, ""
@@ -140,16 +141,16 @@ class _Played:
         return {**named, "verified": None}
 
 
-class _Head(msgspec.Struct):
-    """What a match file says of itself."""
+class _FileHead(msgspec.Struct):
+    """The fields of a match file that say which attempt it is about."""
 
     attempt: int = 0
     referee_id: str | None = None
     last_updated: str = ""
 
 
-class _RefereesFiles:
-    """One file a match. Of a match that another referee took over, that one's file stays."""
+class _RefereeFiles:
+    """One file for each match. If another referee took a match over, its file is left alone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -157,7 +158,7 @@ class _RefereesFiles:
         self._matches: dict[str, _Played] = {}
 
     def apply(self, event: Event) -> Iterable[str]:
-        if isinstance(event, Enrolled):
+        if isinstance(event, Registered):
             self._referee_id = event.agent_id
         match_id = getattr(event, "match_id", None)
         if not isinstance(match_id, str):
@@ -166,37 +167,32 @@ class _RefereesFiles:
             known = self._matches.get(match_id)
             if known is None or known.taken.league_id != event.league_id:
                 self._matches[match_id] = _Played(event)
-        self._matches[match_id].take(event)
+        self._matches[match_id].apply(event)
         return (match_id,)
 
-    def file(self, topic: str, transcript: Transcript | None) -> File | None:
+    def file(self, topic: str, transcript: TranscriptReader | None) -> File | None:
         one = self._matches[topic]
         taken = one.taken
         if self._is_superseded(taken):
             return None
-        letters = islice(transcript.letters(topic), shared.MOST_LETTERS + 1) if transcript else ()
+        letters = islice(transcript.letters(topic), shared_files.MOST_LETTERS + 1) if transcript else ()
         missing = [note.body.decode(errors="replace") for note in transcript.remarks()] if transcript else []
         account = MatchAccount(
-            league_id=taken.league_id,
-            match_id=taken.match_id,
-            round_id=taken.round_id,
-            game_type=taken.game_type,
-            players=taken.players,
+            **fields(taken, ("league_id", "match_id", "round_id", "game_type", "players", "attempt")),
             referee_id=self._referee_id,
-            attempt=taken.attempt,
             status=one.ended or "RUNNING",
             result=one.result,
-            told=[(self._referee_id, event) for event in one.told],
+            events=[(self._referee_id, event) for event in one.events],
             letters=[(self._referee_id, letter) for letter in letters],
             remarks=(*missing, *((UNVERIFIED,) if one.result else ())),
         )
-        return shared.match_file(account)
+        return shared_files.match_file(account)
 
     def _is_superseded(self, taken: MatchTaken) -> bool:
-        """Did another referee write of a later attempt? A file from before ours is of another league."""
-        path = self._folder / shared.match_place(taken.league_id, taken.match_id)
+        """Did another referee write about a later attempt? A file older than ours belongs to an earlier league."""
+        path = self._folder / shared_files.match_place(taken.league_id, taken.match_id)
         try:
-            there = msgspec.json.decode(path.read_bytes(), type=_Head)
+            there = msgspec.json.decode(path.read_bytes(), type=_FileHead)
         except (OSError, msgspec.MsgspecError):
             return False
         is_anothers = there.referee_id != self._referee_id and there.attempt > taken.attempt
@@ -206,28 +202,28 @@ class _RefereesFiles:
 # --- a player ---------------------------------------------------------------------------------------------------------
 
 
-class _PlayersFile:
-    """Its history. The table is not in its journal: until the manager tells it, a player counts its own matches."""
+class _PlayerFile:
+    """Its history. Standings are not in its journal: until the manager sends them, a player counts its own matches."""
 
     def __init__(self, machine: Callable[[], Machine]) -> None:
         self._machine = machine
-        self._memory = Memory()
+        self._memory = PlayerMemory()
         self._player_id = self._league_id = ""
         self._ends: dict[str, tuple[int, float]] = {}
-        """The round of each match, and when we heard that it is over."""
+        """The round of each match, and when it ended."""
 
     def apply(self, event: Event) -> Iterable[str]:
         self._memory.apply(event)
-        if isinstance(event, Enrolled):
+        if isinstance(event, Registered):
             self._player_id, self._league_id = event.agent_id, event.league_id
         elif isinstance(event, GameEnded):
             invited = self._memory.matches.of(event.match_id)
-            self._ends[event.match_id] = (invited[-1].round_id if invited else 0, event.at)
+            self._ends[event.match_id] = (invited[-1].invitation.round_id if invited else 0, event.at)
         return (HISTORY,) if self._player_id else ()
 
-    def file(self, _: str, __: Transcript | None) -> File | None:
+    def file(self, _: str, __: TranscriptReader | None) -> File | None:
         rows = [self._row(one) for one in self._memory.history.rows()]
-        return shared.history_file(self._league_id, self._standing(rows), rows)
+        return shared_files.history_file(self._league_id, self._standing(rows), rows)
 
     def _row(self, one: PastMatch) -> PastRow:
         round_id, at = self._ends[one.match_id]
@@ -243,14 +239,14 @@ class _PlayersFile:
             at=at,
         )
 
-    def _standing(self, rows: list[PastRow]) -> dict[str, Any]:
+    def _standing(self, rows: list[PastRow]) -> Object:
         player = self._machine()
         assert isinstance(player, Competitor)
-        # Another thread drives it, but what it was told last is replaced as a whole and never changed.
-        told = player.standings
-        for row in told.standings if told else ():
+        # Another thread drives it, but its newest standings are replaced as a whole and never changed.
+        newest = player.standings
+        for row in newest.standings if newest else ():
             if row.player_id == self._player_id:
-                found: dict[str, Any] = msgspec.to_builtins(row)
+                found: Object = msgspec.to_builtins(row)
                 return found
         outcomes = [row.outcome for row in rows]
         return {

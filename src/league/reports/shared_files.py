@@ -1,48 +1,48 @@
-"""The shared files (spec section 8.14): where each is and what it holds. The same whether it is written while a league
-is played, by the role it belongs to (live.py), or afterwards from journals (exports.py).
+"""The shared files (spec section 8.14): where each is, what it holds, and how it is written. They are the same whether
+written while a league is played, by the role each belongs to (live_files.py), or afterwards from journals (exports.py).
 
 The same journal gives the same bytes: `last_updated` is the time of the newest event a file is made from.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import msgspec
 
-from league.events import (
-    Event,
-    MatchBegun,
-    MatchDecided,
-    MoveMade,
-    ResultAccepted,
-    ResultVoided,
-    WalkoverDecided,
-)
+from league.events import Event, MatchBegun, MatchDecided, MoveMade, ResultAccepted, ResultVoided, WalkoverDecided
 from league.manager.league import LeagueManager
 from league.protocol import timestamps
 from league.reports import views
-from league.reports.files import placed
 from league.reports.letters import clean, content_of
+from league.reports.views import Object
 from league.storage.transcript import LetterNote
 
 SCHEMA_VERSION: Final = "1.0.0"
 MOST_LETTERS: Final = 1_000
-"""A match file is for reading: whoever floods a referee with letters must not fill the disk with it."""
+"""A match file is for reading: an agent that floods a referee with letters must not fill the disk."""
 DEEPEST: Final = 100
 NO_LETTERS: Final = "there are no letters here: only a referee with a journal and a transcript keeps them"
 TOO_MANY: Final = f"only the first {MOST_LETTERS} letters are here; the referee's journal has all"
 STILL_PLAYED: Final = "what the letters say, and what was chosen, is shown when the match is over"
-_UNSAID: Final = frozenset({"seed", "key", "at", "event"})
-"""Of an event: the seed shows in the result, when it is over; keys of the operator's orders are nobody's business."""
+_PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+READABLE: Final = 0o644
+LONGEST_SHOWN: Final = 80
+_LEFT_OUT: Final = frozenset({"seed", "key", "at", "event"})
+"""Fields of events that are not shown: the seed is in the result when the match is over, keys of orders are private."""
+_MATCH: Final = ("league_id", "match_id", "round_id", "game_type", "players", "referee_id", "attempt", "status")
+_LETTER: Final = ("direction", "peer", "message_type", "kind", "status")
 _RESULTS: Final = (ResultAccepted, ResultVoided, WalkoverDecided)
 
-Object = dict[str, Any]
-"""What becomes a JSON object (Any: its values are whatever JSON holds)."""
 File = tuple[PurePosixPath, bytes]
+"""A place below the folder of the files, and the content."""
 
 
 def head(name: str, newest: float) -> Object:
@@ -72,7 +72,7 @@ def agents_file(manager: LeagueManager, newest: float) -> File:
         "referees": [one for one in agents if one["role"] == "referee"],
         "players": [one for one in agents if one["role"] == "player"],
     }
-    return placed("config", "agents", "agents_config.json"), encoded(document)
+    return path_of("config", "agents", "agents_config.json"), encoded(document)
 
 
 def standings_file(manager: LeagueManager, newest: float) -> File:
@@ -89,7 +89,7 @@ def standings_file(manager: LeagueManager, newest: float) -> File:
         "champion": ledger.champion,
         **views.standings(manager),
     }
-    return placed("SHARED", "data", "leagues", league_id, "standings.json"), encoded(document)
+    return path_of("SHARED", "data", "leagues", league_id, "standings.json"), encoded(document)
 
 
 # --- a referee's ------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def standings_file(manager: LeagueManager, newest: float) -> File:
 
 @dataclass(frozen=True, slots=True)
 class MatchAccount:
-    """All there is to say about a match. `told` and `letters` come with the name of whoever wrote them down."""
+    """What a match file is made of. `events` and `letters` come with the name of the agent that recorded them."""
 
     league_id: str
     match_id: str
@@ -108,32 +108,25 @@ class MatchAccount:
     attempt: int
     status: str
     result: Object | None
-    told: Sequence[tuple[str, Event]]
+    events: Sequence[tuple[str, Event]]
     letters: Sequence[tuple[str, LetterNote]]
     remarks: tuple[str, ...] = ()
     """What is missing, and why."""
 
     @property
     def is_over(self) -> bool:
-        decided = (event for _, event in self.told if isinstance(event, MatchDecided))
+        decided = (event for _, event in self.events if isinstance(event, MatchDecided))
         return self.result is not None or any(event.attempt == self.attempt for event in decided)
 
 
 def match_file(one: MatchAccount) -> File:
     """A match with its lifecycle, transcript and result."""
-    told = sorted(one.told, key=lambda pair: pair[1].at)
+    events = sorted(one.events, key=lambda pair: pair[1].at)
     letters = sorted(one.letters, key=lambda pair: pair[1].at)
     document = {
-        **head(one.match_id, max((event.at for _, event in told), default=0.0)),
-        "league_id": one.league_id,
-        "match_id": one.match_id,
-        "round_id": one.round_id,
-        "game_type": one.game_type,
-        "players": list(one.players),
-        "referee_id": one.referee_id,
-        "attempt": one.attempt,
-        "status": one.status,
-        "lifecycle": [_event(by, event, one.is_over) for by, event in told],
+        **head(one.match_id, max((event.at for _, event in events), default=0.0)),
+        **views.fields(one, _MATCH),
+        "lifecycle": [_event(by, event, one.is_over) for by, event in events],
         "transcript": [_letter(by, letter, one.is_over) for by, letter in letters[:MOST_LETTERS]],
         "result": one.result,
         "remarks": [*_remarks(one), *one.remarks],
@@ -142,11 +135,11 @@ def match_file(one: MatchAccount) -> File:
 
 
 def match_place(league_id: str, match_id: str) -> PurePosixPath:
-    return placed("SHARED", "data", "matches", league_id, f"{match_id}.json")
+    return path_of("SHARED", "data", "matches", league_id, f"{match_id}.json")
 
 
 def _remarks(one: MatchAccount) -> Iterable[str]:
-    has_begun = one.is_over or any(isinstance(event, MatchBegun) for _, event in one.told)
+    has_begun = one.is_over or any(isinstance(event, MatchBegun) for _, event in one.events)
     if has_begun and not one.is_over:
         yield STILL_PLAYED
     if has_begun and not one.letters:
@@ -158,32 +151,28 @@ def _remarks(one: MatchAccount) -> Iterable[str]:
 def _event(by: str, event: Event, is_over: bool) -> Object:
     """While a match is played nobody may read a choice here."""
     fields: Object = msgspec.to_builtins(event)
-    unsaid = _UNSAID if is_over or not isinstance(event, MoveMade) else _UNSAID | {"choice"}
-    shown = {name: value for name, value in fields.items() if name not in unsaid}
+    left_out = _LEFT_OUT if is_over or not isinstance(event, MoveMade) else _LEFT_OUT | {"choice"}
+    shown = {name: value for name, value in fields.items() if name not in left_out}
     return {"at": timestamps.write(event.at), "seconds": event.at, "by": by, "event": type(event).__name__, **shown}
 
 
 def _letter(by: str, letter: LetterNote, is_over: bool) -> Object:
     content = content_of(letter) if is_over else None
-    if content is not None and not _is_flat(content):
+    if content is not None and not _is_shallow(content):
         content = None
     return {
         "at": timestamps.write(letter.at),
         "seconds": letter.at,
         "by": by,
-        "direction": letter.direction,
-        "peer": letter.peer,
-        "message_type": letter.message_type,
-        "kind": letter.kind,
-        "status": letter.status,
+        **views.fields(letter, _LETTER),
         "message": content if content is not None or not is_over else letter.body.decode(errors="replace"),
     }
 
 
-def _is_flat(value: object, levels: int = DEEPEST) -> bool:
-    """Can this be walked through? Others may nest JSON deeper than a program can follow; it is shown as text then."""
+def _is_shallow(value: object, levels: int = DEEPEST) -> bool:
+    """Is this JSON nested no deeper than so many levels? What others nested deeper is shown as text."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_is_flat(one, levels - 1) for one in inner)
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
 
 
 # --- a player's -------------------------------------------------------------------------------------------------------
@@ -216,18 +205,63 @@ def history_file(league_id: str, standing: Mapping[str, Any], rows: Iterable[Pas
         "standing": dict(standing),
         "matches": [_past(row) for row in past],
     }
-    return placed("SHARED", "data", "players", player_id, "history.json"), encoded(document)
+    return path_of("SHARED", "data", "players", player_id, "history.json"), encoded(document)
 
 
 def _past(row: PastRow) -> Object:
-    return {
-        "match_id": row.match_id,
-        "round_id": row.round_id,
-        "opponent_id": row.opponent_id,
-        "outcome": row.outcome,
-        "status": row.status,
-        "choice": row.choice,
-        "opponent_choice": row.opponent_choice,
-        "points": row.points,
-        "decided_at": timestamps.write(row.at),
-    }
+    fields = asdict(row)
+    decided_at = timestamps.write(fields.pop("at"))
+    return {**fields, "decided_at": decided_at}
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+class ExportError(Exception):
+    """Why files cannot be written; the text is a sentence for people."""
+
+
+class UnsafeNameError(ExportError):
+    """An id that others chose and that must not become a file's name."""
+
+
+def path_of(*parts: str) -> PurePosixPath:
+    """A path below the folder of the files. Ids come from others: none may lead anywhere else."""
+    for part in parts:
+        if not _PART.fullmatch(part):
+            raise UnsafeNameError(f"no file or folder can be named {part[:LONGEST_SHOWN]!r}")
+    return PurePosixPath(*parts)
+
+
+def write_files(folder: Path, files: Iterable[File]) -> list[str]:
+    """Write these files below the folder, in place of older ones; return their names."""
+    if folder.exists() and not folder.is_dir():
+        raise ExportError(f"{folder} is a file; name a folder")
+    written = []
+    for name, data in files:
+        path = folder / path_of(*name.parts)
+        try:
+            replace_file(path, data)
+        except OSError as error:
+            raise ExportError(f"{path} cannot be written: {error.strerror or error}") from error
+        written.append(str(name))
+    return written
+
+
+def replace_file(path: Path, data: bytes, sync: bool = True) -> None:
+    """Replace a file atomically: a reader sees the old one or the new one. Without `sync` a power cut may lose it: for
+    what will soon be written again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        Path(part).chmod(READABLE)
+        Path(part).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(part).unlink()
+        raise

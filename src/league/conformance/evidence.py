@@ -1,4 +1,4 @@
-"""Bytes and evidence for people: everything readable, nothing that hides or moves the cursor, no foreign tokens."""
+"""Evidence for people and programs: bytes as readable text, without control characters and without tokens of others."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
-from league.conformance.outcome import Evidence, Outcome
-from league.conformance.record import Exchange, Record, tokens_known
+from league.conformance.outcome import CheckOutcome, Evidence
+from league.conformance.record import Probe, RunRecord, tokens_known
 from league.protocol.timestamps import write
 from league.protocol.tokens import masked
 
 MOST: Final = 2000
-"""More of a body than this shows nothing new."""
+"""The most characters of a body that are shown."""
 _TOKEN: Final = re.compile(r'("auth_token"\s*:\s*")((?:[^"\\]|\\.)+)(")')
 
 
 def text_of(raw: bytes, known: Collection[str], most: int = MOST) -> str:
     """Bytes as text: line breaks stay, other invisible characters are escaped, tokens of others are masked."""
-    # Tokens are masked before the text is cut: half a token is a token to a regular expression too late.
+    # Tokens are masked before the text is cut: the pattern does not find half a token.
     whole = raw[: most * 4].decode("utf-8", "backslashreplace").replace("\r\n", "\n")
     whole = _TOKEN.sub(
         lambda found: found[0] if found[2] in known else f"{found[1]}{masked(found[2])}{found[3]}", whole
@@ -28,19 +28,19 @@ def text_of(raw: bytes, known: Collection[str], most: int = MOST) -> str:
     return f"{shown}… ({left} more bytes)" if left > 0 and len(whole) > most else shown
 
 
-def sent_and_received(evidence: Evidence, record: Record) -> tuple[str, str]:
+def sent_and_received(evidence: Evidence, record: RunRecord) -> tuple[str, str]:
     """What the kit sent (or answered), and what the agent answered (or sent)."""
     known = tokens_known(record)
-    if isinstance(evidence, Exchange):
+    if isinstance(evidence, Probe):
         return text_of(evidence.sent, known), text_of(evidence.response.raw, known) or "nothing"
     answer = "the connection was closed" if evidence.answer is None else text_of(evidence.answer, known)
     return answer, text_of(evidence.head + evidence.body, known)
 
 
-def as_json(evidence: Evidence, record: Record) -> dict[str, Any]:
+def as_json(evidence: Evidence, record: RunRecord) -> dict[str, Any]:
     """One piece of evidence for programs."""
     sent, received = sent_and_received(evidence, record)
-    if isinstance(evidence, Exchange):
+    if isinstance(evidence, Probe):
         times = {"at": write(evidence.at), "seconds": round(evidence.seconds, 3), "limit_seconds": evidence.limit_s}
         posted = evidence.posted
         own = {"posted": text_of(posted.head + posted.body, tokens_known(record))} if posted else {}
@@ -53,7 +53,7 @@ def as_json(evidence: Evidence, record: Record) -> dict[str, Any]:
     }
 
 
-def told(outcome: Outcome) -> str:
+def full_text(outcome: CheckOutcome) -> str:
     """Detail and advice as one text."""
     detail = outcome.detail[:1].upper() + outcome.detail[1:]
     return f"{detail}. {outcome.advice}" if outcome.advice else detail
