@@ -22,15 +22,12 @@ def long_functions(code: str) -> list[str]:
     return [f"{name}: {length}" for name, length in lengths if length > FUNCTION_LINES]
 
 
-def _files() -> list[str]:
-    return sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
-
-
-@pytest.mark.parametrize("file", _files())
-def test_a_file_and_its_functions_are_short(file: str) -> None:
-    code = (SOURCE / file).read_text(encoding="utf-8")
-    assert long_functions(code) == []
-    assert len(code.splitlines()) <= FILE_LINES
+def test_files_and_their_functions_are_short() -> None:
+    files = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    assert len(files) > 1
+    assert {name: found for name, code in files.items() if (found := long_functions(code))} == {}
+    lengths = {name: len(code.splitlines()) for name, code in files.items()}
+    assert {name: lines for name, lines in lengths.items() if lines > FILE_LINES} == {}
 
 
 @pytest.mark.parametrize("keyword", ["def", "async def"])

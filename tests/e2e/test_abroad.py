@@ -13,14 +13,12 @@ import pytest
 
 from league import events as e
 from league.protocol.conventions import Convention
-from tests.support.convention import NOT_UNDERSTOOD
 from tests.support.dialects import BY_VERB, CONVENTIONS, VERBS_ONLY, by_method, verb
 from tests.support.foreign_managers import MANAGERS, Manager, rest_manager
 from tests.support.foreign_referees import Referee, Trade, by_id
-from tests.support.peer import VERBS, Peer
-from tests.support.peer_http import exchange
+from tests.support.peer import VERBS, Peer, exchange
 from tests.support.processes import Process, Processes
-from tests.support.scripts import HONEST, Object, Reaction, always, on, refusal
+from tests.support.scripts import HONEST, NOT_UNDERSTOOD, Object, Reaction, always, on, refusal
 
 PLAYERS = 3
 ODD = (
@@ -58,11 +56,11 @@ def _league(manager: Manager, processes: Processes) -> Sequence[Object]:
 
 def _haste(manager: Manager) -> float:
     """Who must ask for its matches waits some seconds before each."""
-    return 3 if manager.office.is_polled else 1
+    return 10 if manager.office.is_polled else 1
 
 
 def _spoken(processes: Processes) -> str:
-    (enrolled,) = processes.events("referee", e.Enrolled)
+    (enrolled,) = processes.events("referee", e.Registered)
     return enrolled.convention
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from league.cli.fetching import Pages
+from league.cli.pages import Pages
 from tests.support.processes import Processes
 
 
@@ -203,7 +203,7 @@ def test_the_module_is_the_command(league: Played) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_bug(league: Played) -> None:
-    command = f"{sys.executable} -m league demo --port 0 --journal gone | head -1"
+    command = f"{sys.executable} -m league demo --players 2 --referees 1 --port 0 --journal gone | head -1"
     ended = subprocess.run(
         ["sh", "-c", command], cwd=league[0].folder, capture_output=True, text=True, timeout=120, check=False
     )

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from league.events import ResultAccepted
-from league.reports.replaying import read
-from tests.support.families import children_of, wait_until_gone
-from tests.support.processes import Process, Processes
+from league.reports.journals import read_events
+from tests.support.processes import Option, Process, Processes, children_of, wait_until_gone
 
 ANY_PORT = ("--port", "0")
+SMALL = ("--players", "2", "--referees", "1")
+"""As few processes as make a league."""
 MANY = 40
 """Players enough for a league that lasts until it is interrupted."""
 
@@ -33,7 +34,7 @@ def played(processes: Processes, *arguments: str) -> dict[str, Any]:
 
 
 def choices(processes: Processes, document: dict[str, Any]) -> dict[str, Any]:
-    events = read(processes.folder / document["journal"])
+    events = read_events(processes.folder / document["journal"])
     return {one.match_id: one.details["choices"] for one in events if isinstance(one, ResultAccepted)}
 
 
@@ -84,8 +85,8 @@ def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Proc
 
 @pytest.mark.parametrize("game", ["rock_paper_scissors", "tic_tac_toe"])
 def test_a_demo_plays_every_game(processes: Processes, game: str) -> None:
-    document = played(processes, *ANY_PORT, "--game", game, "--journal", "here")
-    assert (document["matches"], document["technical_losses"]) == (6, 0)
+    document = played(processes, *ANY_PORT, *SMALL, "--game", game, "--journal", "here")
+    assert (document["matches"], document["technical_losses"]) == (1, 0)
     assert document["journal"] == str(Path("here", "journal.db"))
 
 
@@ -98,8 +99,10 @@ def test_many_agents_share_processes(processes: Processes) -> None:
 
 
 def test_the_same_seed_makes_players_choose_the_same(processes: Processes) -> None:
-    first = played(processes, *ANY_PORT, "--seed", "7", "--journal", "first")
-    second = played(processes, *ANY_PORT, "--seed", "7", "--journal", "second")
+    small = ("--players", "3", "--referees", "1", "--seed", "7")
+    first = played(processes, *ANY_PORT, *small, "--journal", "first")
+    second = played(processes, *ANY_PORT, *small, "--journal", "second")
+    assert len(choices(processes, first)) == 3
     assert choices(processes, first) == choices(processes, second)
 
 
@@ -107,18 +110,19 @@ def test_the_same_seed_makes_players_choose_the_same(processes: Processes) -> No
 
 
 def test_two_demos_run_side_by_side(processes: Processes) -> None:
-    both = [processes.begin("demo", f"demo {number}", json=True, port=None) for number in (1, 2)]
+    small: dict[str, Option] = {"json": True, "port": None, "players": 2, "referees": 1}
+    both = [processes.begin("demo", f"demo {number}", **small) for number in (1, 2)]
     assert [one.wait() for one in both] == [0, 0]
     documents = [json.loads(one.output) for one in both]
     assert len({one["league_id"] for one in documents}) == 2
-    assert [(one["matches"], one["technical_losses"]) for one in documents] == [(6, 0), (6, 0)]
+    assert [(one["matches"], one["technical_losses"]) for one in documents] == [(1, 0), (1, 0)]
 
 
 def test_when_the_usual_port_is_taken_another_is_used(processes: Processes) -> None:
     with ExitStack() as stack:
         with suppress(OSError):  # somebody else has it: so much the better
             stack.enter_context(socket.create_server(("127.0.0.1", 8000)))
-        ended = processes.run("demo")
+        ended = processes.run("demo", *SMALL)
     assert ended.returncode == 0
     assert "  manager   http://127.0.0.1:8000/" not in ended.stdout
 
@@ -182,7 +186,7 @@ def test_a_process_that_dies_is_reported_and_takes_the_others_along(processes: P
 
 
 def test_a_manager_that_stays_can_be_looked_at_until_it_is_stopped(processes: Processes) -> None:
-    demo = processes.begin("demo", stay=True)
+    demo = processes.begin("demo", stay=True, players=2, referees=1)
     (told,) = demo.said("The manager stays at ")
     base = told.split()[0]
     family = children_of(demo.pid)
@@ -202,5 +206,6 @@ def test_a_manager_that_stays_can_be_looked_at_until_it_is_stopped(processes: Pr
 
 def test_whoever_is_not_wanted_any_more_ends_when_its_stdin_closes(processes: Processes) -> None:
     # The tests give every process an stdin that is at its end.
-    for command in ("manager", "referee", "player"):
-        assert processes.begin(command, until_stdin_closes=True).wait() == 0
+    nobody: dict[str, Option] = {"manager": "http://127.0.0.1:1/mcp"}  # and not at the usual port, where others play
+    for command, where in {"manager": {}, "referee": nobody, "player": nobody}.items():
+        assert processes.begin(command, until_stdin_closes=True, **where).wait() == 0

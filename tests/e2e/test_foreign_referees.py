@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from league.events import DeviationRecorded, HandoverLearned, LeagueFinished, MatchLost, ResultAccepted
+from league.events import DeviationRecorded, DispatchLearned, LeagueFinished, MatchLost, ResultAccepted
 from tests.support.dialects import TOOLS
 from tests.support.foreign_referees import REFEREES, ROWS, Referee
 from tests.support.peer import Peer
@@ -35,7 +35,7 @@ WAYS = {
 def config(processes: Processes) -> str:
     """A manager that soon tries another way, and a league with room for all of them."""
     file = processes.folder / "league.toml"
-    file.write_text("start_match_after_s = 0.3\nmax_referees = 20\nstandings_interval_s = 0.2\n")
+    file.write_text("start_match_after_s = 1.0\nmax_referees = 20\nstandings_interval_s = 0.2\n")
     return str(file)
 
 
@@ -81,7 +81,7 @@ def test_what_makes_a_referee_play_is_found_out_once_and_all_its_matches_are_dec
     processes: Processes, config: str, way: str
 ) -> None:
     referees = play(processes, config, WAYS[way])
-    learned = [(one.agent_id, one.way) for one in processes.events("manager", HandoverLearned)]
+    learned = [(one.agent_id, one.method) for one in processes.events("manager", DispatchLearned)]
     assert sorted(learned) == sorted((referee_id, way) for referee_id in referees)
 
 

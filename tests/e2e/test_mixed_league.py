@@ -27,8 +27,9 @@ UNLUCKY = "SPEC, choose_parity"
 
 
 def invitations(peer: Peer) -> int:
-    """How often it was invited, in whatever words; also in those that it did not understand."""
-    return sum(b'"message_type":"GAME_INVITATION"' in one.body for one in peer.received)
+    """How often it was invited, in whatever words, also in those that it did not understand, and was not too busy."""
+    invited = [one for one in peer.received if b'"message_type":"GAME_INVITATION"' in one.body]
+    return sum(not one.answer.startswith(b"HTTP/1.1 429 ") for one in invited)
 
 
 def extra_invitations(processes: Processes, peers: Sequence[Peer]) -> dict[str, int]:
@@ -58,11 +59,7 @@ def test_players_of_every_convention_and_habit_play_without_a_technical_loss(pro
     assert_kept(processes)
     extra = extra_invitations(processes, peers)
     assert max(extra.values()) <= MOST_EXTRA_CALLS, extra
-    # It answers one call in four with "later", the invitations among them.
-    assert {name for name, count in extra.items() if count} <= {
-        "NESTED, protocol/message",
-        "busy now and then",
-    }
+    assert {name for name, count in extra.items() if count} <= {"NESTED, protocol/message"}
     assert processes.bugs == []
 
 

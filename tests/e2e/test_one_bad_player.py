@@ -105,6 +105,8 @@ def assert_only_these_lost(processes: Processes, codes: Mapping[str, str]) -> No
         if len(bad) == 1:
             (winner,) = set(result.points) - set(bad)
             assert (result.winner, result.points) == (winner, {winner: 3, bad[0]: 0})
+    met = [set(result.points) & codes.keys() for result in results]
+    assert {player_id for bad in met if len(bad) == 1 for player_id in bad} == set(codes)
     assert set(Counter(result.match_id for result in results).values()) == {1}
     assert len(processes.events("manager", LeagueFinished)) == 1
     assert_kept(processes)
@@ -118,7 +120,8 @@ def assert_only_these_lost(processes: Processes, codes: Mapping[str, str]) -> No
 def test_bad_players_lose_and_nobody_else(processes: Processes, bad: Mapping[str, Bad]) -> None:
     # Whoever answers must have the time to on a busy machine; of silence there is no doubt.
     scale = SCALE if bad in (SILENT, BUSY_FOR_EVER) else SCALE / 4
-    manager = processes.manager(players=len(bad) + 2, move_seconds=5)
+    # After so many rounds every bad player has met a good one.
+    manager = processes.manager(players=len(bad) + 2, move_seconds=5, rounds=max(2, len(bad) - 1))
     with ExitStack() as stack:
         for name, one in bad.items():
             stack.enter_context(Peer(name, one.script)).register(manager.endpoint)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from league.cli.fetching import Pages
+from league.cli.pages import Pages
 from league.events import (
     AgentApplied,
     AgentApproved,

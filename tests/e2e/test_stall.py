@@ -9,7 +9,7 @@ from tests.support.peer import Peer
 from tests.support.processes import Processes, assert_kept
 from tests.support.scripts import HANG, always
 
-ROUNDS = 3
+ROUNDS = 2
 REFEREES = ("referee", "referee-2")
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
-from league.conformance.runner import Report, check_player
+from league.conformance.runner import CheckReport, check_player
 from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
 from tests.support.http_wire import free_port
 from tests.support.processes import READY, WATCHDOG_S, Option, Process, Processes, assert_kept
@@ -124,7 +124,7 @@ def spoil(folder: Path, starter: Starter) -> None:
     file.write_text(code.replace(starter.choice, starter.failing), encoding="utf-8")
 
 
-def checked(processes: Processes, name: str, *only: str, time_scale: float = 1.0) -> Report:
+def checked(processes: Processes, name: str, *only: str, time_scale: float = 1.0) -> CheckReport:
     """What the kit says of a starter that registers with it."""
     written(processes, name)
     port = free_port()

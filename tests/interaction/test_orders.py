@@ -13,18 +13,18 @@ import pytest
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
-from league.cli import operating
+from league.cli import operator
 from league.cli.main import main
-from league.cli.views import other_pages
 from league.events import LeagueSettings
-from league.hosting.serving import Door
+from league.hosting.manager_api import other_pages
+from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.storage.journal import Entry
-from league.storage.notices import Durable, Failed, Notice, Notify
-from league.storage.unkept import UnkeptJournal
+from league.storage.notices import Durable, Notice, Notify, WriteFailed
+from league.storage.volatile import VolatileJournal
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
@@ -47,7 +47,7 @@ DONE = answer(b'{"order":"pause","target":null,"key":"k"}')
 @pytest.fixture(autouse=True)
 def _operator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_ADMIN_TOKEN", TOKEN)
-    monkeypatch.setattr(operating, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(operator, "PAUSES_S", (0.0, 0.0))
 
 
 async def ordered(server: ScriptedServer, *order: str) -> int:
@@ -122,7 +122,7 @@ async def test_a_page_that_is_no_answer_to_an_order_is_told_in_one_sentence(
 # --- a manager whose disk may be full ---------------------------------------------------------------------------------
 
 
-class Disk(UnkeptJournal):
+class Disk(VolatileJournal):
     """A journal that cannot be written while the disk is full; then a new epoch begins."""
 
     def __init__(self, notify: Notify) -> None:
@@ -137,11 +137,11 @@ class Disk(UnkeptJournal):
 
     def append(self, entry: Entry) -> None:
         if self.is_out:
-            self._tell(Failed(self._epoch, "the disk is full"))
+            self._tell(WriteFailed(self._epoch, "the disk is full"))
         else:
             super().append(entry)
 
-    def try_again(self, failed: Failed) -> bool:
+    def try_again(self, failed: WriteFailed) -> bool:
         if not self.is_out:
             self._epoch, self._before = self._epoch + 1, self.entries
         return not self.is_out
@@ -150,7 +150,7 @@ class Disk(UnkeptJournal):
 @asynccontextmanager
 async def manager() -> AsyncIterator[tuple[int, Disk]]:
     """A manager's port and its disk."""
-    client, door = HttpClient(), Door()
+    client, host = HttpClient(), HostedAgent()
     settings = LeagueSettings(league_id="cup", start="manual", enrolment="approve")
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, Reading())
     agent = Agent(
@@ -162,8 +162,8 @@ async def manager() -> AsyncIterator[tuple[int, Disk]]:
     )
     disk = Disk(agent.notice_here)
     agent.start(disk)
-    server = await serve("127.0.0.1", 0, App(door.post, rest=other_pages(door)))
-    door.agent = agent
+    server = await serve("127.0.0.1", 0, App(host.post, rest=other_pages(host)))
+    host.agent = agent
     try:
         yield server.port, disk
     finally:

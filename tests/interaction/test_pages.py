@@ -14,7 +14,7 @@ from league.manager.league import LeagueManager
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.storage.journal import Entry, MemoryJournal
-from league.storage.notices import Durable, Failed
+from league.storage.notices import Durable, WriteFailed
 from league.storage.transcript import LetterNote
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
@@ -27,7 +27,7 @@ class Slow(MemoryJournal):
 
     is_full = keeps_letters = False
 
-    def __init__(self, notify: Callable[[Durable | Failed], None]) -> None:
+    def __init__(self, notify: Callable[[Durable | WriteFailed], None]) -> None:
         super().__init__()
         self._notify = notify
         self._can_write = True
@@ -42,9 +42,9 @@ class Slow(MemoryJournal):
     def refuse(self) -> None:
         self.fail()
         self._can_write = False
-        self._notify(Failed(0, "the disk is full"))
+        self._notify(WriteFailed(0, "the disk is full"))
 
-    def try_again(self, failed: Failed) -> bool:
+    def try_again(self, failed: WriteFailed) -> bool:
         return self._can_write
 
     def note(self, letter: LetterNote) -> None: ...

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from league.agent.pump import Orders, Pump
+from league.agent.pump import Actions, Pump
 from league.events import Event, LeagueEnded
 from league.machine import Letter, Machine, Operate, Ping, Pong, Step, Undelivered
 from league.protocol.errors import PeerError
 from league.storage.journal import Entry
-from league.storage.notices import Durable, Failed
+from league.storage.notices import Durable, WriteFailed
 from league.storage.sqlite import Settings, SqliteJournal
 from tests.support.journals import Notices, fast_folder, locked_by_another
 
@@ -72,31 +72,31 @@ class Desk:
         return clerk
 
     def ask(self, content: Operate | Ping) -> int:
-        letter_id, orders = self.pump.request(content, "", 0.0)
-        self._carry_out(orders)
+        letter_id, actions = self.pump.request(content, "", 0.0)
+        self._carry_out(actions)
         return letter_id
 
     def note(self, text: str) -> int:
         return self.ask(Operate("note", "key", text))
 
-    def hear(self) -> Durable | Failed:
+    def hear(self) -> Durable | WriteFailed:
         """Take the journal's next notice."""
         notice = self.notices.next()
         match notice:
             case Durable(_, entries):
                 self._carry_out(self.pump.durable(entries))
-            case Failed():
+            case WriteFailed():
                 self._carry_out(self.pump.storage_failed())
         return notice
 
-    def go_on(self, failed: Failed) -> None:
+    def go_on(self, failed: WriteFailed) -> None:
         assert self.journal.try_again(failed)
         self._carry_out(self.pump.storage_back(0.0))
 
-    def _carry_out(self, orders: Orders) -> None:
-        for events, secrets in orders.append:
+    def _carry_out(self, actions: Actions) -> None:
+        for events, secrets in actions.append:
             self.journal.append(Entry(events, secrets))
-        self.answers |= {one.letter_id: one.content for one in orders.replies}
+        self.answers |= {one.letter_id: one.content for one in actions.replies}
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_after_a_failure_answers_count_from_the_new_epoch(desk: Desk) -> None:
         # The disk has failed, but the shell has not heard of it yet.
         failed = desk.notices.next()
         behind = desk.note("behind it")
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, WriteFailed)
     desk._carry_out(desk.pump.storage_failed())
     assert [_code(desk.answers[one]) for one in (lost, behind)] == ["E041", "E041"]
     desk.go_on(failed)

@@ -25,12 +25,12 @@ from league.machine import Letter, Step, Undelivered
 from league.manager.league import LeagueManager
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import Role
+from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league.protocol.messages import LeagueRegisterRequest
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
 from league.transport.http_client import HttpClient
 from league.transport.http_server import App, serve
-from league.transport.jsonrpc import MESSAGE_LIMIT
 from league.transport.letters import Speaker
 from tests.support.journals import locked_by_another
 from tests.support.peer import WATCHDOG_S, Peer, Sent, post
@@ -387,8 +387,8 @@ def test_a_bug_that_always_comes_back_is_told_less_and_less_often(
             await manager.register("Bug")
             rests: list[float] = []
             while len(rests) < 6:
-                rests.append(manager.agent._rest_s)
-                await manager.until(lambda: manager.agent._rest_s > rests[-1])
+                rests.append(manager.agent._bugs.delay_s)
+                await manager.until(lambda: manager.agent._bugs.delay_s > rests[-1])
             assert rests == [0.001 * 2**n for n in range(6)]
             assert capsys.readouterr().err.count("incident ") >= len(rests)
 

@@ -18,11 +18,10 @@ from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
-from tests.support.journal_process import make, numbers
-from tests.support.journals import WATCHDOG_S, Notices
+from tests.support.journals import WATCHDOG_S, Notices, make, numbers
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-W", "error", "-m", "tests.support.journal_process"]
+COMMAND = [sys.executable, "-W", "error", "-m", "tests.support.journals"]
 
 
 @contextmanager
@@ -57,7 +56,7 @@ def _lives(path: Path, lives: int, dice: random.Random) -> Iterator[int]:
     """A process that appends is killed again and again; each time the last entry it was told to be durable."""
     for _ in range(lives):
         with _appending(path) as process:
-            told = _told(process, dice.randint(1, 60))
+            told = _told(process, dice.randint(1, 20))
             yield max([told, *_kill(process)])
 
 

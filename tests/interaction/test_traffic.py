@@ -10,7 +10,7 @@ import pytest
 
 from league.events import LeagueSettings
 from league.machine import Address, Ping
-from league.promises.evidence import Evidence, Exchanged
+from league.promises.evidence import Evidence, RecordedCall
 from league.protocol.envelope import unseal
 from league.protocol.messages import LeagueQuery
 from league.protocol.tokens import mint
@@ -26,7 +26,7 @@ def calm_league() -> Evidence:
     return World(settings, seed=1, rate=0.0).run()
 
 
-def messages() -> list[Exchanged]:
+def messages() -> list[RecordedCall]:
     return [one for one in calm_league().traffic or () if one.kind]
 
 
@@ -86,7 +86,7 @@ def test_no_two_registrations_get_the_same_token() -> None:
     assert mint("P01", bytes(32)) != mint("P01", b"\1" + bytes(31))
 
 
-def updates_by_receiver() -> dict[str, list[Exchanged]]:
+def updates_by_receiver() -> dict[str, list[RecordedCall]]:
     found = defaultdict(list)
     for one in messages():
         if one.kind == "LEAGUE_STANDINGS_UPDATE":

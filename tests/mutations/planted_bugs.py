@@ -35,7 +35,7 @@ BUGS = (
         "a read shows what may still be lost",
         "agent/pump.py",
         "        # Reads wait too: what they show was computed from events that may not be on disk yet.\n",
-        "        if not step.events:\n            orders.replies += replies\n            return orders\n",
+        "        if not step.events:\n            actions.replies += replies\n            return actions\n",
         stateful="test_pump_machine.py",
     ),
     Bug(
@@ -47,7 +47,7 @@ BUGS = (
     Bug(
         "after a failed write those who wait are not told",
         "agent/pump.py",
-        "            orders.replies.append(Answering(letter_id, _storage_error()))\n        self._held.clear()",
+        "            actions.replies.append(Answering(letter_id, _storage_error()))\n        self._held.clear()",
         "            pass\n        self._held.clear()",
     ),
     Bug(
@@ -152,14 +152,14 @@ BUGS = (
     Bug(
         "LEAGUE_COMPLETED is said again and again",
         "manager/broadcasts.py",
-        "refused_only=row.repetition.refused_only",
+        "refused_only=row.retries.refused_only",
         "refused_only=False",
         faults=0.6,
     ),
     Bug(
         "a dead referee keeps its matches",
-        "manager/leases.py",
-        '            self.office.change(referee, "max_fail", now, "no answer and no message for too long")\n',
+        "manager/heartbeats.py",
+        '            self.context.change(referee, "max_fail", now, "no answer and no message for too long")\n',
         "            return\n",
         faults=0.9,
     ),
@@ -173,9 +173,9 @@ BUGS = (
     Bug(
         "a restart forgets the round being played",
         "manager/rounds.py",
-        "            self.assignments.hand_over_again(now)\n",
+        "            self.assignments.dispatch_again(now)\n",
         "",
-        faults=0.6,
+        faults=0.9,
     ),
     Bug(
         "who was withdrawn wins by walkover",
@@ -187,24 +187,24 @@ BUGS = (
     # --- the referee --------------------------------------------------------------------------------------------------
     Bug(
         "a restart draws again",
-        "referee/playing.py",
+        "referee/conduct.py",
         "seed, index = bytes.fromhex(taken.seed), len(match.numbers)",
-        "seed, index = self._office.chance(32), len(match.numbers)",
+        "seed, index = self._context.chance(32), len(match.numbers)",
         faults=0.0,
     ),
     Bug(
         "a failed attempt is not counted",
-        "referee/asking.py",
-        "retry = self._seated.failed + 1",
-        "retry = 1",
+        "calling/engine.py",
+        "delivery.failures += 1",
+        "delivery.failures = 1",
         faults=0.15,
         players=5,
     ),
     Bug(
         "one failed attempt is enough",
-        "referee/asking.py",
-        "        pause = self._retries.pause_before(retry)\n        left",
-        "        pause = None\n        left",
+        "calling/engine.py",
+        "pause = None if is_final else retries.delay_before(delivery.failures)",
+        "pause = None",
     ),
     Bug(
         "choices are asked for before both have joined",
@@ -222,21 +222,21 @@ BUGS = (
     ),
     Bug(
         "the fault of one is the fault of the other",
-        "referee/decision.py",
+        "referee/conduct.py",
         "return opponent(loser), reason",
         "return loser, reason",
     ),
     Bug(
         "a result is decided and never reported",
-        "referee/telling.py",
-        "        self._office.calls.call(Outgoing(self._key, (to,), message, now + row.limit_s), self)\n",
-        "",
+        "referee/conduct.py",
+        "        self._deliveries = [delivery]\n        self._context.calls.deliver([delivery], now)\n",
+        "        self._deliveries = [delivery]\n",
         faults=0.0,
         players=3,
     ),
     Bug(
         "a stranger may choose for a player",
-        "referee/posts.py",
+        "referee/posted_answers.py",
         "    if question.is_right(token):\n        return True",
         "    if token:\n        return True",
         faults=0.4,
@@ -244,15 +244,14 @@ BUGS = (
     Bug(
         "an announcement taken twice is played twice",
         "referee/assignments.py",
-        "return (one.attempt or 1) > office.docket.attempt_of(one.match_id)",
-        "return (one.attempt or 1) >= office.docket.attempt_of(one.match_id)",
+        "return (one.attempt or 1) > context.docket.attempt_of(one.match_id)",
+        "return (one.attempt or 1) >= context.docket.attempt_of(one.match_id)",
     ),
     Bug(
         "the errors of one player are told to the other",
         "referee/asking.py",
-        "self._office.calls.send(Outgoing(key, (self._to,), message, now + row.limit_s))",
-        "taken, other = question.match.taken, 1 - question.seat\n"
-        "        to = Address(taken.players[other], taken.endpoints[other])\n"
-        "        self._office.calls.send(Outgoing(key, (to,), message, now + row.limit_s))",
+        "        to = self._delivery.attempt.to or self._address()\n",
+        "        taken, other = question.match.taken, 1 - question.seat\n"
+        "        to = Address(taken.players[other], taken.endpoints[other])\n",
     ),
 )

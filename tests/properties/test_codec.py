@@ -14,18 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect as ms
 
-from league.cli.judgement import judge
+from league.cli.verdicts import judge
 from league.protocol import envelope, timestamps
 from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import EXCHANGES, Role, speakers
 from league.protocol.fields import QUERY_TYPES
-from league.protocol.judge import peel, specs
-from league.protocol.messages import MESSAGES, Message
-from league.transport.jsonrpc import (
+from league.protocol.jsonrpc import (
     MANAGER_LIMIT,
-    Answer,
     BadRequestError,
+    RpcAnswer,
     decode_answer,
     decode_call,
     encode_body,
@@ -34,7 +32,9 @@ from league.transport.jsonrpc import (
     encode_result,
     read_call,
 )
-from league.transport.strict_json import MAX_DEPTH, parse
+from league.protocol.judge import peel, specs
+from league.protocol.messages import MESSAGES, Message
+from league.protocol.strict_json import MAX_DEPTH, parse
 from tests.support.vectors import raw_of, vectors
 
 COMPAT = Reading("compat")
@@ -262,7 +262,7 @@ def test_any_bytes_are_a_call_or_an_error_of_the_catalogue(raw: bytes) -> None:
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_an_answer_or_an_error_of_the_catalogue(raw: bytes) -> None:
     found = _refused(decode_answer, raw)
-    assert isinstance(found, Answer) or found.code in ("E034", "E035")
+    assert isinstance(found, RpcAnswer) or found.code in ("E034", "E035")
 
 
 @given(raw=ANY_BYTES, reading=st.sampled_from(READINGS))

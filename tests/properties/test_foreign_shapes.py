@@ -8,15 +8,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league.dialects.assignments import GetAssignedMatches
 from league.machine import Inquiry, Letter
-from league.protocol.assigning import GetAssignedMatches
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import EXCHANGES, Role
+from league.protocol.jsonrpc import MESSAGE_LIMIT, BadRequestError
 from league.protocol.messages import MESSAGES, GameInvitation, LeagueRegisterRequest, Message
 from league.protocol.parts import PlayerMeta
 from league.referee.polling import POLL_AFTER_S
 from league.transport import letters, mcp_door
-from league.transport.jsonrpc import MESSAGE_LIMIT, BadRequestError
 from league.transport.letters import Speaker
 from tests.support.referee_rig import Rig
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from league import events as e
-from league.machine import Blame, Failure, Pong, Refusal
+from league.machine import Acknowledged, Blame, Failure, Refusal
 from league.manager.league import LeagueManager
 from league.protocol.errors import PeerError
 from league.protocol.messages import LeagueCompleted, LeagueStandingsUpdate, MatchResultAck, RoundCompleted
@@ -193,7 +193,7 @@ class LeagueMachine(RuleBasedStateMachine):
         one = data.draw(st.sampled_from(sorted(self.league.calls(), key=lambda one: (one.key, one.to.agent_id))))
         content = self.league.pong(one.to.agent_id) if how == "well" else Refusal("E099", "no")
         self.league.answer(one, content)
-        self.league.deliver_answer(one, content)
+        self.league.answer(one, content)
 
     @precondition(lambda self: self.league.open)
     @rule(
@@ -237,9 +237,9 @@ class LeagueMachine(RuleBasedStateMachine):
     def give(self, order: str, target: str, twice: bool) -> None:
         key = f"key-{len(self.league.events)}-{order}"
         answer = self.league.operate(order, target, key=key)
-        if twice and answer == Pong():
+        if twice and answer == Acknowledged():
             before = len(self.league.events)
-            assert self.league.operate(order, target, key=key) == Pong()
+            assert self.league.operate(order, target, key=key) == Acknowledged()
             assert len(self.league.events) == before
 
     @rule(data=st.data(), kind=st.sampled_from(["GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_STATUS"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from league.agent.pump import LATE_S, Orders
+from league.agent.pump import LATE_S, Actions
 from league.machine import Blame, Failure, Operate, Ping, Pong, Undelivered
 from league.protocol.errors import PeerError
 from tests.support.clerk import Desk
@@ -30,16 +30,16 @@ class PumpUnderFire(RuleBasedStateMachine):
     @rule(order=st.sampled_from(["note", "note_and_tell", "tell", "keep", "answer_kept", "ask", "call_off"]))
     def somebody_asks(self, order: str) -> None:
         self.notes += 1
-        letter_id, orders = self.desk.pump.request(Operate(order, "key", f"note-{self.notes}"), "here", self.now)
+        letter_id, actions = self.desk.pump.request(Operate(order, "key", f"note-{self.notes}"), "here", self.now)
         self.open.add(letter_id)
-        self._carry_out(orders)
+        self._carry_out(actions)
 
     @rule()
     def somebody_looks(self) -> None:
-        letter_id, orders = self.desk.pump.request(Ping(), "here", self.now)
+        letter_id, actions = self.desk.pump.request(Ping(), "here", self.now)
         self.open.add(letter_id)
         self.reads[letter_id] = len(self.desk.clerk.noted)
-        self._carry_out(orders)
+        self._carry_out(actions)
 
     @rule()
     def the_disk_syncs(self) -> None:
@@ -77,16 +77,16 @@ class PumpUnderFire(RuleBasedStateMachine):
 
     # --- what must hold -----------------------------------------------------------------------------------------------
 
-    def _carry_out(self, orders: Orders) -> None:
+    def _carry_out(self, actions: Actions) -> None:
         durable = self.desk.journal.entries - self.desk.base
-        assert orders.released <= durable, "something left before what it rests on was on disk"
-        self.desk.store(orders)
-        for one in orders.replies:
+        assert actions.released <= durable, "something left before what it rests on was on disk"
+        self.desk.store(actions)
+        for one in actions.replies:
             assert one.letter_id in self.open, "a letter was answered twice"
             self.open.discard(one.letter_id)
             self._check_read(one.letter_id, one.content)
-        self.calls += [call.id for call in orders.calls]
-        self.deadlines += [call.deadline for call in orders.calls]
+        self.calls += [call.id for call in actions.calls]
+        self.deadlines += [call.deadline for call in actions.calls]
 
     def _check_read(self, letter_id: int, content: object) -> None:
         shown = self.reads.pop(letter_id, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from league.agent.pump import Orders, Pump
+from league.agent.pump import Actions, Pump
 from league.events import Event, LeagueEnded
 from league.machine import Address, Ask, Letter, Machine, Operate, Outgoing, Ping, Pong, Step, Undelivered
 from league.storage.journal import Entry, MemoryJournal
@@ -109,19 +109,19 @@ class Desk:
         assert isinstance(self.pump.machine, Clerk)
         return self.pump.machine
 
-    def order(self, name: str, target: str = "", now: float = 0.0) -> tuple[int, Orders]:
-        letter_id, orders = self.pump.request(Operate(name, "key", target), "here", now)
-        self.store(orders)
-        return letter_id, orders
+    def order(self, name: str, target: str = "", now: float = 0.0) -> tuple[int, Actions]:
+        letter_id, actions = self.pump.request(Operate(name, "key", target), "here", now)
+        self.store(actions)
+        return letter_id, actions
 
-    def store(self, orders: Orders) -> None:
-        for events, secrets in orders.append:
+    def store(self, actions: Actions) -> None:
+        for events, secrets in actions.append:
             self.journal.append(Entry(events, secrets))
 
-    def sync(self) -> Orders:
+    def sync(self) -> Actions:
         return self.pump.durable(self.journal.sync() - self.base)
 
-    def fail(self) -> Orders:
+    def fail(self) -> Actions:
         self.journal.fail()
         self.base = self.journal.entries
         return self.pump.storage_failed()

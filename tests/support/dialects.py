@@ -1,4 +1,4 @@
-"""How agents by others speak: conventions for the scripted peer.
+"""How agents speak: the documents' convention and those of others, for the scripted peer.
 
 Each is as strict as the real ones are: it knows its own way of calling and no other, and what it does with the rest is
 part of it. Nothing here knows how ours finds that out.
@@ -8,12 +8,84 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from tests.support.peer import SPEC, VERBS, Convention, Received
-from tests.support.peer_http import header
-from tests.support.scripts import Object, Reaction
+from tests.support.scripts import Object, Reaction, Received, json_object
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """How an agent wraps its messages: its own requests, how it reads those of others, and its answers to them."""
+
+    request: Callable[[int, str, Object], Object]
+    read: Callable[[Object], tuple[str, Object]]
+    answer: Callable[[Object, Object], Object]
+    hear: Callable[[Object], Object] = lambda answer: _part(answer, "result")
+    """The message in an answer to a request of its own; {} if there is none it could read."""
+    aside: Callable[[Received, Sequence[Received]], Reaction | None] = lambda _request, _before: None
+    """What it does with a call that is no message to it, given all that came before; None: it is a message."""
+    opening: tuple[Object, ...] = ()
+    """Calls it makes at every endpoint, before its first message there."""
+    registers: Convention | None = None
+    """How it registers, if in another way."""
+    path: str = ""
+    """Where it posts, if not at the endpoint's own path."""
+    events: bool = False
+    """Its answers are streams of one event, as MCP's often are."""
+
+
+def _part(whole: Object, name: str) -> Object:
+    part = whole.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _read_params(call: Object) -> tuple[str, Object]:
+    return str(call.get("method", "")), _part(call, "params")
+
+
+def _no_message(request: Received, _before: Sequence[Received]) -> Reaction | None:
+    if request.method == "ping" or "message_type" in request.message:
+        return None
+    code, words = (-32601, "Method not found") if request.method else (-32600, "Invalid Request")
+    answer = {"jsonrpc": "2.0", "id": request.call.get("id"), "error": {"code": code, "message": words}}
+    return Reaction(body=json.dumps(answer).encode())
+
+
+UNSUSPECTING = Convention(
+    request=lambda number, method, message: {"jsonrpc": "2.0", "id": number, "method": method, "params": message},
+    read=_read_params,
+    answer=lambda call, message: {"jsonrpc": "2.0", "id": call.get("id"), "result": message},
+)
+"""Takes whatever comes for a message."""
+SPEC = replace(UNSUSPECTING, aside=_no_message)
+"""The documents' way: a message in `params`, or `ping`."""
+
+VERBS: Mapping[str, str] = {
+    "LEAGUE_REGISTER_REQUEST": "register_player",
+    "REFEREE_REGISTER_REQUEST": "register_referee",
+    "MATCH_RESULT_REPORT": "report_match_result",
+    "LEAGUE_QUERY": "league_query",
+    "ROUND_ANNOUNCEMENT": "notify_round",
+    "LEAGUE_STANDINGS_UPDATE": "update_standings",
+    "ROUND_COMPLETED": "notify_round_completed",
+    "LEAGUE_COMPLETED": "notify_league_completed",
+    "GAME_INVITATION": "handle_game_invitation",
+    "CHOOSE_PARITY_CALL": "parity_choose",
+    "GAME_MOVE_CALL": "choose_move",
+    "GAME_OVER": "notify_match_result",
+    "GAME_ERROR": "notify_game_error",
+}
+"""The methods of requests; anything else is called by its message type."""
+
+REPLIES: Mapping[str, str] = {
+    "GAME_INVITATION": "GAME_JOIN_ACK",
+    "CHOOSE_PARITY_CALL": "CHOOSE_PARITY_RESPONSE",
+    "GAME_MOVE_CALL": "GAME_MOVE_RESPONSE",
+    "LEAGUE_STANDINGS_UPDATE": "STANDINGS_UPDATE_ACK",
+}
+"""The types of answers; anything else is answered by its own type with _ACK behind it."""
+
 
 Lost = Callable[[Object], Reaction]
 """What an agent does with a call it has no idea of."""
@@ -71,13 +143,11 @@ UNKNOWN: Final = refuses()
 
 
 def _params(call: Object) -> Object:
-    params = call.get("params")
-    return params if isinstance(params, dict) else {}
+    return _part(call, "params")
 
 
 def _inner(call: Object, name: str) -> Object:
-    inner = _params(call).get(name)
-    return inner if isinstance(inner, dict) else {}
+    return _part(_params(call), name)
 
 
 def _unless(is_message: Callable[[Object], bool], lost: Lost) -> Aside:
@@ -141,14 +211,9 @@ def structured(message: Object) -> Object:
 
 
 def _hear_tool(answer: Object) -> Object:
-    result = answer.get("result")
-    if not isinstance(result, dict):
-        return {}
-    if isinstance(result.get("structuredContent"), dict):
-        return dict(result["structuredContent"])
+    result = _part(answer, "result")
     content = result.get("content") or [{}]
-    said = json.loads(content[0].get("text", "{}"))
-    return said if isinstance(said, dict) else {}
+    return _part(result, "structuredContent") or json_object(content[0].get("text", "{}").encode())
 
 
 PROTOCOL_VERSION: Final = "2025-06-18"
@@ -229,9 +294,9 @@ def _no_such_tool(call: Object) -> Reaction:
 
 
 def _unopened(request: Received, before: Sequence[Received], session: bool) -> Reaction | None:
-    if session and "text/event-stream" not in header(request.head, b"accept"):
+    if session and "text/event-stream" not in request.header(b"accept"):
         return refuses(-32600, "Not Acceptable: Client must accept text/event-stream", 406)(request.call)
-    if session and header(request.head, b"mcp-session-id") != SESSION:
+    if session and request.header(b"mcp-session-id") != SESSION:
         return refuses(-32600, "Bad Request: Missing session ID", 400)(request.call)
     if not any(one.method == "initialize" for one in before):
         return refuses(-32602, "Received request before initialization was complete")(request.call)

@@ -1,12 +1,15 @@
-"""An agent that registers, under test: the machine around an enrolment; the tests answer for the manager."""
+"""An agent that registers, under test: the role around a membership; the tests answer for the manager."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from league.enrolment import Enrolment
-from league.events import DeviationRecorded, Enrolled, Event
+from league.calling.engine import Calls
+from league.calling.role import Context
+from league.calling.timers import Timers
+from league.events import ConventionLearned, DeviationRecorded, Event, Registered
 from league.machine import Content, Failure, Letter, Outgoing, Undelivered
+from league.membership import Membership
 from league.protocol import tokens
 from league.protocol.envelope import Profile, Reading, unseal
 from league.protocol.messages import LeagueRegisterRequest, Message
@@ -32,7 +35,7 @@ ANSWER = {
 
 
 class Agent:
-    """The machine around an enrolment."""
+    """The role around a membership."""
 
     def __init__(self, meta: PlayerMeta | RefereeMeta | None = None, profile: Profile = "compat") -> None:
         self.meta = meta or PlayerMeta(**META)
@@ -41,40 +44,42 @@ class Agent:
         self.journal: list[Event] = []
         self.secrets: dict[str, str] = {}
         self.sent: list[Outgoing] = []
-        self.enrolment = self._new()
+        self._new()
 
-    def _new(self) -> Enrolment:
-        return Enrolment(
-            self.meta,
-            MANAGER,
-            self.secrets,
-            happened=self._happened,
-            send=self.sent.append,
-            keep_secret=self.secrets.__setitem__,
-            profile=self.profile,
-        )
+    def _new(self) -> None:
+        self.timers = Timers()
+        self.calls = Calls(self.sent.append, lambda _: None, self.timers)
+        secrets = self.secrets
+        context = Context(self.calls, self.timers, secrets, bytes, self._happened, lambda *_: None, secrets.__setitem__)
+        self.membership = Membership(self.meta, MANAGER, context, profile=self.profile)
+        self.registration = self.membership.registration
 
     def _happened(self, event: Event) -> None:
         self.journal.append(event)
-        assert isinstance(event, Enrolled | DeviationRecorded)
-        self.enrolment.apply(event)
+        self._apply(event)
+
+    def _apply(self, event: Event) -> None:
+        assert isinstance(event, Registered | DeviationRecorded | ConventionLearned)
+        self.membership.apply(event)
 
     def restarted(self) -> Agent:
-        self.enrolment = self._new()
+        self._new()
         for event in self.journal:
-            assert isinstance(event, Enrolled | DeviationRecorded)
-            self.enrolment.apply(event)
+            self._apply(event)
         self.sent.clear()
-        self.enrolment.resume(self.now)
-        return self
+        return self.started()
 
     def started(self) -> Agent:
-        self.enrolment.resume(self.now)
+        self.registration.resume(self.now)
         return self
+
+    @property
+    def deadline(self) -> float | None:
+        return self.timers.next
 
     def wait(self, seconds: float) -> Agent:
         self.now += seconds
-        self.enrolment.tick(self.now)
+        self.timers.run(self.now)
         return self
 
     def answer(self, content: Content | dict[str, Any] | bytes) -> None:
@@ -82,7 +87,7 @@ class Agent:
             content = unseal(content, Reading())
         if isinstance(content, bytes):
             content = letters.read_answer(content, self.last, Reading(self.profile))
-        self.enrolment.answered(Letter(0, content, answers=self.sent[-1].key), self.now)
+        self.calls.answered(Letter(0, content, answers=self.sent[-1].key, peer=tokens.MANAGER), self.now)
 
     def accept(self, **changed: Any) -> Agent:
         kind = "LEAGUE_REGISTER_RESPONSE" if isinstance(self.sent[-1].message, LeagueRegisterRequest) else None
@@ -98,7 +103,7 @@ class Agent:
                      "status": "REJECTED", "reason": reason})  # fmt: skip
 
     def fail(self, failure: Failure = Failure.REFUSED, **more: Any) -> None:
-        self.enrolment.failed(Undelivered(self.sent[-1].key, tokens.MANAGER, failure, **more), self.now)
+        self.calls.failed(Undelivered(self.sent[-1].key, tokens.MANAGER, failure, **more), self.now)
 
     @property
     def last(self) -> Message:

@@ -193,12 +193,8 @@ class Manager(Peer):
 
     def _assigned(self, one: Fixture) -> Object:
         status = "COMPLETED" if one.match_id in self.reports else "PENDING"
-        return {
-            "match_id": one.match_id,
-            "round": one.round_id,
-            "status": status,
-            **self._spelled(one, CAPITALS, False),
-        }
+        match = {"match_id": one.match_id, "round": one.round_id, "status": status}
+        return {**match, **self._spelled(one, CAPITALS, endpoints=False)}
 
     # --- the league ---------------------------------------------------------------------------------------------------
 
@@ -208,14 +204,9 @@ class Manager(Peer):
         for round_id, pairs in enumerate(plan, 1):
             await self._round(round_id, pairs, round_id < len(plan))
         table = self._table()
-        await self._tell(
-            self.members,
-            "LEAGUE_COMPLETED",
-            total_rounds=len(plan),
-            total_matches=len(self._fixtures),
-            champion={name: table[0][name] for name in ("player_id", "display_name", "points")},
-            final_standings=table,
-        )
+        champion = {name: table[0][name] for name in ("player_id", "display_name", "points")}
+        totals = {"total_rounds": len(plan), "total_matches": len(self._fixtures)}
+        await self._tell(self.members, "LEAGUE_COMPLETED", **totals, champion=champion, final_standings=table)
         return table
 
     async def _until(self, reached: Callable[[], bool]) -> None:
@@ -243,18 +234,16 @@ class Manager(Peer):
         await self._tell(self._all("player"), "ROUND_COMPLETED", round_id=round_id, **done)
 
     def _announced(self, one: Fixture) -> Object:
-        match: Object = {
-            "match_id": one.match_id,
-            "game_type": "even_odd",
-            "referee_id": one.referee.member_id,
-            "referee_endpoint": one.referee.endpoint,
-        }
+        referee = {"referee_id": one.referee.member_id, "referee_endpoint": one.referee.endpoint}
+        match = {"match_id": one.match_id, "game_type": "even_odd", **referee}
         return {**match, **self._spelled(one, CAPITALS, self.office.endpoints)}
 
     def _spelled(self, one: Fixture, spelling: Spelling, endpoints: bool = True) -> Object:
-        ids = {name: player.member_id for name, player in zip(spelling.players, one.players, strict=True)}
-        homes = {name: player.endpoint for name, player in zip(spelling.endpoints, one.players, strict=True)}
-        return {**ids, **homes} if endpoints else dict(ids)
+        names, homes = spelling
+        known: Object = {name: player.member_id for name, player in zip(names, one.players, strict=True)}
+        if endpoints:
+            known |= {home: player.endpoint for home, player in zip(homes, one.players, strict=True)}
+        return known
 
     async def _assign(self, one: Fixture, kind: str, method: str) -> None:
         body = {"match_id": one.match_id, "round_id": one.round_id, "league_id": LEAGUE_ID, "game_type": "even_odd"}
@@ -283,9 +272,8 @@ def _rounds(players: Sequence[Member]) -> list[list[tuple[Member, Member]]]:
         free = (one for one in rounds if not any(player in match for match in one for player in pair))
         found = next(free, None)
         if found is None:
-            rounds.append([pair])
-        else:
-            found.append(pair)
+            rounds.append(found := [])
+        found.append(pair)
     return rounds
 
 
@@ -331,12 +319,8 @@ ROWS: Final[Mapping[str, Object]] = {
 }
 
 
-def _manager(name: str, how: Mapping[str, Any]) -> Manager:
-    return Manager(name, **how)
-
-
 MANAGERS: Final[Mapping[str, Callable[[], Manager]]] = {
-    name: partial(_manager, name, how) for name, how in ROWS.items()
+    name: partial(Manager, name, **how) for name, how in ROWS.items()
 }
 
 

@@ -107,17 +107,16 @@ FAULTS: Final[Mapping[str, tuple[str, Object]]] = {
 """What no dialect excuses, with the code it is on record under: a value is never repaired."""
 
 
-def _player(name: str, how: Mapping[str, Any]) -> Peer:
-    known = {"convention": VERBS_ONLY, **how}
-    return Peer(name, **known)
+def _player(name: str, how: Mapping[str, Any]) -> Callable[[], Peer]:
+    return partial(Peer, name, **{"convention": VERBS_ONLY, **how})
 
 
 PLAYERS: Final[Mapping[str, Callable[[], Peer]]] = {
-    **{name: partial(_player, name, {"convention": one}) for name, one in CONVENTIONS.items()},
-    **{name: partial(_player, name, how) for name, how in HABITS.items()},
+    **{name: _player(name, {"convention": one}) for name, one in CONVENTIONS.items()},
+    **{name: _player(name, how) for name, how in HABITS.items()},
 }
 """Players that must get through a league without a technical loss."""
 
 LOSERS: Final[Mapping[str, tuple[str, Callable[[], Peer]]]] = {
-    name: (code, partial(_player, name, how)) for name, (code, how) in FAULTS.items()
+    name: (code, _player(name, how)) for name, (code, how) in FAULTS.items()
 }

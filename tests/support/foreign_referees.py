@@ -34,18 +34,18 @@ POLL_S: Final = 0.1
 # --- how it learns of a match -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """The names of the fields that say who plays, and where they live."""
-
-    players: tuple[str, str]
-    endpoints: tuple[str, str]
+Spelling = tuple[tuple[str, str], tuple[str, str]]
+"""The names of the fields that say who plays, and where they live."""
 
 
-CAPITALS: Final = Spelling(("player_A_id", "player_B_id"), ("player_A_endpoint", "player_B_endpoint"))
-SMALL: Final = Spelling(("player_a_id", "player_b_id"), ("player_a_endpoint", "player_b_endpoint"))
-SHORT: Final = Spelling(("player_a", "player_b"), ("player_a_endpoint", "player_b_endpoint"))
-NUMBERED: Final = Spelling(("player1_id", "player2_id"), ("player1_endpoint", "player2_endpoint"))
+def _spelling(a: str, b: str, suffix: str = "_id") -> Spelling:
+    return (f"{a}{suffix}", f"{b}{suffix}"), (f"{a}_endpoint", f"{b}_endpoint")
+
+
+CAPITALS: Final = _spelling("player_A", "player_B")
+SMALL: Final = _spelling("player_a", "player_b")
+SHORT: Final = _spelling("player_a", "player_b", "")
+NUMBERED: Final = _spelling("player1", "player2")
 
 
 def by_id(referee: Referee, match: Object) -> bool:
@@ -115,13 +115,14 @@ class Outcome:
     number: int | None
 
     @property
+    def parity(self) -> str | None:
+        return None if self.number is None else ("even", "odd")[self.number % 2]
+
+    @property
     def winner(self) -> str | None:
         """Whoever named the parity alone, or was there alone."""
-        parity = None if self.number is None else ("even", "odd")[self.number % 2]
-        right = [choice is not None if parity is None else choice == parity for choice in self.choices]
-        if right[0] == right[1]:
-            return None
-        return self.match.players[0 if right[0] else 1]
+        right = [choice is not None if self.parity is None else choice == self.parity for choice in self.choices]
+        return None if right[0] == right[1] else self.match.players[right[1]]
 
     @property
     def status(self) -> str:
@@ -132,15 +133,8 @@ class Outcome:
 
     def told(self) -> Object:
         """GAME_OVER, without its envelope."""
-        parity = None if self.number is None else ("even", "odd")[self.number % 2]
-        result = {
-            "status": self.status,
-            "winner_player_id": self.winner,
-            "drawn_number": self.number,
-            "number_parity": parity,
-            "choices": dict(zip(self.match.players, self.choices, strict=True)),
-            "reason": f"the number was {self.number}",
-        }
+        result = {"status": self.status, "winner_player_id": self.winner, "number_parity": self.parity, **self._facts()}
+        result["reason"] = f"the number was {self.number}"
         return {"match_id": self.match.match_id, "game_type": "even_odd", "game_result": result}
 
     def points(self, how: Report) -> dict[str, int]:
@@ -158,10 +152,11 @@ class Outcome:
             return {**known, how.winner: winner, "drawn_number": self.number, **self._by_letters()}
         result: Object = {how.winner: winner, "score": self.points(how)}
         if how.details:
-            choices = dict(zip(self.match.players, self.choices, strict=True))
-            details: Object = {"drawn_number": self.number, "choices": choices}
-            result["details"] = {**details, "status": self.status} if how.status else details
+            result["details"] = {**self._facts(), **({"status": self.status} if how.status else {})}
         return {**known, "league_id": self.match.league_id, "game_type": "even_odd", "result": result}
+
+    def _facts(self) -> Object:
+        return {"drawn_number": self.number, "choices": dict(zip(self.match.players, self.choices, strict=True))}
 
     def _by_letters(self) -> Object:
         flat: Object = {}
@@ -227,23 +222,21 @@ class Referee(Peer):
             self.begin(self._play(match))
 
     def _match(self, asked: Object) -> Match:
-        spelling = self.trade.spelling
-        first, second = (str(asked[name]) for name in spelling.players)
-        homes = (
-            str(asked.get(spelling.endpoints[0]) or self._players.get(first, "")),
-            str(asked.get(spelling.endpoints[1]) or self._players.get(second, "")),
+        names, homes = self.trade.spelling
+        a, b = (str(asked[name]) for name in names)
+        at_a, at_b = (
+            str(asked.get(home) or self._players.get(one, "")) for home, one in zip(homes, (a, b), strict=True)
         )
         round_id = asked.get("round_id", asked.get("round"))
-        return Match(asked["match_id"], round_id, asked.get("league_id"), (first, second), homes)
+        return Match(asked["match_id"], round_id, asked.get("league_id"), (a, b), (at_a, at_b))
 
     async def _play(self, match: Match) -> None:
         joins = await asyncio.gather(*(self._ask(match, side, "GAME_INVITATION") for side in (0, 1)))
         choices: list[str | None] = [None, None]
         if all(join.get("accept") is True for join in joins):
             said = await asyncio.gather(*(self._ask(match, side, "CHOOSE_PARITY_CALL") for side in (0, 1)))
-            choices = [
-                one.get("parity_choice") if one.get("parity_choice") in ("even", "odd") else None for one in said
-            ]
+            given = [one.get("parity_choice") for one in said]
+            choices = [one if one in ("even", "odd") else None for one in given]
         number = next(self._draws) if None not in choices else None
         outcome = Outcome(match, (choices[0], choices[1]), number)
         self.outcomes.append(outcome)
@@ -254,12 +247,8 @@ class Referee(Peer):
 
     async def _ask(self, match: Match, side: int, kind: str, content: Object | None = None) -> Object:
         """What a player answers; {} if it does not."""
-        asked = {
-            "message_type": kind,
-            "conversation_id": f"conv-{match.match_id}",
-            "match_id": match.match_id,
-            **(content or _question(match, side)),
-        }
+        about = {"message_type": kind, "conversation_id": f"conv-{match.match_id}", "match_id": match.match_id}
+        asked = {**about, **(content or _question(match, side))}
         try:
             sent = await self._call(match.endpoints[side], asked, convention=SPEC)
         except OSError:
@@ -284,18 +273,11 @@ class Referee(Peer):
 
 
 def _question(match: Match, side: int) -> Object:
-    opponent = match.players[1 - side]
-    context = {"opponent_id": opponent, "round_id": match.round_id}
-    return {
-        "league_id": match.league_id,
-        "round_id": match.round_id,
-        "game_type": "even_odd",
-        "player_id": match.players[side],
-        "role_in_match": ("PLAYER_A", "PLAYER_B")[side],
-        "opponent_id": opponent,
-        "context": {**context, "your_standings": {"wins": 0, "losses": 0, "draws": 0, "points": 0}},
-        "deadline": "2099-01-01T00:00:00Z",
-    }
+    where = {"opponent_id": match.players[1 - side], "round_id": match.round_id}
+    record = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
+    seat = {"player_id": match.players[side], "role_in_match": ("PLAYER_A", "PLAYER_B")[side]}
+    asked = {"league_id": match.league_id, "game_type": "even_odd", "deadline": "2099-01-01T00:00:00Z"}
+    return {**asked, **seat, **where, "context": {**where, "your_standings": record}}
 
 
 # --- who they are -----------------------------------------------------------------------------------------------------
@@ -352,10 +334,6 @@ ROWS: Final[Mapping[str, Object]] = {
 }
 
 
-def _referee(name: str, how: Mapping[str, Any]) -> Referee:
-    return Referee(name, **how)
-
-
 REFEREES: Final[Mapping[str, Callable[[], Referee]]] = {
-    name: partial(_referee, name, how) for name, how in ROWS.items()
+    name: partial(Referee, name, **how) for name, how in ROWS.items()
 }

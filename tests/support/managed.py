@@ -1,138 +1,72 @@
-"""A League Manager in virtual time, with everybody it talks to written by the test: what it sends stays open until the
-test answers it, lets it fail, or lets its time run out.
-"""
+"""A League Manager in virtual time, with everybody it talks to written by the test."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from league import events as e
-from league.machine import (
-    Address,
-    Blame,
-    Content,
-    Failure,
-    Information,
-    Letter,
-    MatchRecord,
-    Operate,
-    Outgoing,
-    Ping,
-    Pong,
-    Step,
-    Undelivered,
-)
+from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
 from league.manager.league import LeagueManager
-from league.protocol import timestamps
-from league.protocol.envelope import Reading, unseal
-from league.protocol.errors import PeerError
 from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse, RoundAnnouncement
 from league.storage.journal import decode, encode
+from tests.support import bench
+from tests.support.bench import Object as Object
+from tests.support.bench import Replied
+from tests.support.bench import code_of as code_of
+from tests.support.bench import plain as plain
 
+Sent = bench.Sent[Message | Ping]
 NOW = 1_750_000_000.0
 LEAGUE = "league_test"
-Object = dict[str, Any]
-Said = Message | Pong | MatchRecord | Information | PeerError
-Some = TypeVar("Some", bound=e.Event)
 
 
 def settings(**changed: Any) -> e.LeagueSettings:
     return e.LeagueSettings(**{"league_id": LEAGUE, **changed})
 
 
-@dataclass(frozen=True)
-class Sent:
-    """One call to one agent."""
+class Managed(bench.Bench[LeagueManager, Message | Ping]):
+    """`manager` is the machine; it has begun."""
 
-    at: float
-    key: str
-    to: Address
-    message: Message | Ping
-    deadline: float
-
-    @property
-    def kind(self) -> str:
-        return "ping" if isinstance(self.message, Ping) else self.message.type
-
-
-class Managed:
-    """`manager` is the machine; `open` what nobody has answered yet; `sent` all there ever was."""
+    conversation = "conv-{kind}"
 
     def __init__(self, now: float = NOW, secrets: Mapping[str, str] | None = None, **changed: Any) -> None:
-        self.now = now
         self.settings = settings(**changed)
-        self.secrets = dict(secrets or {})
-        self.events: list[e.Event] = []
-        self.sent: list[Sent] = []
         self.outgoing: list[Outgoing] = []
-        self.open: dict[tuple[str, str], Sent] = {}
         self.tokens: dict[str, str] = {}
         self.on_event: Callable[[e.Event], None] = lambda _: None
         self._drawn = 0
-        self._letters = 0
         self._orders = 0
-        self.manager = LeagueManager(self.settings, self._chance, self.secrets)
-        self._take(self.manager.resume(self.now))
+        super().__init__(now, self.settings.profile, secrets=dict(secrets or {}))
+        self.take(self.manager.resume(self.now))
+
+    def _new(self) -> LeagueManager:
+        return LeagueManager(self.settings, self._chance, self.secrets)
 
     def _chance(self, count: int) -> bytes:
         self._drawn += 1
         return hashlib.shake_128(b"%d" % self._drawn).digest(count)
 
-    # --- driving ------------------------------------------------------------------------------------------------------
-
-    def _take(self, step: Step) -> Step:
-        for event in step.events:
-            self.events.append(event)
-            self.on_event(event)
-        self.secrets.update(step.secrets)
-        for outgoing in step.outbox:
-            self.outgoing.append(outgoing)
-            for address in outgoing.to:
-                one = Sent(self.now, outgoing.key, address, outgoing.message, outgoing.deadline)
-                self.sent.append(one)
-                assert (one.key, address.agent_id) not in self.open, "keys are unique"
-                self.open[one.key, address.agent_id] = one
-        return step
+    @property
+    def manager(self) -> LeagueManager:
+        return self.machine
 
     @property
-    def due(self) -> float:
-        return math.inf if self.manager.deadline is None else self.manager.deadline
+    def events(self) -> list[e.Event]:
+        return self.journal
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass; calls that reach their deadline time out."""
-        until = self.now + seconds
-        while True:
-            times = [self.due, *(one.deadline for one in self.open.values())]
-            moment = min(times)
-            if moment > until:
-                break
-            self.now = max(self.now, moment)
-            for one in [one for one in self.open.values() if one.deadline <= self.now]:
-                self.fail(one, Failure.TIMEOUT)
-            if self.due <= self.now:
-                self._take(self.manager.tick(self.now))
-                assert self.due > self.now
-        self.now = until
+    @property
+    def open(self) -> dict[tuple[str, str], Sent]:
+        return self.under_way
 
-    def answer(self, one: Sent, content: Content | None = None) -> Step:
-        del self.open[one.key, one.to.agent_id]
-        return self.deliver_answer(one, Pong() if content is None else content)
+    # --- driving ------------------------------------------------------------------------------------------------------
 
-    def deliver_answer(self, one: Sent, content: Content) -> Step:
-        return self._take(self.manager.handle(Letter(0, content, one.key, one.to.agent_id), self.now))
-
-    def fail(
-        self, one: Sent, failure: Failure = Failure.REFUSED, blame: Blame = Blame.PEER, retry_after: float | None = None
-    ) -> Step:
-        del self.open[one.key, one.to.agent_id]
-        failed = Undelivered(one.key, one.to.agent_id, failure, blame, retry_after)
-        return self._take(self.manager.undelivered(failed, self.now))
+    def take(self, step: Step) -> Step:
+        self.outgoing += step.outbox
+        for event in step.events:
+            self.on_event(event)
+        return super().take(step)
 
     def calls(self, kind: str | None = None, to: str | None = None) -> list[Sent]:
         """The open calls of this kind to this agent."""
@@ -152,34 +86,17 @@ class Managed:
     def restart(self, after: float = 0.0, keep: int | None = None) -> None:
         """The process dies and comes back from its journal, or from the first part of it."""
         self.now += after
-        self.open.clear()
-        kept = self.events if keep is None else self.events[:keep]
         before = self.manager.snapshot()
-        self.manager = replayed(self.settings, kept, self._chance, self.secrets)
-        if keep is None:
-            assert self.manager.snapshot() == before
-        self.events = list(kept)
-        self._take(self.manager.resume(self.now))
+        assert keep is not None or self.replayed().snapshot() == before
+        self.reborn(keep)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    def request(self, content: Object | Content, origin: str = "127.0.0.1") -> Said | None:
+    def request(self, content: Object | Content, origin: str = "127.0.0.1") -> Replied | None:
         """The answer to a request: None if it is not answered yet."""
-        self._letters += 1
-        read: Content = content if not isinstance(content, dict) else unseal(content, Reading(self.settings.profile))
-        step = self._take(self.manager.handle(Letter(self._letters, read, origin=origin), self.now))
-        assert all(one.letter_id == self._letters for one in step.replies)
-        assert len(step.replies) <= 1
-        return step.replies[0].content if step.replies else None
-
-    def envelope(self, kind: str, sender: str) -> Object:
-        return {
-            "protocol": "league.v2",
-            "message_type": kind,
-            "sender": sender,
-            "timestamp": timestamps.write(self.now),
-            "conversation_id": f"conv-{kind.lower()}",
-        }
+        letter, step = self.hand(content, origin)
+        assert all(one.letter_id == letter for one in step.replies)
+        return self.replies.get(letter)
 
     def registration(self, role: str, number: int, **changed: Any) -> Object:
         """A registration; `changed` goes into its meta data, `sender` and `auth_token` into the envelope."""
@@ -229,10 +146,10 @@ class Managed:
     def pong(self, agent_id: str) -> Pong:
         if not agent_id.startswith("REF"):
             return Pong()
-        held = self.manager.ledger.holdings.get(agent_id, {})
+        held = self.manager.ledger.in_play.holdings.get(agent_id, {})
         return Pong(tuple((one, self.manager.ledger.matches[one].attempt) for one in held))
 
-    def operate(self, order: str, target: str = "", key: str | None = None) -> Said | None:
+    def operate(self, order: str, target: str = "", key: str | None = None) -> Replied | None:
         self._orders += 1
         return self.request(Operate(order, key or f"order-{self._orders}", target))
 
@@ -267,7 +184,7 @@ class Managed:
             **changed,
         }
 
-    def report(self, match_id: str, winner: str | None = "A", **changed: Any) -> Said | None:
+    def report(self, match_id: str, winner: str | None = "A", **changed: Any) -> Replied | None:
         return self.request(self.report_of(match_id, winner, **changed))
 
     def query(self, agent_id: str, query_type: str, **params: Any) -> LeagueQueryResponse:
@@ -291,10 +208,6 @@ class Managed:
     def open_matches(self) -> list[str]:
         return [one.match_id for one in self.manager.ledger.matches.values() if one.status == "ASSIGNED"]
 
-    def of(self, kind: type[Some]) -> list[Some]:
-        """The events of a kind."""
-        return [event for event in self.events if isinstance(event, kind)]
-
     def state(self, agent_id: str) -> str:
         return self.manager.ledger.roster.members[agent_id].state
 
@@ -307,7 +220,7 @@ class Managed:
                 self.report(match_id, winner)
             for match_id in self.manager.parked:
                 self.operate("replay-match", match_id)
-            if self.manager.has_told_everybody:
+            if self.manager.has_notified_everybody:
                 return
             self.wait(0.5)
         raise AssertionError("the league does not end")
@@ -330,23 +243,6 @@ def replayed(
 def matches_in(message: Message | Ping) -> list[str]:
     assert isinstance(message, RoundAnnouncement)
     return [one.match_id for one in message.matches]
-
-
-def plain(message: Message) -> Object:
-    """A message as it stands on the wire."""
-    fields: Object = msgspec.json.decode(msgspec.json.encode(message))
-    return fields
-
-
-def code_of(answer: object) -> str:
-    """The error code of an answer, or "" for none."""
-    if isinstance(answer, PeerError):
-        return answer.code
-    if isinstance(answer, RegisterResponse):
-        return answer.error_code or ""
-    if isinstance(answer, LeagueQueryResponse):
-        return answer.error.error_code if answer.error else ""
-    return ""
 
 
 def pairs(agents: Iterable[str]) -> Iterator[frozenset[str]]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.processes import COMMAND, READY, WATCHDOG_S, Process, Processes
+from tests.support.processes import COMMAND, READY, Process, Processes, run
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
@@ -126,14 +126,7 @@ class Reader:
         if words[0] == "league" and words[1] in ASKS_A_MANAGER and "--journal" not in words:
             words += ["--manager", self._manager]
         command, arguments = self._program(words)
-        return subprocess.run(
-            [*command, *arguments],
-            cwd=self.processes.folder,
-            text=True,
-            capture_output=True,
-            timeout=WATCHDOG_S,
-            check=False,
-        )
+        return run(command, arguments, self.processes.folder)
 
     def stop(self, terminal: str) -> None:
         """Ctrl-C, if something runs there."""

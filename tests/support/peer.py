@@ -7,12 +7,13 @@ came and went, and lets tests wait for what it saw. It shares no code with the a
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,26 +21,27 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
-from tests.support.convention import (
+from tests.support.dialects import REPLIES, SPEC, UNSUSPECTING, VERBS, Convention
+from tests.support.scripts import (
+    ABSENT,
     NOT_UNDERSTOOD,
-    REPLIES,
-    SPEC,
-    UNSUSPECTING,
-    VERBS,
-    Convention,
+    Object,
+    Reaction,
     Received,
+    Rule,
+    Script,
     Sent,
+    header,
     json_object,
 )
-from tests.support.peer_http import exchange, header, http_answer
-from tests.support.scripts import ABSENT, Object, Reaction, Rule, Script
 
-__all__ = ["SPEC", "UNSUSPECTING", "VERBS", "WATCHDOG_S", "Convention", "Peer", "Received", "Sent", "post"]
+__all__ = ["SPEC", "UNSUSPECTING", "VERBS", "WATCHDOG_S", "Convention", "Peer", "Received", "Sent", "exchange", "post"]
 
 T = TypeVar("T")
 WATCHDOG_S = 120.0
 """No test measures time with it."""
 _RESET = struct.pack("ii", 1, 0)
+CHUNK = 7
 
 
 @dataclass
@@ -392,6 +394,45 @@ _REGISTRATIONS = {
 
 def _changed(message: Object, changes: Mapping[str, object]) -> Object:
     return {name: value for name, value in {**message, **changes}.items() if value is not ABSENT}
+
+
+# --- HTTP, byte by byte -----------------------------------------------------------------------------------------------
+
+
+def http_answer(body: bytes, reaction: Reaction) -> bytes:
+    """The bytes of a whole answer."""
+    headers = [("Content-Type", reaction.content_type), *reaction.headers]
+    if reaction.gzip:
+        body = gzip.compress(body)
+        headers.append(("Content-Encoding", "gzip"))
+    if reaction.framing == "length":
+        headers.append(("Content-Length", str(len(body))))
+    elif reaction.framing == "chunked":
+        headers.append(("Transfer-Encoding", "chunked"))
+        pieces = [body[start : start + CHUNK] for start in range(0, len(body), CHUNK)]
+        body = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
+    first = f"{reaction.version} {reaction.status} {reaction.reason}"
+    lines = [first, *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+async def exchange(url: str, body: bytes, headers: Sequence[tuple[str, str]] = ()) -> tuple[int, bytes, bytes]:
+    """Status, head and body of the answer; its end is told by its length or by the end of the connection."""
+    parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    try:
+        known = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"), *headers)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in known)
+        first = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{lines}"
+        writer.write(f"{first}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = header(head, b"content-length")
+        answer = await (reader.readexactly(int(length)) if length else reader.read())
+        return int(head.split()[1]), head, answer
+    except asyncio.IncompleteReadError:
+        raise ConnectionResetError(f"{url} hung up") from None
+    finally:
+        writer.close()
 
 
 async def post(url: str, body: bytes) -> tuple[int, bytes]:

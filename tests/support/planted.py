@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from league.events import Event
-from league.promises import PROMISES, Evidence, Exchanged, check
+from league.promises import PROMISES, Evidence, RecordedCall, check
 
 Some = TypeVar("Some", bound=Event)
 
@@ -86,7 +86,7 @@ def calls(evidence: Evidence, kind: str, to: str | None = None, match: str | Non
     ]
 
 
-def call_at(evidence: Evidence, place: int) -> Exchanged:
+def call_at(evidence: Evidence, place: int) -> RecordedCall:
     assert evidence.traffic is not None
     return evidence.traffic[place]
 
@@ -113,7 +113,7 @@ def re_answered(evidence: Evidence, place: int, change: Callable[[dict[str, Any]
     return altered(evidence, place, answer=answer)
 
 
-def sent(evidence: Evidence, *more: Exchanged) -> Evidence:
+def sent(evidence: Evidence, *more: RecordedCall) -> Evidence:
     """More calls, each in its place by the time of sending."""
     traffic = sorted((*(evidence.traffic or ()), *more), key=lambda call: call.sent_at)
     return replace(evidence, traffic=tuple(traffic))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +18,7 @@ from typing import IO, Any, Self, TypeVar
 
 from league.events import AgentRegistered, Event
 from league.storage.reading import open_for_reading
+from tests.support.fork_server import Forked
 
 WATCHDOG_S = 120.0
 """No test measures time with it."""
@@ -27,6 +32,30 @@ E = TypeVar("E", bound=Event)
 Option = str | int | float | bool | Path | None
 
 
+def start(
+    command: Sequence[str], arguments: Sequence[str], folder: Path, stdout: IO[bytes], stderr: IO[bytes]
+) -> Forked | subprocess.Popen[bytes]:
+    """A process that reads nothing; in its own session, so that a Ctrl-C at the terminal of the tests is not for it."""
+    if command == COMMAND:
+        return Forked(arguments, folder, stdout.fileno(), stderr.fileno())
+    return subprocess.Popen(
+        [*command, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
+
+
+def run(command: Sequence[str], arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        status = start(command, arguments, folder, stdout, stderr).wait(WATCHDOG_S)
+        said = [(file.seek(0), file.read().decode()) for file in (stdout, stderr)]
+    return subprocess.CompletedProcess([*command, *arguments], status, said[0][1], said[1][1])
+
+
 class Process:
     """A long-running command."""
 
@@ -35,19 +64,12 @@ class Process:
         self.lines: list[str] = []
         """What it said so far, on stdout and stderr."""
         self._changed = threading.Condition()
-        # Its own session, so that a Ctrl-C at the terminal of the tests is not its own.
-        self._popen = subprocess.Popen(
-            [*command, *arguments],
-            cwd=folder,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        pipes = os.pipe(), os.pipe()
+        with os.fdopen(pipes[0][1], "wb") as stdout, os.fdopen(pipes[1][1], "wb") as stderr:
+            self._popen = start(command, arguments, folder, stdout, stderr)
         self._readers = [
-            threading.Thread(target=self._read, args=(stream,), daemon=True)
-            for stream in (self._popen.stdout, self._popen.stderr)
+            threading.Thread(target=self._read, args=(os.fdopen(pipe, encoding="utf-8"),), daemon=True)
+            for pipe, _ in pipes
         ]
         for reader in self._readers:
             reader.start()
@@ -112,7 +134,7 @@ class Process:
 
     def kill(self) -> None:
         """End it on the spot, as a power cut would."""
-        self._popen.kill()
+        self.signal(signal.SIGKILL)
         self.wait()
 
     def wait(self, within_s: float = WATCHDOG_S) -> int:
@@ -190,14 +212,7 @@ class Processes:
 
     def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """A command that ends by itself."""
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            cwd=self.folder,
-            text=True,
-            capture_output=True,
-            timeout=WATCHDOG_S,
-            check=False,
-        )
+        return run(COMMAND, [*map(str, arguments)], self.folder)
 
     def events(self, name: str, kind: type[E]) -> list[E]:
         """The events of one kind in a journal, also while it is written."""
@@ -237,3 +252,45 @@ def _arguments(options: Mapping[str, Option]) -> list[str]:
         elif value is not None and value is not False:
             arguments += [flag, str(value)]
     return arguments
+
+
+# --- the processes of a process ---------------------------------------------------------------------------------------
+
+
+def children_of(pid: int) -> dict[int, str]:
+    """The processes it has started, with their command lines."""
+    listed = subprocess.run(["ps", "-axo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = (line.split(maxsplit=2) for line in listed.splitlines())
+    return {int(row[0]): row[2] for row in rows if len(row) == 3 and int(row[1]) == pid}
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    """Wait until none of these processes runs any more."""
+    until = time.monotonic() + WATCHDOG_S
+    for pid in pids:
+        _wait(pid, until)
+
+
+def _wait(pid: int, until: float) -> None:
+    if hasattr(os, "pidfd_open"):
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        try:
+            ended, _, _ = select.select([handle], [], [], max(0.0, until - time.monotonic()))
+        finally:
+            os.close(handle)
+        assert ended, f"process {pid} is still there"
+        return
+    while _is_there(pid):  # where the system has no event for it
+        assert time.monotonic() < until, f"process {pid} is still there"
+        threading.Event().wait(0.05)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,49 +1,28 @@
-"""A referee under test: manager and players as a script says, in virtual time, read by the real codec.
-
-Every message that leaves is checked for what it must say, every key for being new, every event for holding no token.
-"""
+"""A referee under test: manager and players as a script says, in virtual time, read by the real codec."""
 
 from __future__ import annotations
 
-import itertools
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from league import events as e
-from league.machine import (
-    Address,
-    Blame,
-    Content,
-    Failure,
-    Information,
-    Letter,
-    MatchRecord,
-    Outgoing,
-    Ping,
-    Pong,
-    Step,
-    Undelivered,
-)
+from league.machine import Content, Failure
 from league.protocol import timestamps, tokens
-from league.protocol.envelope import Profile, Reading, unseal
+from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 from league.protocol.parts import RefereeMeta
+from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
-from league.referee.office import RefereeSettings
-from league.transport import letters
+from tests.support import bench
+from tests.support.bench import Object as Object
+from tests.support.bench import Replied
+from tests.support.bench import code_of as code_of
+from tests.support.bench import plain as plain
 from tests.support.said import unsaid
 
-Object = dict[str, Any]
-Replied = Message | Pong | MatchRecord | Information | PeerError
-Some = TypeVar("Some", bound=e.Event)
-Said = TypeVar("Said", bound=Message)
-
+Sent = bench.Sent[Message]
 LEAGUE = "spring"
 ME = "REF01"
 TOKEN = tokens.mint(ME, bytes(range(32)))
@@ -94,183 +73,64 @@ def announced(match_id: str = "R1M1", a: str = "P01", b: str = "P02", attempt: i
     return {name: value for name, value in {**match, **changed}.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A message on its way to one receiver."""
-
-    at: float
-    to: Address
-    key: str
-    message: Message
-    deadline: float
-
-
-@dataclass
-class Rig:
+class Rig(bench.Bench[RefereeDesk, Message]):
     """Drives one referee. Times are seconds since the start."""
 
-    profile: Profile = "compat"
-    capacity: int = 2
-    game_types: Sequence[str] = ("even_odd", "rock_paper_scissors", "tic_tac_toe")
-    settings: RefereeSettings | None = None
-    t: float = 0.0
-    journal: list[e.Event] = field(default_factory=list)
-    secrets: dict[str, str] = field(default_factory=dict)
-    sent: list[Sent] = field(default_factory=list)
-    under_way: dict[tuple[str, str], Sent] = field(default_factory=dict)
-    cancelled: list[str] = field(default_factory=list)
-    replies: dict[int, Replied] = field(default_factory=dict)
-    lives: int = 0
+    start = START
 
-    def __post_init__(self) -> None:
-        self._letters = itertools.count(1)
-        self._chance = Random(7).randbytes
-        self.desk = self._new()
-
-    # --- its life -----------------------------------------------------------------------------------------------------
-
-    def _new(self) -> RefereeDesk:
-        meta = RefereeMeta(
+    def __init__(
+        self,
+        profile: Profile = "compat",
+        capacity: int = 2,
+        game_types: Sequence[str] = ("even_odd", "rock_paper_scissors", "tic_tac_toe"),
+        settings: RefereeSettings | None = None,
+        journal: list[e.Event] | None = None,
+        secrets: dict[str, str] | None = None,
+    ) -> None:
+        self.capacity = capacity
+        self.meta = RefereeMeta(
             display_name="Whistle",
             version="1.2.3",
-            game_types=list(self.game_types),
+            game_types=list(game_types),
             contact_endpoint=HERE,
-            max_concurrent_matches=self.capacity,
+            max_concurrent_matches=capacity,
         )
-        settings = self.settings or RefereeSettings(profile=self.profile)
-        return RefereeDesk(meta, MANAGER, self._chance, self.secrets, settings)
+        self.settings = settings or RefereeSettings(profile=profile)
+        self.lives = 0
+        self._chance = Random(7).randbytes
+        super().__init__(0.0, profile, journal, secrets)
 
-    def replayed(self, upto: int | None = None) -> RefereeDesk:
-        """A fresh machine that went through the journal, as it is stored."""
-        desk = self._new()
-        for event in self.journal[:upto]:
-            desk.apply(msgspec.json.decode(msgspec.json.encode(event), type=type(event)))
-        return desk
+    def _new(self) -> RefereeDesk:
+        return RefereeDesk(self.meta, MANAGER, self._chance, self.secrets, self.settings)
+
+    @property
+    def desk(self) -> RefereeDesk:
+        return self.machine
 
     def restart(self, upto: int | None = None) -> Rig:
         """The process dies, perhaps before its last events were stored; a new one takes up what is open."""
-        if upto is not None:
-            del self.journal[upto:]
-        self.desk = self.replayed()
-        self.under_way.clear()
         self.lives += 1
-        self.take(self.desk.resume(self.now))
+        self.reborn(upto)
         return self
-
-    @property
-    def now(self) -> float:
-        return START + self.t
-
-    def take(self, step: Step) -> Step:
-        for event in step.events:
-            text = msgspec.json.encode(event).decode()
-            assert "tok_" not in text, text
-        self.journal += step.events
-        self.secrets |= step.secrets
-        for outgoing in step.outbox:
-            self._send(outgoing)
-        for key in step.cancel:
-            self.cancelled.append(key)
-            for place in [one for one in self.under_way if one[0] == key]:
-                del self.under_way[place]
-        for reply in step.replies:
-            assert reply.letter_id not in self.replies
-            self.replies[reply.letter_id] = reply.content
-        assert not step.asks
-        return step
-
-    def _send(self, outgoing: Outgoing) -> None:
-        assert not isinstance(outgoing.message, Ping)
-        assert unsaid(outgoing.message) == []
-        assert getattr(outgoing.message, "auth_token", None) is None
-        assert outgoing.deadline > self.now
-        for to in outgoing.to:
-            place = (outgoing.key, to.agent_id)
-            assert place not in self.under_way, f"{place} is used twice"
-            sent = Sent(self.t, to, outgoing.key, outgoing.message, outgoing.deadline - START)
-            self.sent.append(sent)
-            self.under_way[place] = sent
-
-    # --- time ---------------------------------------------------------------------------------------------------------
-
-    def wait(self, seconds: float) -> Rig:
-        return self.until(self.t + seconds)
-
-    def until(self, t: float) -> Rig:
-        """Time passes: calls reach their limits, alarms ring, each at its moment."""
-        while True:
-            limits = [sent.deadline for sent in self.under_way.values()]
-            alarm = self.desk.deadline
-            due = min([*limits, *([alarm - START] if alarm is not None else [])], default=None)
-            if due is None or due > t:
-                break
-            self.t = max(self.t, due)
-            self._time_outs()
-            self.tick()
-        self.t = t
-        return self
-
-    def tick(self) -> None:
-        """What is due is done, and nothing that is due is left."""
-        due = self.desk.deadline
-        if due is not None and due <= self.now:
-            self.take(self.desk.tick(self.now))
-            left = self.desk.deadline
-            assert left is None or left > self.now
-
-    def _time_outs(self) -> None:
-        for place, sent in list(self.under_way.items()):
-            if sent.deadline <= self.t:
-                del self.under_way[place]
-                self.take(self.desk.undelivered(Undelivered(*place, Failure.TIMEOUT), self.now))
-
-    # --- what others do -----------------------------------------------------------------------------------------------
 
     def open(self, to: str, *kinds: str) -> Sent:
         """The newest call to somebody that is still open."""
-        found = [one for one in self.under_way.values() if one.to.agent_id == to and one.message.type in kinds]
+        found = [one for one in self.under_way.values() if one.to.agent_id == to and one.kind in kinds]
         assert found, f"nothing of {kinds} is open to {to}"
         return found[-1]
 
     def asked(self, player: str) -> bool:
         """Is a question to this player open?"""
-        return any(one.to.agent_id == player and one.message.type in CALLS for one in self.under_way.values())
-
-    def answer(self, sent: Sent, content: Object | bytes | Content) -> Step:
-        """Somebody answers in the result."""
-        self.under_way.pop((sent.key, sent.to.agent_id), None)
-        if isinstance(content, dict):
-            content = b'{"jsonrpc":"2.0","id":1,"result":%s}' % json.dumps(content).encode()
-        if isinstance(content, bytes):
-            content = letters.read_answer(content, sent.message, Reading(self.profile))
-        letter = Letter(0, content, answers=sent.key, peer=sent.to.agent_id)
-        return self.take(self.desk.handle(letter, self.now))
-
-    def fail(self, sent: Sent, failure: Failure, blame: Blame = Blame.PEER, retry_after: float | None = None) -> Step:
-        self.under_way.pop((sent.key, sent.to.agent_id), None)
-        failed = Undelivered(sent.key, sent.to.agent_id, failure, blame, retry_after)
-        return self.take(self.desk.undelivered(failed, self.now))
+        return any(one.to.agent_id == player and one.kind in CALLS for one in self.under_way.values())
 
     def request(self, content: Object | Content, origin: str = "10.0.0.1") -> Replied:
         """Somebody sends a request and gets exactly one answer."""
-        read = unseal(content, Reading(self.profile)) if isinstance(content, dict) else content
-        letter = Letter(next(self._letters), read, origin=origin)
-        self.take(self.desk.handle(letter, self.now))
-        answer = self.replies[letter.id]
+        letter, _ = self.hand(content, origin)
+        answer = self.replies[letter]
         assert not isinstance(answer, Message) or unsaid(answer) == []
         return answer
 
     # --- the manager --------------------------------------------------------------------------------------------------
-
-    def envelope(self, kind: str, sender: str = "league_manager", **more: Any) -> Object:
-        return {
-            "protocol": "league.v2",
-            "message_type": kind,
-            "sender": sender,
-            "timestamp": timestamps.write(self.now),
-            "conversation_id": "conv-1",
-            **more,
-        }
 
     def accepted(self, token: str | None = TOKEN, derived: bool = True, **changed: Any) -> Object:
         answer = self.envelope("REFEREE_REGISTER_RESPONSE", status="ACCEPTED", referee_id=ME, reason=None)
@@ -378,14 +238,6 @@ class Rig:
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
-    def of(self, kind: type[Some]) -> list[Some]:
-        """The events of a kind."""
-        return [event for event in self.journal if isinstance(event, kind)]
-
-    def said(self, kind: type[Said], to: str | None = None) -> list[Said]:
-        """The messages of a kind that were sent."""
-        return [one.message for one in self.sent if isinstance(one.message, kind) and to in (None, one.to.agent_id)]
-
     def times(self, kind: str, to: str) -> list[float]:
         """When somebody was sent a message of a kind."""
         return [one.at for one in self.sent if one.message.type == kind and one.to.agent_id == to]
@@ -406,15 +258,3 @@ class _LeftOut:
 
 
 LEFT_OUT = _LeftOut()
-Act = Callable[[Rig], object]
-
-
-def code_of(answer: object) -> str:
-    """The error code of an answer, "" for none."""
-    return answer.code if isinstance(answer, PeerError) else ""
-
-
-def plain(message: Message) -> Object:
-    """A message as it stands on the wire."""
-    fields: Object = msgspec.json.decode(msgspec.json.encode(message))
-    return fields

@@ -4,6 +4,7 @@ answer: what it says, how HTTP carries it, when it leaves, and what becomes of t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -137,3 +138,66 @@ def redirect(to: str) -> Reaction:
 def refusal(code: int, message: str = "no") -> Reaction:
     """A JSON-RPC error."""
     return Reaction(rpc={"result": ABSENT, "error": {"code": code, "message": message}})
+
+
+# --- what a peer saw and sent -----------------------------------------------------------------------------------------
+
+NOT_UNDERSTOOD: Final = "(not understood)"
+"""The kind of a request that is no message in the convention of who got it."""
+
+
+@dataclass(slots=True)
+class Received:
+    """A request that came in, and what was answered so far."""
+
+    at: float
+    kind: str
+    """The message type, or the method of what is no message; NOT_UNDERSTOOD if the convention sets it aside."""
+    method: str
+    message: Object
+    call: Object
+    head: bytes
+    body: bytes
+    aside: Reaction | None = None
+    """What the convention makes of it; None: it was understood as a message."""
+    answer: bytes = b""
+    answered_at: float | None = None
+
+    def header(self, name: bytes) -> str:
+        return header(self.head, name)
+
+    @property
+    def reply(self) -> Object:
+        """The JSON of the answer; {} if it is none."""
+        return json_object(self.answer.partition(b"\r\n\r\n")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request of our own, and what came back."""
+
+    at: float
+    url: str
+    body: bytes
+    status: int
+    answer: bytes
+
+    @property
+    def json(self) -> Object:
+        """What came back; {} if it is no JSON object."""
+        return json_object(self.answer)
+
+
+def json_object(body: bytes) -> Object:
+    """The JSON object in these bytes; {} if there is none."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def header(head: bytes, name: bytes) -> str:
+    """The value of this header (its name in small letters); "" if there is none."""
+    lines = (line.partition(b":") for line in head.split(b"\r\n")[1:])
+    return next((value.strip().decode() for given, _, value in lines if given.lower() == name), "")

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from league import events as e
-from league.reports.case import Case, case_of
 from league.reports.explain import Explanation, explain
 from league.reports.journals import Journals, RefereeJournal
+from league.reports.match_facts import MatchFacts, facts_of
 from league.storage.journal import Entry
 from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
@@ -101,14 +101,14 @@ def journals_of(rig: Rig, *more: e.Event, letters: Sequence[LetterNote] = (), ga
     return Journals(around(rig, *more, game=game), {ME: record})
 
 
-def case_in(journals: Journals, match_id: str = "R1M1") -> Case:
-    found = case_of(match_id, journals)
+def facts_in(journals: Journals, match_id: str = "R1M1") -> MatchFacts:
+    found = facts_of(match_id, journals)
     assert found is not None
     return found
 
 
 def story(rig: Rig, *more: e.Event, letters: Sequence[LetterNote] = (), game: str = "even_odd") -> Explanation:
-    return explain(case_in(journals_of(rig, *more, letters=letters, game=game)))
+    return explain(facts_in(journals_of(rig, *more, letters=letters, game=game)))
 
 
 def lines_of(told: Explanation) -> list[str]:

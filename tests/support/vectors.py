@@ -1,9 +1,11 @@
-"""The vectors of spec/vectors, and the bytes they stand for."""
+"""The vectors of spec/vectors, the bytes they stand for, and a check of many things at once."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ Vector = dict[str, Any]
 """One vector (Any: its fields are JSON)."""
 
 
-def vectors(folder: str) -> list[Vector]:
-    """Every vector of one folder, by name."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / folder).glob("*.json"))]
+@cache
+def vectors(folder: str) -> tuple[Vector, ...]:
+    """Every vector of one folder, by name; not to be changed."""
+    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / folder).glob("*.json")))
 
 
 def raw_of(vector: Vector) -> bytes:
@@ -35,3 +38,16 @@ def message(name: str) -> dict[str, Any]:
     vector: Vector = json.loads((ROOT / "valid" / f"{name}.json").read_text(encoding="utf-8"))
     content: dict[str, Any] = vector["message"]
     return content
+
+
+def named(*folders: str) -> dict[str, Vector]:
+    """The vectors of these folders by name."""
+    return {one["name"]: one for folder in folders for one in vectors(folder)}
+
+
+def check_all(some: Mapping[str, Any], complaint: Callable[[Any], object]) -> None:
+    """Fail with every complaint about one of these, a truthy value; that there are none of them is one too."""
+    assert some, "there is nothing to check"
+    wrong = {name: found for name, one in some.items() if (found := complaint(one))}
+    told = "\n".join(f"{name}: {found}" for name, found in wrong.items())
+    assert not wrong, f"{len(wrong)} of {len(some)}:\n{told}"

@@ -15,8 +15,7 @@ from tests.support.dialects import CONVENTIONS, PROTOCOL_VERSION, VERBS_ONLY
 from tests.support.foreign_managers import MANAGERS, Manager
 from tests.support.foreign_players import LOSERS, PLAYERS
 from tests.support.foreign_referees import REFEREES, Referee, Trade, by_endpoint, by_id, by_port
-from tests.support.peer import SPEC, UNSUSPECTING, VERBS, Peer
-from tests.support.peer_http import exchange
+from tests.support.peer import SPEC, UNSUSPECTING, VERBS, Peer, exchange
 from tests.support.scripts import Object, Reaction, on
 
 INVITATION: Object = {

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from league.machine import Address
+from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal
 from league.protocol.messages import ChooseParityCall, GameInvitation, Message
-from league.transport import jsonrpc, letters
+from league.transport import letters
+from league.transport.caller import Caller
 from league.transport.http_client import HttpClient
-from league.transport.line import Line
 from tests.support import dialects as d
 from tests.support.peer import Peer, Received
 from tests.support.scripts import Reaction
@@ -40,7 +41,7 @@ def answers(peer: Peer, convention: Convention, *messages: Message) -> list[str 
 
     async def ask() -> list[str | None]:
         client = HttpClient()
-        line, to = Line(client), Address("P01", f"http://127.0.0.1:{peer.port}/mcp", None, convention)
+        line, to = Caller(client), Address("P01", f"http://127.0.0.1:{peer.port}/mcp", None, convention)
         found = []
         for message in messages:
             reply = await line.call(1, message, jsonrpc.encode_body(message), to, 30.0, 10_240)
