@@ -6,9 +6,9 @@ import json
 
 from benchmarks import Row, best_cpu_seconds
 from league.protocol.envelope import Reading
+from league.protocol.jsonrpc import MANAGER_LIMIT, decode_call, encode_body, encode_call, read_call
 from league.protocol.messages import GameInvitation, LeagueStandingsUpdate, Message
 from league.protocol.parts import StandingsRow
-from league.transport.jsonrpc import MANAGER_LIMIT, decode_call, encode_body, encode_call, read_call
 
 NAME = "codec"
 COMPAT = Reading("compat")

@@ -15,16 +15,17 @@ from pathlib import Path
 from benchmarks import Row, best_cpu_seconds
 from league.events import ResultAccepted
 from league.machine import Address, Answering
+from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.messages import GameInvitation, GameJoinAck
-from league.transport import jsonrpc, letters
+from league.transport import letters
+from league.transport.caller import Caller
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
-from league.transport.line import Line
 from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
 from tests.support.processes import Processes
@@ -77,7 +78,7 @@ async def _line() -> tuple[float, float]:
 
     server = await serve("127.0.0.1", 0, App(_acknowledge))
     client = HttpClient()
-    line, to = Line(client), Address("P01", f"http://127.0.0.1:{server.port}/mcp")
+    line, to = Caller(client), Address("P01", f"http://127.0.0.1:{server.port}/mcp")
 
     async def plain() -> None:
         await client.post(to.endpoint, letters.write_call(1, INVITATION, BODY, to), 10.0, LIMIT)

@@ -29,11 +29,12 @@ from benchmarks import Row
 from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup, Think
 from league.events import LeagueSettings
-from league.hosting.serving import Door
+from league.hosting.serving import HostedAgent
 from league.machine import Address, Answering, Ask, Machine, Operate
 from league.manager.league import LeagueManager
 from league.player import strategies
 from league.player.competitor import Competitor
+from league.protocol import jsonrpc
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.messages import (
@@ -49,11 +50,11 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import CallContext, GameResult, PlayerMeta, Record, RefereeMeta, Result, ResultDetails
 from league.protocol.tokens import MANAGER
+from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
-from league.referee.office import RefereeSettings
 from league.storage.sqlite import SqliteJournal
-from league.storage.unkept import UnkeptJournal
-from league.transport import jsonrpc, letters
+from league.storage.volatile import VolatileJournal
+from league.transport import letters
 from league.transport.http import App, Limits, Response, loop_factory
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
@@ -191,7 +192,7 @@ async def _league(size: Size) -> Cost:
                 await manager.operate(Operate("start", "start"))
                 await _until(manager, lambda machine: machine.is_finished)
                 watch.stop_clock()
-                await _until(manager, lambda machine: machine.has_told_everybody)
+                await _until(manager, lambda machine: machine.has_notified_everybody)
             cost = watch.stop(size.matches, _calls(agents) - before)
             _check(manager, size)
     return cost
@@ -249,18 +250,18 @@ async def _bring_up(size: Size, folder: Path, stack: AsyncExitStack) -> list[Age
         meta = PlayerMeta(**_meta(f"Player {number}", endpoint))
         player = partial(Competitor, meta, home, sources.chance, profile="strict")
         setup = _member(Role.PLAYER, player, players_client, partial(_think, door))
-        agents.append(_start(setup, door, lambda agent: UnkeptJournal(agent.notice_here), stack))
+        agents.append(_start(setup, door, lambda agent: VolatileJournal(agent.notice_here), stack))
     return agents
 
 
-async def _open_door(stack: AsyncExitStack) -> tuple[Door, str]:
-    door = Door()
+async def _open_door(stack: AsyncExitStack) -> tuple[HostedAgent, str]:
+    door = HostedAgent()
     server = await serve("127.0.0.1", 0, App(door.post), Limits(body=jsonrpc.MANAGER_LIMIT))
     stack.push_async_callback(server.close, 0.0)
     return door, f"http://127.0.0.1:{server.port}/mcp"
 
 
-def _start(setup: Setup, door: Door, journal: Callable[[Agent], LiveJournal], stack: AsyncExitStack) -> Agent:
+def _start(setup: Setup, door: HostedAgent, journal: Callable[[Agent], LiveJournal], stack: AsyncExitStack) -> Agent:
     agent = door.agent = Agent(setup)
     agent.start(journal(agent))
     stack.push_async_callback(agent.stop)
@@ -288,7 +289,7 @@ def _speaker_called(role: Role, name: str) -> Speaker:
     return Speaker(role, f"{role.value}:{name}", STRICT)
 
 
-async def _think(door: Door, ask: Ask) -> object:
+async def _think(door: HostedAgent, ask: Ask) -> object:
     strategy = strategies.find("random")
     assert strategy is not None
     assert door.agent is not None

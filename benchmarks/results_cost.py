@@ -15,7 +15,7 @@ from benchmarks import Row
 from league.events import LeagueSettings
 from league.machine import Letter, Outgoing, Ping, Pong, Step
 from league.manager.league import LeagueManager
-from league.manager.ledger import Match
+from league.manager.ledger import ScheduledMatch
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.messages import (
     LeagueRegisterRequest,
@@ -107,14 +107,14 @@ class _League:
         while waiting:
             outgoing = waiting.pop()
             for address in outgoing.to:
-                known = address.agent_id in self.manager.ledger.holdings and isinstance(outgoing.message, Ping)
+                known = address.agent_id in self.manager.ledger.in_play.holdings and isinstance(outgoing.message, Ping)
                 pong = Pong(self._held(address.agent_id)) if known else Pong()
                 letter = Letter(0, pong, outgoing.key, address.agent_id)
                 waiting += self.manager.handle(letter, self.now).outbox
 
     def _held(self, referee_id: str) -> tuple[tuple[str, int], ...]:
         ledger = self.manager.ledger
-        return tuple((one, ledger.matches[one].attempt) for one in ledger.holdings[referee_id])
+        return tuple((one.match_id, one.attempt) for one in ledger.held_by(referee_id))
 
     def rounds(self) -> Iterator[tuple[float, int]]:
         """CPU seconds and reports of each round."""
@@ -132,7 +132,7 @@ class _League:
             while (due := self.manager.deadline) is not None and due <= self.now:
                 self._settle(self.manager.tick(self.now))
 
-    def _report(self, match: Match) -> MatchResultReport:
+    def _report(self, match: ScheduledMatch) -> MatchResultReport:
         a, b = match.players
         details = ResultDetails(drawn_number=4, choices={a: "even", b: "odd"}, status="WIN")
         envelope = seal(f"referee:{match.referee_id}", self.now, "conv-2", self._tokens[match.referee_id or ""])

@@ -25,7 +25,7 @@ from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, OpenRequest, Reply, Request
 from league.protocol.schemas import Clause, clauses, schema
 from scripts import http_api, reference
-from scripts.tables import number_list, people, repetition_words, table
+from scripts.tables import number_list, people, retry_words, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "spec" / "league-v2.md"
@@ -287,7 +287,7 @@ def exchange_cells(row: Exchange) -> list[str]:
     methods = ", ".join(f"`{name}`" for name in (row.method, *row.other_methods))
     answers = ", ".join(row.replies)
     ends = (people(row.senders), people(row.receivers))
-    return [row.message_type, *ends, answers, methods, f"{row.limit_s:g} s", repetition_words(row.repetition)]
+    return [row.message_type, *ends, answers, methods, f"{row.limit_s:g} s", retry_words(row.retries)]
 
 
 def exchanges_table() -> str:

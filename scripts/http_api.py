@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from league.cli.ordering import LONGEST_KEY, WITH_TARGET
 from league.events import AgentRole, AgentState, LeagueState
+from league.hosting.admin_api import LONGEST_KEY, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
 from league.protocol.schemas import schema as message_schema

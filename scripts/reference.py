@@ -12,8 +12,8 @@ from league.hosting.options import ALL, OPTIONS, Option
 from league.protocol.errors import ERRORS, ErrorRow, Retry
 from league.protocol.exchanges import EXCHANGES, speakers
 from league.protocol.messages import MESSAGES
-from league.reports.advice import advice_for
-from scripts.tables import number_list, people, repetition_words, table
+from league.reports.faults import advice_for
+from scripts.tables import number_list, people, retry_words, table
 
 SPEC = Path(__file__).parents[1] / "spec" / "league-v2.md"
 FROM_HERE = "../../spec/league-v2.md"
@@ -49,7 +49,7 @@ def messages_page() -> str:
             ", ".join(f"`{method}`" for method in (row.method, *row.other_methods)),
             ", ".join(linked(reply, sections) for reply in row.replies),
             f"{row.limit_s:g} s",
-            repetition_words(row.repetition),
+            retry_words(row.retries),
         ]
         for name, row in EXCHANGES.items()
     )
@@ -166,7 +166,7 @@ def settings_page() -> str:
 
 def setting_cells(one: Option) -> list[str]:
     flag = "only in the file" if one.only_in_file else f"`{one.flag}`"
-    roles = "all" if one.commands == ALL else ", ".join(one.commands)
+    roles = "all" if one.roles == ALL else ", ".join(one.roles)
     return [f"`{one.name}`", flag, default_words(one.default), roles, one.help + bounds(one)]
 
 

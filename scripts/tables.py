@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from league.protocol.errors import ErrorRow, Family
-from league.protocol.exchanges import Repetition, Role
+from league.protocol.exchanges import RetrySchedule, Role
 
 ROLE_WORDS = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
 
@@ -22,16 +22,14 @@ def people(roles: Iterable[Role]) -> str:
     return " and ".join(ROLE_WORDS[role] for role in roles)
 
 
-def repetition_words(repetition: Repetition) -> str:
-    first = f"{len(repetition.pauses_s)} times, {repetition.pauses_s[0]:g} s apart" if repetition.pauses_s else ""
-    if repetition.refused_only:
+def retry_words(retries: RetrySchedule) -> str:
+    first = f"{len(retries.delays_s)} times, {retries.delays_s[0]:g} s apart" if retries.delays_s else ""
+    if retries.refused_only:
         return f"{first}, only if the connection was refused"
-    if not repetition.for_ever_s:
+    if not retries.then_every_s:
         return first or "never"
-    pauses = ", ".join(f"{pause:g}" for pause in repetition.for_ever_s)
-    return (
-        f"{first}{', then ' if first else ''}after {pauses} s, and every {repetition.for_ever_s[-1]:g} s from then on"
-    )
+    pauses = ", ".join(f"{pause:g}" for pause in retries.then_every_s)
+    return f"{first}{', then ' if first else ''}after {pauses} s, and every {retries.then_every_s[-1]:g} s from then on"
 
 
 def number_list(row: ErrorRow) -> str:
