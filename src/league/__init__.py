@@ -5,10 +5,36 @@
 
 from typing import TYPE_CHECKING
 
-__all__ = ["ChooseParityCall", "GameMoveCall", "Parity", "PastMatch", "Player", "Turn", "serve"]
+__all__ = [
+    "ChooseParityCall",
+    "GameMoveCall",
+    "LeagueQueryError",
+    "LeagueResult",
+    "Parity",
+    "PastMatch",
+    "Player",
+    "ReceivedError",
+    "Round",
+    "Standings",
+    "Turn",
+    "serve",
+]
 
 if TYPE_CHECKING:
-    from league.sdk import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
+    from league.sdk import (
+        ChooseParityCall,
+        GameMoveCall,
+        LeagueQueryError,
+        LeagueResult,
+        Parity,
+        PastMatch,
+        Player,
+        ReceivedError,
+        Round,
+        Standings,
+        Turn,
+        serve,
+    )
 else:
     # Type checkers must not see this: to them a module with `__getattr__` has every name there is.
     def __getattr__(name: str) -> object:

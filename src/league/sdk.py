@@ -1,23 +1,46 @@
 """For people who write players: a class with one method, and `serve` to take it to a league.
 
 Registration, acknowledgements, tokens, validation, retries, time limits and history are done here and below; what the
-author's code does wrong is shown to the author, with the message that caused it.
+author's code does wrong is shown to the author, with the message that caused it. A player may know more than what it is
+asked: the table, its round, how the league ended; and it may ask the manager.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from league.hosting import CommandError, Parser, options
 from league.player.history import PastMatch
+from league.player.news import LeagueQueryError, LeagueResult, ReceivedError, Round, Standings
 from league.player.strategies import Turn
 from league.protocol.fields import Parity
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 
-__all__ = ["ChooseParityCall", "GameMoveCall", "Parity", "PastMatch", "Player", "Turn", "serve"]
+__all__ = [
+    "ChooseParityCall",
+    "GameMoveCall",
+    "LeagueQueryError",
+    "LeagueResult",
+    "Parity",
+    "PastMatch",
+    "Player",
+    "ReceivedError",
+    "Round",
+    "Standings",
+    "Turn",
+    "serve",
+]
+
+AskManager = Callable[[str, Mapping[str, Any]], Future[dict[str, Any]]]
+"""Puts a query of this type, with these parameters, to the manager."""
+Hook = Callable[[], Awaitable[None] | None]
 
 EVEN_ODD = "even_odd"
 _NOT_FOR_ONE = ("strategy", "count")
@@ -36,9 +59,17 @@ class Player:
     """Of this player, as in "1.0.0"."""
     games: Sequence[str] = (EVEN_ODD,)
     """The games it is for: "even_odd", "rock_paper_scissors", "tic_tac_toe" or another that is installed."""
+    standings: Standings | None = None
+    """The newest table: `.rows` (or loop over it), each with `rank`, `player_id`, `display_name`, `played`, `wins`,
+    `draws`, `losses`, `points`; `.mine` is your row. None until the first table comes."""
+    round: Round | None = None
+    """The round that was announced last: `.round_id`, `.matches` (or loop over it); `.mine` is your match, with its
+    `opponent_id`. None until the first round is announced."""
     history: Sequence[PastMatch] = ()
     """The matches it has played, the newest last: `.opponent_id`, `.outcome` ("WIN", "DRAW", "LOSS"), `.my_choice`,
     `.opponent_choice`, and in Even/Odd `.drawn_number` and `.number_parity`."""
+
+    _ask: AskManager | None = None
 
     def __init__(self, name: str = "", *, version: str = "", games: Iterable[str] | str = ()) -> None:
         self.name = name or self.name
@@ -67,6 +98,39 @@ class Player:
     def on_match_over(self, match: PastMatch) -> Awaitable[None] | None:
         """Told of every result, once and in order; `match` is the last in `self.history`. Nobody waits for it."""
 
+    def on_round(self, announced: Round) -> Awaitable[None] | None:
+        """Told of every round when it is announced; `announced.mine` is your match. Nobody waits for it."""
+
+    def on_standings(self, standings: Standings) -> Awaitable[None] | None:
+        """Told of every new table; `standings.mine` is your row. Nobody waits for it."""
+
+    def on_error(self, error: ReceivedError) -> Awaitable[None] | None:
+        """Told of every GAME_ERROR and LEAGUE_ERROR: `code`, `name`, `detail`, and the `match_id` it is about (None for
+        an error of the league). It is on the terminal already. Nobody waits for it."""
+
+    def on_league_over(self, result: LeagueResult) -> Awaitable[None] | None:
+        """Told how the league ended: `champion_id`, `champion_name`, the final `table`, your `rank` and `points`.
+        It has a second before the player ends."""
+
+    # --- what an author may ask ---------------------------------------------------------------------------------------
+
+    async def query(
+        self, query_type: str, *, player_id: str | None = None, round_id: int | None = None
+    ) -> dict[str, Any]:
+        """Ask the manager: GET_STANDINGS, GET_SCHEDULE (of one `round_id`), GET_NEXT_MATCH, GET_PLAYER_STATS (of any
+        `player_id`) or GET_STATUS. From `async` methods: `data = await self.query("GET_STATUS")`; section 11 of the
+        specification says what is in it. LeagueQueryError if the manager says no, or nothing.
+        """
+        return await asyncio.wrap_future(self._asked(query_type, player_id, round_id))
+
+    def query_sync(
+        self, query_type: str, *, player_id: str | None = None, round_id: int | None = None
+    ) -> dict[str, Any]:
+        """The same for methods that are not `async`: it returns when the manager has answered."""
+        if _is_in_a_loop():
+            raise RuntimeError("query_sync() would block everything in an async method: use `await self.query(...)`")
+        return self._asked(query_type, player_id, round_id).result()
+
     # --- what the league asks -----------------------------------------------------------------------------------------
 
     def plays(self, game_type: str) -> bool:
@@ -81,10 +145,45 @@ class Player:
             return self.choose_parity(turn.call)
         return self.move(turn)
 
+    def connect(self, ask: AskManager) -> None:
+        """There is a manager to ask."""
+        self._ask = ask
+
+    def hear(self, news: object) -> Hook | None:
+        """Something happened: take note of it at once, and say which hook is to be called."""
+        if isinstance(news, Round):
+            self.round = news
+        elif isinstance(news, Standings):
+            self.standings = news
+        name = _HOOKS.get(type(news))
+        return partial(getattr(self, name), news) if name is not None and _is_written(self, name) else None
+
     def match_over(self, match: PastMatch, history: Sequence[PastMatch]) -> Awaitable[None] | None:
         """A match is over."""
         self.history = history
         return self.on_match_over(match)
+
+    def _asked(self, query_type: str, player_id: str | None, round_id: int | None) -> Future[dict[str, Any]]:
+        if self._ask is None:
+            raise LeagueQueryError("E023", "this player is not served yet: there is no manager to ask")
+        params = {"player_id": player_id, "round_id": round_id}
+        return self._ask(query_type, {name: value for name, value in params.items() if value is not None})
+
+
+_HOOKS: Mapping[type, str] = {
+    Round: "on_round",
+    Standings: "on_standings",
+    ReceivedError: "on_error",
+    LeagueResult: "on_league_over",
+}
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _is_written(player: Player, method: str) -> bool:

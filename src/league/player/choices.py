@@ -13,7 +13,7 @@ from msgspec import structs
 
 from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused
 from league.machine import Ask, Letter
-from league.player.context import PlayerContext, sender_id
+from league.player.context import NO_CONVERSATION, PlayerContext, sender_id
 from league.player.memory import InvitedMatch
 from league.player.strategies import CHANCE_BYTES, Turn
 from league.protocol import timestamps
@@ -66,6 +66,8 @@ def options_of(call: ChoiceCall) -> tuple[str, ...]:
 
 def seconds_of(call: ChoiceCall) -> float:
     """How long the referee waits, by its own clock alone (R-23)."""
+    if call.timestamp is None:
+        return EXCHANGES[call.type].limit_s
     seconds = timestamps.read(call.deadline) - timestamps.read(call.timestamp)
     return min(seconds, LONGEST_S) if seconds > 0 else EXCHANGES[call.type].limit_s
 
@@ -260,7 +262,7 @@ class Choices:
 
     def _answer(self, waiting: WaitingCall, match: InvitedMatch, choice: str, now: float) -> None:
         call = waiting.call
-        envelope = seal(f"player:{call.player_id}", now, call.conversation_id, waiting.token)
+        envelope = seal(f"player:{call.player_id}", now, call.conversation_id or NO_CONVERSATION, waiting.token)
         # Only our referees number their attempts.
         both_names = not match.stated_attempt and not self._context.is_strict
         self._context.reply(waiting.letter, response_to(call, choice, envelope, both_names=both_names))

@@ -11,16 +11,17 @@ import msgspec
 from league.calling.role import RoleMachine
 from league.events import AgentState, ConventionLearned, DeviationRecorded, Event, Registered
 from league.machine import Ask, Chance, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
-from league.membership import Membership
+from league.membership import EarlyLetters, Membership
 from league.player.choices import Choices, StrategyFailed, turn_for_strategy
-from league.player.context import LONGEST_NAME, Credentials, PlayerContext, sender_id
+from league.player.context import LONGEST_NAME, Credentials, PlayerContext, sender_id, with_sender
 from league.player.history import PastMatches
-from league.player.league import ManagerMessages, ManagerQueries, QueryAnswer
+from league.player.league import ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages
 from league.player.memory import FailedChoice, PlayerPhase
 from league.player.strategies import Turn
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError
+from league.protocol.judge import shown
 from league.protocol.messages import (
     ChooseParityCall,
     GameError,
@@ -28,6 +29,7 @@ from league.protocol.messages import (
     GameMoveCall,
     GameOver,
     LeagueCompleted,
+    LeagueError,
     LeagueStandingsUpdate,
     Message,
     RoundAnnouncement,
@@ -65,6 +67,7 @@ class Competitor(RoleMachine):
         self._choices = Choices(context)
         self._queries = ManagerQueries(context)
         self._league = ManagerMessages(context, self._choices, self._queries)
+        self._early = EarlyLetters(self._membership, self._take)
         self._handlers = self._new_handlers()
 
     def _new_context(self, profile: Profile) -> PlayerContext:
@@ -77,6 +80,7 @@ class Competitor(RoleMachine):
             self._reply,
             self._keep_secret,
             ask=lambda question: self._step.asks.append(question),
+            tell=lambda news: self._step.news.append(news),
             cancel=self._cancel,
             refuse=self._refuse,
             profile=profile,
@@ -94,6 +98,7 @@ class Competitor(RoleMachine):
             LeagueStandingsUpdate: self._league.standings_updated,
             RoundCompleted: self._league.round_completed,
             LeagueCompleted: self._league.league_completed,
+            LeagueError: self._league.erred,
         }
 
     # --- what it is ---------------------------------------------------------------------------------------------------
@@ -161,11 +166,6 @@ class Competitor(RoleMachine):
         """The newest round the manager announced."""
         return self._league.announcement
 
-    @property
-    def query_answers(self) -> tuple[QueryAnswer, ...]:
-        """What became of the last queries."""
-        return tuple(self._queries.answers)
-
     def turn(self, ask: Ask) -> Turn:
         """What the strategy may know when it answers this."""
         return turn_for_strategy(ask, self._context)
@@ -191,15 +191,20 @@ class Competitor(RoleMachine):
         self._choices.answered(key, value, now)
         return self._conclude(now)
 
-    def query(self, query_type: str, params: Mapping[str, Any] | None, now: float) -> Step:
-        """Ask the manager. What becomes of it will be in `query_answers`, under the key of the call up to its last
-        part."""
+    def query(self, key: str, query_type: str, params: Mapping[str, Any], now: float) -> Step:
+        """Ask the manager. What becomes of it will be among the news, as the QueryAnswer of this key."""
         self._begin()
-        self._queries.ask(query_type, QueryParams(**(params or {})), now)
+        self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
 
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
+        if (
+            isinstance(content, Unsealed)
+            and isinstance(content.message, RoundAnnouncement)
+            and self._early.hold(letter)
+        ):
+            return
         if isinstance(content, Ping):
             self._reply(letter, Pong())
         elif isinstance(content, Unsealed):
@@ -210,7 +215,7 @@ class Competitor(RoleMachine):
             raise PeerError("E036", "a player takes no orders")
 
     def _dispatch(self, letter: Letter, content: Unsealed, now: float) -> None:
-        message = content.open()
+        message = with_sender(content.open(), self._memory)
         handler = self._handlers.get(type(message))
         if handler is None:
             raise PeerError("E036", f"{message.type} is not for players")
@@ -224,7 +229,7 @@ class Competitor(RoleMachine):
         """`get_player_state`: where we are, in the documents' words (R-47)."""
         player_id = asked.params.get("player_id", self.agent_id)
         if player_id != self.agent_id:
-            raise PeerError("E005", f"{str(player_id)[:LONGEST_NAME]!r} is not here")
+            raise PeerError("E005", f"{shown(player_id)[:LONGEST_NAME]} is not here")
         return Information(
             {
                 "player_id": self.agent_id or None,

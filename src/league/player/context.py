@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import structs
+
 from league.calling.role import Context
 from league.events import DeviationRecorded
 from league.machine import Ask, Letter
@@ -15,12 +17,18 @@ from league.player.memory import InvitedMatch, PlayerMemory
 from league.protocol import tokens
 from league.protocol.envelope import Profile, seal
 from league.protocol.errors import PeerError, Violation, as_error
-from league.protocol.messages import OpenRequest, Request
+from league.protocol.exchanges import Role, speakers
+from league.protocol.messages import LeagueError, Message, OpenRequest
 
 REGISTRATIONS: Final = 8
 """Tokens of so many registrations are tried: who was told of an earlier one may still go by it (R-36)."""
+NO_CONVERSATION: Final = "conv-unknown"
+"""The conversation of a message that names none."""
+UNNAMED_REFEREE: Final = "unknown"
 NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of what is about no match."""
+Notified = OpenRequest | LeagueError
+"""What a player may be sent."""
 LONGEST_DETAIL: Final = 300
 LONGEST_NAME: Final = 80
 
@@ -88,11 +96,24 @@ def sender_id(sender: str | None) -> str:
     return tokens.MANAGER if word == tokens.MANAGER else name or word
 
 
+def with_sender(message: Message, memory: PlayerMemory) -> Message:
+    """A message without a sender, which `compat` takes, comes from who says such things: the manager, or the referee
+    that invited us to the match it is about."""
+    if not isinstance(message, Notified) or message.sender is not None:
+        return message
+    if Role.MANAGER in speakers(message.type):
+        return structs.replace(message, sender=tokens.MANAGER)
+    invited = memory.matches.of(getattr(message, "match_id", None) or "")
+    return structs.replace(message, sender=f"referee:{invited[-1].referee_id if invited else UNNAMED_REFEREE}")
+
+
 @dataclass(slots=True)
 class PlayerContext(Context):
-    """`ask` puts a question to the strategy, `cancel` takes it back; `refuse` answers a letter with an error."""
+    """`ask` puts a question to the strategy, `cancel` takes it back; `tell` hands news to the player's own code;
+    `refuse` answers a letter with an error."""
 
     ask: Callable[[Ask], None]
+    tell: Callable[[object], None]
     cancel: Callable[[str], None]
     refuse: Callable[[Letter, PeerError], None]
     profile: Profile
@@ -105,15 +126,13 @@ class PlayerContext(Context):
         """Are deviations refused? Otherwise they are recorded."""
         return self.profile == "strict"
 
-    def authenticate(self, message: Request | OpenRequest, match_id: str, attempt: int, now: float) -> SenderIdentity:
+    def authenticate(self, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
         """Who sends this about a match."""
         sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
         self.check_token(sender, message, now)
         return sender
 
-    def check_token(
-        self, sender: SenderIdentity, message: Request | OpenRequest, now: float, *, must_prove: bool = False
-    ) -> None:
+    def check_token(self, sender: SenderIdentity, message: Notified, now: float, *, must_prove: bool = False) -> None:
         """A wrong token is a deviation; where the sender `must_prove` itself, it is refused in any profile."""
         if not sender.trusted:
             code, word = ("E012", "not the one this sender has for us") if message.auth_token else ("E011", "missing")
@@ -150,12 +169,12 @@ class PlayerContext(Context):
             raise PeerError("E014", f"nobody invited us to {match_id[:LONGEST_NAME]!r}")
 
     def acknowledgement(
-        self, message: Request | OpenRequest, sender: SenderIdentity, now: float, match: InvitedMatch | None = None
+        self, message: Notified, sender: SenderIdentity, now: float, match: InvitedMatch | None = None
     ) -> dict[str, Any]:
         """What all acknowledgements share (Any: as `seal` has it)."""
         name = match.player_id if match else self.membership.agent_id
         place = (match.match_id, match.token_attempt) if match else NO_MATCH
         token = self.credentials.with_acknowledgement(sender, *place)
         our_name = f"player:{name}" if name else self.membership.sender
-        envelope = seal(our_name, now, message.conversation_id or "conv-unknown", token)
+        envelope = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
         return {**envelope, "status": "ACKNOWLEDGED", "player_id": name or None}

@@ -4,15 +4,15 @@ asks it (LEAGUE_QUERY). Of queries nothing survives a crash: whoever asked asks 
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.events import LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
 from league.player.choices import Choices
 from league.player.context import NO_MATCH, PlayerContext
+from league.player.news import error_in, result_in, round_in, standings_in
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS, PeerError, Retry
@@ -20,6 +20,8 @@ from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import (
     LeagueCompleted,
     LeagueCompletedAck,
+    LeagueError,
+    LeagueErrorAck,
     LeagueQuery,
     LeagueQueryResponse,
     LeagueStandingsUpdate,
@@ -34,8 +36,6 @@ from league.protocol.parts import QueryParams
 POLICY: Final = Policy(
     EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
 )
-ANSWERS: Final = 16
-"""So many answers to queries are kept."""
 SHOW_TOKEN_S: Final = 60.0
 """Not more often than this we show the manager which token we go by."""
 
@@ -54,10 +54,9 @@ class QueryAnswer:
 
 
 class ManagerQueries:
-    """The queries to the manager, and the last few answers."""
+    """The queries to the manager; what becomes of each is told, once."""
 
     def __init__(self, context: PlayerContext) -> None:
-        self.answers: deque[QueryAnswer] = deque(maxlen=ANSWERS)
         self.announced_league = ""
         """Managers by others may name the league only when they announce a round."""
         self._context = context
@@ -65,14 +64,19 @@ class ManagerQueries:
         self._count = 0
         self._token_shown_until = -math.inf
 
-    def ask(self, query_type: str, params: QueryParams, now: float) -> None:
-        """What becomes of it will be among the answers."""
+    def ask(self, key: str, query_type: str, params: QueryParams, now: float) -> None:
+        """What becomes of it will be told under this key."""
+
+        def tell(response: LeagueQueryResponse | None, error: str | None = None, detail: str = "") -> None:
+            self._context.tell(QueryAnswer(key, query_type, response, error, detail))
+
+        if not self._membership.is_registered:
+            tell(None, "E023", "we are not registered yet")
+            return
         query = self._query(query_type, params, now)
-        query.on_end, query.on_attempt_failed = self._ended, self._attempt_failed
-        if self._membership.is_registered:
-            self._context.calls.deliver([query], now)
-        else:
-            self._keep(query, error="E023", detail="we are not registered yet")
+        query.on_end = lambda one, outcome, _: _ended(one, outcome, tell)
+        query.on_attempt_failed = lambda one, failed, _: _attempt_failed(one, failed, tell)
+        self._context.calls.deliver([query], now)
 
     def show_token(self, now: float) -> None:
         """A registration that was delivered twice leaves the manager with a newer token than ours. Any request shows it
@@ -102,24 +106,28 @@ class ManagerQueries:
         self._membership.registration.request_accepted()
         return Interpretation(Reaction.ANSWERED if _response_in(content) else Reaction.REFUSED)
 
-    def _attempt_failed(self, query: Delivery, failed: FailedAttempt, _: float) -> None:
-        if failed.retry_at is not None:
-            return
-        if failed.failure is Failure.ERROR:
-            self._keep(query, **_error_in(query.answer))
-        else:
-            code = "E001" if failed.failure is Failure.TIMEOUT else "E009"
-            self._keep(query, error=code, detail=ERRORS[code].when)
 
-    def _ended(self, query: Delivery, outcome: Ending, _: float) -> None:
-        if outcome is Ending.ANSWERED:
-            self._keep(query, response=_response_in(query.answer))
-        elif outcome is Ending.REFUSED:
-            self._keep(query, **_error_in(query.answer))
+class _Told(Protocol):
+    """Tells whoever asked what became of the query."""
 
-    def _keep(self, query: Delivery, **answer: Any) -> None:
-        assert isinstance(query.message, LeagueQuery)
-        self.answers.append(QueryAnswer(query.label, query.message.query_type, **{"response": None, **answer}))
+    def __call__(self, response: LeagueQueryResponse | None, error: str | None = None, detail: str = "") -> None: ...
+
+
+def _attempt_failed(query: Delivery, failed: FailedAttempt, tell: _Told) -> None:
+    if failed.retry_at is not None:
+        return
+    if failed.failure is Failure.ERROR:
+        tell(None, *_error_in(query.answer))
+    else:
+        code = "E001" if failed.failure is Failure.TIMEOUT else "E009"
+        tell(None, code, ERRORS[code].when)
+
+
+def _ended(query: Delivery, outcome: Ending, tell: _Told) -> None:
+    if outcome is Ending.ANSWERED:
+        tell(_response_in(query.answer))
+    elif outcome is Ending.REFUSED:
+        tell(None, *_error_in(query.answer))
 
 
 def _response_in(content: Content | None) -> LeagueQueryResponse | None:
@@ -127,13 +135,13 @@ def _response_in(content: Content | None) -> LeagueQueryResponse | None:
     return message if isinstance(message, LeagueQueryResponse) else None
 
 
-def _error_in(content: Content | None) -> dict[str, str]:
+def _error_in(content: Content | None) -> tuple[str, str]:
     """Error code and sentence of an answer that is no response."""
     if isinstance(content, Refusal):
-        return {"error": content.code, "detail": content.detail}
+        return content.code, content.detail
     if isinstance(content, Unsealed) and content.violations:
-        return {"error": content.violations[0].code, "detail": content.violations[0].detail}
-    return {"error": "E038", "detail": "the answer is no LEAGUE_QUERY_RESPONSE"}
+        return content.violations[0].code, content.violations[0].detail
+    return "E038", "the answer is no LEAGUE_QUERY_RESPONSE"
 
 
 class ManagerMessages:
@@ -149,9 +157,14 @@ class ManagerMessages:
 
     def round_announced(self, letter: Letter, message: RoundAnnouncement, now: float) -> None:
         fields = self._acknowledgement(message, now)
+        if not self._context.membership.is_registered:
+            raise PeerError("E005", "this player is not registered")
+        is_again = self.announcement is not None and self.announcement.matches == message.matches
         if message.round_id >= self._memory.announced_round:
             self.announcement = message
             self._queries.announced_league = message.league_id
+            if not is_again:
+                self._context.tell(round_in(message, self._me))
         if message.round_id > self._memory.announced_round:
             self._context.happened(RoundAnnounced(at=now, round_id=message.round_id))
         self._context.reply(letter, RoundAnnouncementAck(**fields, round_id=message.round_id))
@@ -167,16 +180,37 @@ class ManagerMessages:
         known = self.standings.version if self.standings else None
         if known is None or message.version is None or message.version > known:
             self.standings = message
+            self._context.tell(standings_in(message, self._me))
         self._context.reply(letter, StandingsUpdateAck(**fields, round_id=message.round_id))
 
     def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
         # The end is final, so whoever says it must be the manager wherever that can be known.
         fields = self._acknowledgement(message, now, must_prove=True)
-        if self._memory.state not in ("INIT", "SHUTDOWN"):
-            self._choices.drop_all(PeerError("E031", "the league is over"))
-            self._context.membership.registration.stop()
-            self._context.happened(LeagueEnded(at=now, champion=message.champion.player_id))
+        if self._memory.state != "INIT":
+            self._end(message, now)
         self._context.reply(letter, LeagueCompletedAck(**fields))
+
+    def _end(self, message: LeagueCompleted, now: float) -> None:
+        """The league is over. It may be said again, with another table when a match was replayed."""
+        memory, result = self._memory, result_in(message, self._me)
+        if memory.is_over and (memory.champion, memory.final) == (result.champion_id, (result.rank, result.points)):
+            return
+        self._choices.drop_all(PeerError("E031", "the league is over"))
+        self._context.membership.registration.stop()
+        self._context.happened(LeagueEnded(at=now, champion=result.champion_id, rank=result.rank, points=result.points))
+        self._context.tell(result)
+
+    def erred(self, letter: Letter, error: LeagueError, now: float) -> None:
+        """LEAGUE_ERROR as a message of its own: acknowledged and shown, and nothing else comes of it."""
+        context = self._context
+        sender = context.credentials.identify(error.sender, error.auth_token, *NO_MATCH)
+        context.check_token(sender, error, now)
+        context.tell(error_in(error, sender.trusted))
+        context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
+
+    @property
+    def _me(self) -> str:
+        return self._context.membership.agent_id
 
     def _acknowledgement(self, message: Notification, now: float, *, must_prove: bool = False) -> dict[str, Any]:
         """What all acknowledgements share, if the manager may say this."""

@@ -10,8 +10,9 @@ import msgspec
 from league.events import GameEnded, InvitationAnswered
 from league.machine import Letter
 from league.player.choices import Choices
-from league.player.context import PlayerContext, SenderIdentity, sender_id
+from league.player.context import NO_CONVERSATION, PlayerContext, SenderIdentity, sender_id
 from league.player.memory import InvitedMatch
+from league.player.news import error_in
 from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import PeerError, Violation, read_foreign
@@ -45,7 +46,7 @@ class RefereeMessages:
         context.reply(
             letter,
             GameJoinAck(
-                **seal(f"player:{match.player_id}", now, invitation.conversation_id, token),
+                **seal(f"player:{match.player_id}", now, invitation.conversation_id or NO_CONVERSATION, token),
                 match_id=match_id,
                 player_id=match.player_id,
                 arrival_timestamp=timestamps.write(match.invitation.at),
@@ -79,7 +80,9 @@ class RefereeMessages:
     ) -> InvitedMatch:
         """Join, or decline a game we do not play."""
         attempt = self._new_attempt(known, invitation, sender, now)
-        if self._memory.is_over:
+        is_proven = sender.trusted and sender.key is not None
+        if self._memory.is_over and not (is_proven and (invitation.attempt or 1) > 1):
+            # Only a referee that proved who it is may play a match again after the end.
             raise PeerError("E031", "the league is over")
         if known is not None:
             self._choices.drop(known, PeerError("E016", f"a later attempt of {invitation.match_id} has begun"))
@@ -97,7 +100,7 @@ class RefereeMessages:
                 accepted=invitation.game_type in us.meta.game_types,
                 round_id=invitation.round_id,
                 referee_id=sender.id,
-                conversation_id=invitation.conversation_id,
+                conversation_id=invitation.conversation_id or NO_CONVERSATION,
                 trusted=sender.trusted,
             )
         )
@@ -136,6 +139,7 @@ class RefereeMessages:
             turn = match.last_turn
             if turn is not None and _is_about(error, match, match.answers[turn]):
                 self._choices.refused(match, turn, _code_of(error), now)
+        self._context.tell(error_in(error, sender.trusted))
         fields = self._context.acknowledgement(error, sender, now, match)
         self._context.reply(letter, GameErrorAck(**fields, match_id=error.match_id))
 
@@ -185,6 +189,9 @@ class RefereeMessages:
                 trusted=sender.trusted,
             )
         )
+        ended = self._memory.history.of(over.match_id)
+        assert ended is not None
+        self._context.tell(ended)
 
 
 def _code_of(error: GameError) -> str:

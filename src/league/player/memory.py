@@ -190,6 +190,8 @@ class PlayerMemory:
         self.announced_round = 0
         self.ended_round = 0
         self.champion: str | None = None
+        self.final: tuple[int | None, int | None] = (None, None)
+        """Rank and points in the final table."""
         self.matches = InvitedMatches()
         self.history = History()
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
@@ -248,6 +250,7 @@ class PlayerMemory:
             "announced_round": self.announced_round,
             "ended_round": self.ended_round,
             "champion": self.champion,
+            "final": self.final,
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
             "failures": [asdict(one) for one in self.failures],
@@ -271,7 +274,7 @@ class PlayerMemory:
             self._playing = None
 
     def _invitation_answered(self, event: InvitationAnswered) -> None:
-        self.state = after(self.state, "league_start")
+        self.state = after(after(self.state, "reopen"), "league_start")
         self.matches.invited(event)
         invited = self.matches.by(event.match_id, event.referee_id)
         counts = invited is not None and invited.is_open and not invited.superseded
@@ -293,4 +296,4 @@ class PlayerMemory:
 
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")
-        self.champion = event.champion
+        self.champion, self.final = event.champion, (event.rank, event.points)

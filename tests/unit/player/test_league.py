@@ -13,6 +13,7 @@ from league.player.memory import DEVIATIONS
 from league.protocol import tokens
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
+from league.protocol.exchanges import family_of
 from league.protocol.messages import (
     LeagueCompletedAck,
     LeagueQuery,
@@ -156,6 +157,9 @@ def test_a_declined_match_is_not_played(rig: Rig) -> None:
 def test_every_broadcast_gets_its_own_acknowledgement(message: str, ack: type[Any], registered: bool) -> None:
     rig = Rig().enrolled() if registered else Rig()
     answer = rig.say(getattr(rig, message)())
+    if message == "announcement" and not registered:
+        assert isinstance(answer, PeerError), "a round is only told to who is registered"
+        return
     assert isinstance(answer, ack)
     assert (answer.status, answer.player_id) == ("ACKNOWLEDGED", ME if registered else None)
     assert (answer.protocol, answer.sender) == ("league.v2", f"player:{ME if registered else 'Ada'}")
@@ -198,6 +202,17 @@ def test_after_the_end_no_match_is_begun_or_played_on(rig: Rig) -> None:
     assert rig.refusal_of(rig.invitation("R2M1")) == "E031"
     assert rig.restart().outbox == []
     assert rig.player.state == "SHUTDOWN"
+
+
+def test_after_the_end_a_match_is_played_again_with_a_referee_that_proves_who_it_is(rig: Rig) -> None:
+    rig.say(rig.completed())
+    assert rig.refusal_of(rig.invitation(attempt=2, auth_token="tok_REF01_made_up")) in ("E012", "E031")
+    assert rig.player.state == "SHUTDOWN"
+    rig.say(rig.invitation(attempt=2))
+    assert (rig.player.state, rig.player.phase) == ("ACTIVE", "IN_MATCH")
+    rig.say(rig.completed())
+    assert rig.player.state == "SHUTDOWN"
+    assert len([event for event in rig.journal if isinstance(event, LeagueEnded)]) == 2
 
 
 def test_announcements_of_another_league_are_refused(rig: Rig) -> None:
@@ -248,7 +263,7 @@ def test_who_has_not_proved_to_be_the_referee_gets_a_token_that_opens_nothing(ri
 
 
 def test_a_referee_that_goes_by_our_last_registration_gets_the_answer_it_can_check(rig: Rig) -> None:
-    (call,) = rig.take(rig.player.query("GET_STATUS", None, rig.now)).outbox
+    (call,) = rig.take(rig.player.query("mine", "GET_STATUS", {}, rig.now)).outbox
     (register,) = rig.answer(call, Refusal("E012", "unknown token")).outbox
     rig.answer(register, rig.accepted(tokens.mint(ME, bytes(32))))
     assert len([event for event in rig.journal if isinstance(event, Registered)]) == 2
@@ -272,7 +287,7 @@ def test_a_manager_that_goes_by_another_of_our_tokens_is_shown_ours(profile: Pro
     assert isinstance(call.message, LeagueQuery)
     assert call.to[0].token == TOKEN
     rig.answer(call, response(rig))
-    assert rig.player.query_answers == ()
+    assert rig.query_answers == []
     rig.now += 59
     assert rig.post(with_wrong_token(rig.announcement()))[1].outbox == []
     rig.now += 1
@@ -380,7 +395,7 @@ def response(rig: Rig) -> dict[str, Any]:
 
 
 def ask(rig: Rig) -> Outgoing:
-    (call,) = rig.take(rig.player.query("GET_STATUS", {"round_id": 1}, rig.now)).outbox
+    (call,) = rig.take(rig.player.query("mine", "GET_STATUS", {"round_id": 1}, rig.now)).outbox
     return call
 
 
@@ -391,8 +406,8 @@ def test_a_query_goes_to_the_manager_with_our_registration_token(rig: Rig) -> No
     assert (call.to[0].endpoint, call.to[0].token, call.deadline) == (MANAGER_URL, TOKEN, rig.now + 10)
     assert (call.message.sender, call.message.league_id, call.message.auth_token) == ("player:P01", LEAGUE, None)
     rig.answer(call, response(rig))
-    (answer,) = rig.player.query_answers
-    assert call.key.startswith(answer.key)
+    (answer,) = rig.query_answers
+    assert answer.key == "mine"
     assert answer.response is not None
     assert answer.response.data == {"status": "RUNNING_LEAGUE"}
 
@@ -408,7 +423,7 @@ def test_a_query_nobody_answers_is_repeated_three_times_and_then_given_up(rig: R
         assert rig.now - before == 2
     rig.fail(Undelivered(call.key, "league_manager", Failure.TIMEOUT))
     assert len({*keys, call.key}) == 4
-    assert [answer.error for answer in rig.player.query_answers] == ["E001"]
+    assert [answer.error for answer in rig.query_answers] == ["E001"]
     assert rig.player.deadline is None
 
 
@@ -417,7 +432,7 @@ def test_what_our_own_process_slept_through_is_not_counted(rig: Rig) -> None:
     for _ in range(9):
         (call,) = rig.fail(Undelivered(call.key, "league_manager", Failure.TIMEOUT, Blame.LOCAL)).outbox
     rig.answer(call, response(rig))
-    assert rig.player.query_answers[0].error is None
+    assert rig.query_answers[0].error is None
 
 
 def test_a_busy_manager_is_asked_again_when_it_said_so(rig: Rig) -> None:
@@ -455,14 +470,14 @@ def test_after_the_end_of_the_league_nobody_registers_again(rig: Rig) -> None:
 @pytest.mark.parametrize("content", [Refusal("E032", "no"), Pong(), {"message_type": "LEAGUE_QUERY_RESPONSE"}])
 def test_an_answer_that_will_not_get_better_ends_the_query(rig: Rig, content: Any) -> None:
     rig.answer(ask(rig), content)
-    assert rig.player.query_answers[0].error is not None
+    assert rig.query_answers[0].error is not None
     assert rig.player.deadline is None
 
 
 def test_before_registering_there_is_nobody_to_ask() -> None:
     rig = Rig()
-    assert rig.take(rig.player.query("GET_STATUS", None, rig.now)).outbox == []
-    assert rig.player.query_answers[0].error == "E023"
+    assert rig.take(rig.player.query("mine", "GET_STATUS", {}, rig.now)).outbox == []
+    assert rig.query_answers[0].error == "E023"
 
 
 def test_late_answers_to_calls_nobody_remembers_change_nothing(rig: Rig) -> None:
@@ -470,7 +485,40 @@ def test_late_answers_to_calls_nobody_remembers_change_nothing(rig: Rig) -> None
     rig.answer(call, response(rig))
     for late in (rig.answer(call, response(rig)), rig.fail(Undelivered(call.key, "league_manager", Failure.TIMEOUT))):
         assert late == Step()
-    assert len(rig.player.query_answers) == 1
+    assert len(rig.query_answers) == 1
+
+
+# --- before we are registered -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("PLAYER.unregistered")
+def test_an_unregistered_player_that_is_told_of_a_round_says_3002() -> None:
+    rig = Rig()
+    letter, _ = rig.post(rig.announcement())
+    error = rig.answer_to(letter)
+    assert isinstance(error, PeerError)
+    assert (error.code, error.row.number(family_of("ROUND_ANNOUNCEMENT"))) == ("E005", 3002)
+    assert rig.of(RoundAnnounced) == []
+
+
+@pytest.mark.requirement("PLAYER.unregistered")
+def test_an_announcement_that_overtook_the_answer_to_our_registration_waits_for_it() -> None:
+    rig = Rig()
+    (call,) = rig.take(rig.player.resume(rig.now)).outbox
+    accepted = rig.accepted()
+    letter, _ = rig.post(rig.announcement())
+    assert letter not in rig.replies
+    rig.answer(call, accepted)
+    assert isinstance(rig.answer_to(letter), RoundAnnouncementAck)
+    assert len(rig.of(RoundAnnounced)) == 1
+
+
+def test_an_announcement_is_refused_when_the_registration_came_to_nothing() -> None:
+    rig = Rig()
+    (call,) = rig.take(rig.player.resume(rig.now)).outbox
+    letter, _ = rig.post(rig.announcement())
+    rig.fail(Undelivered(call.key, "league_manager", Failure.TIMEOUT))
+    assert rig.answer_to(letter).code == "E005"
 
 
 # --- everything else --------------------------------------------------------------------------------------------------
@@ -490,7 +538,7 @@ def test_a_ping_is_answered(rig: Rig) -> None:
         ({"message_type": "HELLO"}, "E038"),
         ({"message_type": "GAME_INVITATION"}, "E003"),
         ({"message_type": "MATCH_RESULT_ACK", "status": "ACCEPTED", "match_id": "R1M1", "round_id": 1}, "E036"),
-        ({"message_type": "LEAGUE_ERROR", "error_code": "E012", "error_description": "AUTH_TOKEN_INVALID"}, "E036"),
+        ({"message_type": "LEAGUE_ERROR", "error_code": 12, "error_description": "AUTH_TOKEN_INVALID"}, "E007"),
     ],
 )
 def test_nonsense_is_refused_and_changes_nothing(rig: Rig, fields: dict[str, Any], code: str) -> None:

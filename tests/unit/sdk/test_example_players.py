@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from examples.players.climber import Climber
 from examples.players.contrarian import Contrarian
+from examples.players.diarist import Diarist
 from examples.players.follower import BEATEN_BY, Follower
 from examples.players.learner import Learner
 from examples.players.perfect import LINES, Board, Perfect, marked
-from league import ChooseParityCall, Turn
+from examples.players.scout import Scout
+from league import ChooseParityCall, LeagueQueryError, Standings, Turn
+from league.protocol.parts import StandingsRow
 from tests.unit.player.test_strategies import past
 
 CALL = ChooseParityCall(
@@ -59,6 +65,40 @@ def test_the_learner_finds_out_who_never_changes() -> None:
 
 def test_the_learner_leaves_a_first_meeting_to_chance() -> None:
     assert [Learner().move(turn(chance=bytes([byte] * 32))) for byte in (0, 1)] == ["even", "odd"]
+
+
+ROW = StandingsRow(rank=1, player_id="P01", display_name="Me", played=1, wins=1, draws=0, losses=0, points=3)
+
+
+@pytest.mark.parametrize(
+    ("table", "choice"),
+    [
+        (Standings((ROW,), 1, "P01"), "odd"),
+        (Standings((replace(ROW, player_id="P02"), replace(ROW, rank=2)), 1, "P01"), "even"),
+        (None, "even"),
+    ],
+)
+def test_the_climber_wants_draws_while_it_leads(table: Standings | None, choice: str) -> None:
+    player = Climber()
+    player.history, player.standings = [past("odd")], table
+    assert player.move(turn()) == choice
+
+
+def test_the_diarist_errs_once() -> None:
+    player = Diarist()
+    assert [player.choose_parity(CALL) for _ in range(3)] == ["Even", "even", "even"]
+
+
+@pytest.mark.parametrize(("chosen", "choice"), [(["odd", "odd", "even"], "even"), ([None], "odd"), (None, "odd")])
+def test_the_scout_does_the_opposite_of_what_it_finds_out(chosen: list[str | None] | None, choice: str) -> None:
+    class Informed(Scout):
+        async def query(self, query_type: str, **asked: Any) -> dict[str, Any]:
+            assert (query_type, asked) == ("GET_PLAYER_STATS", {"player_id": "P02"})
+            if chosen is None:
+                raise LeagueQueryError("E009", "nobody answers")
+            return {"matches": [{"choice": one} for one in chosen]}
+
+    assert asyncio.run(Informed().move(turn())) == choice
 
 
 # --- Rock-Paper-Scissors ----------------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ import league
 from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
 from league.cli.main import main
 from league.hosting import CommandError, authors, players
-from league.hosting.players import Raised, ask_author, enter
+from league.hosting.author_code import Raised, ask_author
+from league.hosting.players import enter
 from league.protocol.parts import MoveRequest
 from tests.unit.player.test_strategies import past
 from tests.unit.sdk.test_example_players import CALL

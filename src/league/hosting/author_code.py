@@ -1,0 +1,62 @@
+"""Running what a player's author wrote: off the event loop, and whatever it raises is caught."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The author's code came to no value."""
+
+    error: BaseException
+
+
+async def ask_author(code: Callable[[], object]) -> object:
+    """Run it in a thread, for it may take its time; if it is `async`, it becomes part of this task."""
+    value = await _in_a_thread(partial(caught, code))
+    if not inspect.isawaitable(value):
+        return value
+    try:
+        return await value
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return Raised(error)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the author's code: shown to its author
+        return Raised(error)
+
+
+def caught(code: Callable[[], object]) -> object:
+    """Run it here and now."""
+    try:
+        return code()
+    except BaseException as error:  # noqa: BLE001 - the author's code: whatever it raises is shown to its author
+        return Raised(error)
+
+
+def _in_a_thread(code: Callable[[], object]) -> asyncio.Future[object]:
+    """In a thread that neither waits for others to think nor keeps the process from ending."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[object] = loop.create_future()
+
+    def give(value: object) -> None:
+        if not answer.done():
+            answer.set_result(value)
+        elif inspect.iscoroutine(value):
+            value.close()  # nobody waits for it any more
+
+    def work() -> None:
+        value = code()
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(give, value)
+
+    threading.Thread(target=work, daemon=True).start()
+    return answer
