@@ -30,8 +30,10 @@ SHAPES = (
     Plan(2, 1, 0.6, double=True),
     Plan(9, 3, 0.0),
     Plan(8, 10, 0.3, dialects=0.5),
+    Plan(8, 3, 0.0, outages=1.0),
+    Plan(6, 2, 0.2, double=True, outages=1.0),
 )
-"""The shape of a part goes by its number: every tenth part has the same."""
+"""The shape of a part goes by its number: every twelfth part has the same."""
 
 
 def main() -> int:

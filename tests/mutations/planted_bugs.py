@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A bug. `faults`, `game` and `players`: the leagues it shows in; `stateful`: the test that finds it where leagues
-    do not, because no promise speaks of it or because the chance would be too small."""
+    """A bug. `faults`, `game`, `players` and `outages`: the leagues it shows in; `stateful`: the test that finds it
+    where leagues do not, because no promise speaks of it or because the chance would be too small."""
 
     name: str
     file: str
@@ -20,6 +20,7 @@ class Bug:
     faults: float = 0.3
     game: str = "even_odd"
     players: int = 6
+    outages: float = 0.0
     stateful: str = ""
 
 
@@ -124,8 +125,8 @@ BUGS = (
     Bug(
         "a round begins before the last is over",
         "manager/rounds.py",
-        "if current is not None and not current.undecided:",
-        "if current is not None and current.undecided < 2:",
+        "if current is not None and not current.undecided and",
+        "if current is not None and current.undecided < 2 and",
         faults=0.0,
     ),
     Bug(
@@ -148,6 +149,26 @@ BUGS = (
         "if proven or application.origin == member.origin or self._is_approved(application):",
         "if False:",
         stateful="test_league_machine.py",
+    ),
+    Bug(
+        "a round has no final table",
+        "manager/broadcasts.py",
+        'return member.is_player or bulletin.kind == "round_completed"',
+        'return bulletin.kind == "round_completed"',
+        faults=0.0,
+    ),
+    Bug(
+        "nothing waits for the answer to the message before",
+        "manager/broadcasts.py",
+        "NEXT_AFTER_S: Final = 2.0",
+        "NEXT_AFTER_S: Final = 0.0",
+        faults=0.0,
+    ),
+    Bug(
+        "what was overtaken is repeated after what followed it",
+        "manager/broadcasts.py",
+        "return self.context.address(member) if one in (queue.bulletin, queue.update) else None",
+        "return self.context.address(member)",
     ),
     Bug(
         "LEAGUE_COMPLETED is said again and again",
@@ -173,7 +194,7 @@ BUGS = (
     Bug(
         "a restart forgets the round being played",
         "manager/rounds.py",
-        "            self.assignments.dispatch_again(now)\n",
+        "        self.assignments.dispatch_again(now)\n",
         "",
         faults=0.9,
     ),
@@ -183,6 +204,55 @@ BUGS = (
         "winner=staying[0] if staying else None",
         "winner=withdrawn[0]",
         faults=0.9,
+    ),
+    # --- outages ------------------------------------------------------------------------------------------------------
+    Bug(
+        "the league waits for nobody",
+        "manager/outages.py",
+        "if _is_half(missing, counted) and self._left_s() > 0:",
+        "if False:",
+        faults=0.0,
+        outages=1.0,
+    ),
+    Bug(
+        "who is reported out of reach in an outage loses after all",
+        "manager/outages.py",
+        'return "the league waits for players that are gone"',
+        "return None",
+        faults=0.0,
+        outages=1.0,
+    ),
+    Bug(
+        "what was lost before an outage was noticed stays lost",
+        "manager/outages.py",
+        '            self._void(self._ledger.matches[match_id], "many players were gone at once", now)\n',
+        "            pass\n",
+        faults=0.0,
+        outages=1.0,
+    ),
+    Bug(
+        "a league that waits for players never goes on",
+        "manager/ledger.py",
+        "        self.outage = None\n",
+        "",
+        faults=0.0,
+        outages=1.0,
+    ),
+    Bug(
+        "a manager that comes back believes what was lost without it",
+        "manager/outages.py",
+        "                self.interrupted(referee, AWAY, now)\n",
+        "                pass\n",
+        faults=0.2,
+        outages=1.0,
+    ),
+    Bug(
+        "a round ends before the players were probed",
+        "manager/outages.py",
+        " or self.on_first_survey is not None or self._survey.is_binding",
+        " or self.on_first_survey is not None",
+        faults=0.0,
+        outages=1.0,
     ),
     # --- the referee --------------------------------------------------------------------------------------------------
     Bug(
@@ -249,9 +319,8 @@ BUGS = (
     ),
     Bug(
         "the errors of one player are told to the other",
-        "referee/asking.py",
-        "        to = self._delivery.attempt.to or self._address()\n",
-        "        taken, other = question.match.taken, 1 - question.seat\n"
-        "        to = Address(taken.players[other], taken.endpoints[other])\n",
+        "referee/game_errors.py",
+        "            address=lambda: to,\n",
+        "            address=lambda: Address(match.taken.players[1 - seat], match.taken.endpoints[1 - seat]),\n",
     ),
 )

@@ -28,10 +28,10 @@ import sys
 from league.simulation import world
 from league.simulation.runs import Plan, play
 leagues, players, faults, game = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-world.PATIENCE_S = float(sys.argv[5])
+world.PATIENCE_S, outages = float(sys.argv[5]), float(sys.argv[6])
 for seed in range(1, leagues + 1):
     try:
-        run = play(Plan(players, 3, faults, game), seed)
+        run = play(Plan(players, 3, faults, game, outages=outages), seed)
     except Exception as error:
         sys.exit(f"seed {seed}: {error!r}")
     if run.broken:
@@ -53,7 +53,7 @@ def planted(bug: Bug, folder: Path) -> dict[str, str]:
 
 def found_by_simulation(bug: Bug, environment: dict[str, str], leagues: int = LEAGUES) -> str:
     """What the simulator says; empty when it finds nothing."""
-    arguments = [str(leagues), str(bug.players), str(bug.faults), bug.game, str(PATIENCE_S)]
+    arguments = [str(leagues), str(bug.players), str(bug.faults), bug.game, str(PATIENCE_S), str(bug.outages)]
     done = subprocess.run(
         [sys.executable, "-c", HUNT, *arguments], env=environment, capture_output=True, text=True, check=False
     )
@@ -92,9 +92,9 @@ def found_by_stateful_test(bug: Bug, environment: dict[str, str]) -> str:
 
 
 @cache
-def broken_as_it_is(players: int, faults: float, game: str, seed: int) -> tuple[object, ...]:
+def broken_as_it_is(players: int, faults: float, game: str, outages: float, seed: int) -> tuple[object, ...]:
     """What this league shows of the code as it is."""
-    return tuple(play(Plan(players, 3, faults, game), seed).broken)
+    return tuple(play(Plan(players, 3, faults, game, outages=outages), seed).broken)
 
 
 @pytest.mark.timeout(600)
@@ -106,12 +106,12 @@ def test_a_planted_bug_is_found(bug: Bug, tmp_path: Path) -> None:
         return
     found = re.search(r"^seed ([0-9]+): ", found_by_simulation(bug, environment), re.MULTILINE)
     assert found
-    assert broken_as_it_is(bug.players, bug.faults, bug.game, int(found[1])) == ()
+    assert broken_as_it_is(bug.players, bug.faults, bug.game, bug.outages, int(found[1])) == ()
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("faults", [0.0, 0.3])
-def test_the_hunt_finds_nothing_in_the_code_as_it_is(faults: float) -> None:
-    nothing = Bug("nothing", "__init__.py", '"""', '"""', faults=faults)
+@pytest.mark.parametrize(("faults", "outages"), [(0.0, 0.0), (0.3, 0.0), (0.0, 1.0), (0.2, 1.0)])
+def test_the_hunt_finds_nothing_in_the_code_as_it_is(faults: float, outages: float) -> None:
+    nothing = Bug("nothing", "__init__.py", '"""', '"""', faults=faults, outages=outages)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     assert found_by_simulation(nothing, environment, CLEAN_LEAGUES) == ""

@@ -194,9 +194,13 @@ class PlayerAmongReferees(RuleBasedStateMachine):
         assert kept == self.given
 
     @invariant()
-    def life_only_goes_forward(self) -> None:
+    def life_only_goes_forward_but_for_a_match_that_is_played_again(self) -> None:
         now = LIFE.index(self.rig.player.state)
-        assert now >= self.life
+        if now < self.life:
+            answered = [event for event in self.rig.journal if isinstance(event, InvitationAnswered)][-1]
+            assert (LIFE[self.life], LIFE[now]) == ("SHUTDOWN", "ACTIVE")
+            assert answered.trusted
+            assert answered.stated_attempt > 1
         self.life = now
 
     @invariant()

@@ -1,24 +1,24 @@
-"""Which referee plays which match, and for how long: a lease begins with MatchAssigned. What becomes of a match whose
-lease has run out or whose referee is dead: it is reassigned, or parked after three attempts (spec section 8.12).
+"""Which referee is to play which match, which one plays it, and for how long: a lease begins with MatchAssigned. What
+becomes of a match whose lease has run out or whose referee is dead: it is reassigned, or parked after three attempts
+(spec section 8.12).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from league.events import MatchAssigned, MatchLost, MatchParked
-from league.games import registry
+from league.events import MatchAssigned, MatchLost, MatchParked, RefereesNamed
 from league.machine import Pong
 from league.manager.context import ManagerPart
-from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.manager.standings import number_of
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import EXCHANGES
 
 ATTEMPTS = 3
 MATCHES_IN_ONE_MESSAGE = 100
@@ -37,12 +37,7 @@ class Leases(ManagerPart):
     @property
     def duration_s(self) -> float:
         """The longest a legal match can take, and a minute (R-52)."""
-        settings = self._ledger.settings
-        game = registry.find(settings.game_type)
-        attempts, pauses = len(settings.retry_delays_s) + 1, sum(settings.retry_delays_s)
-        join = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses
-        move = attempts * settings.move_seconds + pauses
-        return join + move * (game.turns if game else 1) + GRACE_S
+        return longest_match_s(self._ledger.settings) + GRACE_S
 
     def begin(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
         action = partial(self._expired, match, until, is_prolonged)
@@ -71,9 +66,12 @@ class Assignments(ManagerPart):
     _leases: Leases = field(init=False)
     _kept_back: dict[str, None] = field(default_factory=dict)
     """The referees that hold matches not dispatched to them yet."""
+    _named_among: Sequence[str] = ()
+    """The referees among whom the matches of the rounds to come are shared out."""
 
     def __post_init__(self) -> None:
-        self._leases = Leases(self.context, self._overdue)
+        self._leases = Leases(self.context, self.failed)
+        self.dispatches.on_begun_anew = self._begun_anew
 
     # --- assigning ----------------------------------------------------------------------------------------------------
 
@@ -87,6 +85,34 @@ class Assignments(ManagerPart):
         """Is there a referee that could play a match?"""
         return next(self.available(), None) is not None
 
+    def name_referees(self, now: float) -> None:
+        """Share out the matches of the rounds to come, anew when referees came or went."""
+        among = [one.agent_id for one in self.available()]
+        if among and among != self._named_among:
+            self._named_among = among
+            self.share_out(range(self._ledger.current_round + 1, len(self._ledger.rounds) + 1), now)
+
+    def share_out(self, rounds: Iterable[int], now: float) -> None:
+        """Name referees for the matches of these rounds, by what is known of players and referees now."""
+        referees, deviating = list(self.available()), self._deviating
+        if not referees:
+            return
+        shared = (pair for round_id in rounds for pair in self._shared_out(round_id, referees, deviating))
+        named = {match.match_id: referee for match, referee in shared if match.referee_id != referee}
+        if named:
+            self.context.happened(RefereesNamed(at=now, referees=named))
+
+    def _shared_out(
+        self, round_id: int, referees: Sequence[Member], deviating: Collection[str]
+    ) -> Iterator[tuple[ScheduledMatch, str]]:
+        shares: Counter[str] = Counter()
+        for match in self._ledger.matches_in(round_id):
+            if match.result is None:
+                fitting = self._fitting(match, referees, deviating)
+                referee_id = min(fitting, key=lambda one: _share(one, shares[one.agent_id])).agent_id
+                shares[referee_id] += 1
+                yield match, referee_id
+
     def assign_waiting(self, now: float) -> None:
         """A referee for every match that needs one now, if there is any."""
         self._assign(self._ledger.in_play.waiting, now)
@@ -99,17 +125,28 @@ class Assignments(ManagerPart):
         referees = list(self.available()) if match_ids else []
         if not referees:
             return
-        deviating = {agent_id for agent_id, _, _ in self._ledger.deviations}
+        deviating = self._deviating
         for match in [self._ledger.matches[one] for one in match_ids]:
-            referee = min(self._fitting(match, self._others(match, referees), deviating), key=self._load)
+            referee = self._best(match, self._fitting(match, self._others(match, referees), deviating))
             self.context.happened(
                 MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
             )
             if self._ledger.round_of(match).assignments_sent:
                 self._dispatch(referee, [match], now)
 
+    @property
+    def _deviating(self) -> Collection[str]:
+        return {agent_id for agent_id, _, _ in self._ledger.deviations}
+
+    def _best(self, match: ScheduledMatch, referees: Sequence[Member]) -> Member:
+        """The one that was named, if it can; or else the one with the least to do."""
+        named = match.referee_id if match.attempt == 0 else None
+        return next((one for one in referees if one.agent_id == named), None) or min(referees, key=self._load)
+
     def _others(self, match: ScheduledMatch, referees: Sequence[Member]) -> Sequence[Member]:
-        """Not again the one that lost it, unless it is the only one."""
+        """Not again the one that lost it, unless it is the only one; nor one that lost any other and has proven nothing
+        since."""
+        referees = [one for one in referees if self.habits.is_reliable(one.agent_id)] or referees
         if match.tries == 0:
             return referees
         return [one for one in referees if one.agent_id != match.referee_id] or referees
@@ -124,7 +161,7 @@ class Assignments(ManagerPart):
         return [one for one in referees if self.habits.is_ours(one.agent_id)] or referees
 
     def _load(self, referee: Member) -> tuple[float, tuple[int, str]]:
-        return len(self._ledger.in_play.holdings[referee.agent_id]) / referee.capacity, number_of(referee.agent_id)
+        return _share(referee, len(self._ledger.in_play.holdings[referee.agent_id]))
 
     # --- dispatching --------------------------------------------------------------------------------------------------
 
@@ -165,6 +202,10 @@ class Assignments(ManagerPart):
             self._leases.begin(match, now + queued * self._leases.duration_s)
         self.dispatches.dispatch(referee, matches, self._leases.duration_s, now, again=again)
 
+    def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
+        """It is given to its referee otherwise, which begins to play it only now."""
+        self._leases.begin(match, now + self._leases.duration_s)
+
     def _room(self, referee: Member) -> int:
         held = map(self.dispatches.is_dispatched, self._ledger.held_by(referee.agent_id))
         return max(referee.capacity - sum(held), 0)
@@ -199,16 +240,29 @@ class Assignments(ManagerPart):
     def reassign(self, now: float) -> None:
         """Matches of dead referees go to live ones. While there is none they stay: their referee may come back and
         report, and nobody else could play them."""
-        if self._ledger.controls.paused or not self.is_possible:
+        if self._ledger.is_held or not self.is_possible:
             return
         for referee in self._ledger.roster.of_role("referee"):
             if referee.state == "SUSPENDED":
                 for match in self._ledger.held_by(referee.agent_id):
                     self._lose(match, f"{referee.agent_id} is silent", now)
 
+    def failed(self, match: ScheduledMatch, why: str, now: float) -> None:
+        """Its referee did not get it done, and nothing more will come: it gets no other before it has proven itself,
+        and what was kept back for it goes to others."""
+        referee_id = match.referee_id or ""
+        self._overdue(match, why, now)
+        if match.status == "ASSIGNED":
+            return
+        self.habits.lapsed(referee_id)
+        if any(self.habits.is_reliable(one.agent_id) for one in self.available()):
+            for other in self._ledger.held_by(referee_id):
+                if not self.dispatches.is_dispatched(other):
+                    self._overdue(other, f"{referee_id} did not finish {match.match_id}", now)
+
     def _overdue(self, match: ScheduledMatch, why: str, now: float) -> None:
         """Nothing is taken away while nobody could play it."""
-        if self._ledger.is_running and not self._ledger.controls.paused and self.is_possible:
+        if self._ledger.is_running and not self._ledger.is_held and self.is_possible:
             self._lose(match, why, now)
 
     def _lose(self, match: ScheduledMatch, why: str, now: float) -> None:
@@ -217,3 +271,8 @@ class Assignments(ManagerPart):
         self.context.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why))
         if match.tries >= ATTEMPTS:
             self.context.happened(MatchParked(at=now, match_id=match.match_id))
+
+
+def _share(referee: Member, matches: int) -> tuple[float, tuple[int, str]]:
+    """How much it has to do with so many matches; among equals the lower number comes first."""
+    return matches / referee.capacity, number_of(referee.agent_id)

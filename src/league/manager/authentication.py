@@ -48,7 +48,7 @@ class Authentication(ManagerPart):
             raise PeerError("E011", "auth_token is missing: send the one your registration was answered with")
         found = self._ledger.roster.owner(token)
         if found is None:
-            raise PeerError("E012", "this auth_token is not valid here", {"provided_token": tokens.masked(token)})
+            raise PeerError("E012", "this auth_token is not valid here", tokens.refused(token))
         return found
 
     def _token_used(self, member: Member, serial: int, now: float) -> None:

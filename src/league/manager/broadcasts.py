@@ -1,18 +1,21 @@
-"""What members are sent in order: standings, ROUND_COMPLETED, LEAGUE_COMPLETED (spec sections 8.5, 8.8, 8.9).
+"""What members are sent in order: announcements, standings, ROUND_COMPLETED, LEAGUE_COMPLETED (spec sections 6.1, 8.5,
+8.8, 8.9).
 
-Each agent has a queue: one message under way, the next when its delivery has ended. A slow agent delays nobody but
-itself; those whose queues are free at the same moment get the same message in one call. Announcements are sent beside
-the queues.
+Each agent has a queue: the next message leaves when the one before was answered or has failed, or 2 seconds after it
+left. Then the one before is not repeated any more, so that nothing arrives after what follows it. A slow agent delays
+nobody but itself; those whose queues are free at the same moment get the same message in one call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from league.calling.delivery import Delivery, Ending, Policy
-from league.events import Bulletin, BulletinDelivered
+from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.events import Bulletin, BulletinDelivered, WalkoverDecided
+from league.machine import Address, Failure
 from league.manager.context import ManagerPart
 from league.manager.messages import Messages
 from league.manager.roster import Member
@@ -20,18 +23,38 @@ from league.protocol.exchanges import EXCHANGES, ONCE
 from league.protocol.messages import LeagueStandingsUpdate, Message
 
 UPDATE: Final = Bulletin("standings_update", 0)
+NEXT_AFTER_S: Final = 2.0
+"""So long the next message to an agent waits for the answer to the one before."""
+_JOURNALLED: Final = ("round_completed", "league_completed")
+
+
+@dataclass(slots=True, eq=False)
+class Outbound:
+    """A message to one agent whose delivery has not ended."""
+
+    bulletin: Bulletin
+    left_at: float
+    next_at: float
+    """When the next may leave, whatever has become of this one."""
+    delivery: Delivery | None = None
 
 
 @dataclass(slots=True)
 class OutboundQueue:
-    """How far an agent has got. `last` is the last bulletin whose delivery has ended, `version` that of the last
+    """How far an agent has got. `last` is the last bulletin that left or was not owed, `version` that of the last
     table."""
 
     last: Bulletin
-    is_busy: bool = False
+    bulletin: Outbound | None = None
+    update: Outbound | None = None
     version: int = 0
     update_at: float = 0.0
-    """When the next table may leave."""
+    """When the next update may leave."""
+
+    @property
+    def free_at(self) -> float:
+        """When the next message may leave."""
+        return max((one.next_at for one in (self.bulletin, self.update) if one is not None), default=0.0)
 
 
 @dataclass(slots=True)
@@ -39,10 +62,15 @@ class Broadcasts(ManagerPart):
     """`flush` ends every step: it looks at the queues where something may have changed."""
 
     messages: Messages
+    announced_at: float = 0.0
+    """When an announcement last left to a player."""
+    is_holding: Callable[[], bool] = lambda: False
+    """No round is announced while the league waits for players."""
     _queues: dict[str, OutboundQueue] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
-    _completed: tuple[int, bool] = (0, False)
-    """How many rounds are finished, and whether the league is, as far as everybody's queue was looked at."""
+    _progress: tuple[int, int, bool, int] = (0, 0, False, 0)
+    """How many rounds can be announced and are finished, whether the league is, and how many members it has, as far as
+    everybody's queue was looked at."""
     _update: LeagueStandingsUpdate | None = None
     """The newest update; results since then wait for the next."""
     _update_at: float = 0.0
@@ -54,26 +82,48 @@ class Broadcasts(ManagerPart):
         """Something about this agent changed."""
         self._changed[agent_id] = None
 
+    def have_heard_of(self, round_id: int, now: float) -> bool:
+        """Has the announcement reached every player that is likely to answer, as far as it is waited for? Those are the
+        ACTIVE ones whose last call did not fail."""
+        announced, wait_s = Bulletin("round_announced", round_id), self._ledger.settings.announcement_wait_s
+        for member in self._ledger.roster.of_role("player"):
+            if member.state == "ACTIVE" and self.context.calls.breaker(member.agent_id).failures == 0:
+                queue = self._queue(member)
+                if queue.last != announced or (queue.bulletin is not None and now < queue.bulletin.left_at + wait_s):
+                    return False
+        return True
+
     # --- what is due --------------------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> None:
         """Send what is due to all whose queues are free: one call for all who get the same."""
         self._look_around(now)
-        groups: dict[Bulletin, list[Member]] = {}
         while self._changed:
-            agent_id, _ = self._changed.popitem()
-            member = self._ledger.roster.members.get(agent_id)
-            bulletin = self._next(member, now) if member is not None else None
-            if bulletin is not None and member is not None:
-                groups.setdefault(bulletin, []).append(member)
-        for bulletin, members in groups.items():
-            self._send(bulletin, sorted(members, key=lambda one: one.agent_id), now)
+            groups: dict[tuple[Bulletin, bool], list[Member]] = {}
+            for agent_id in self._taken_from(self._changed):
+                member = self._ledger.roster.members.get(agent_id)
+                bulletin = self._next(member, now) if member is not None else None
+                if bulletin is not None and member is not None:
+                    # Only the announcement is not the same for players and referees.
+                    is_same = member.is_player or bulletin.kind != "round_announced"
+                    groups.setdefault((bulletin, is_same), []).append(member)
+            for (bulletin, is_same), members in groups.items():
+                message = self._message(bulletin, now, has_matches=is_same)
+                self._send(bulletin, message, sorted(members, key=lambda one: one.agent_id), now)
+
+    def _taken_from(self, changed: dict[str, None]) -> Iterator[str]:
+        while changed:
+            yield changed.popitem()[0]
 
     def _look_around(self, now: float) -> None:
         ledger = self._ledger
-        completed = (ledger.finished_rounds, ledger.is_finished)
-        if completed != self._completed:
-            self._completed = completed
+        announceable = self._progress[0]
+        can_announce = announceable < ledger.current_round and not self.is_holding()
+        if can_announce and ledger.has_referees(ledger.current_round):
+            announceable = ledger.current_round
+        progress = (announceable, ledger.finished_rounds, ledger.is_finished, len(ledger.roster.members))
+        if progress != self._progress:
+            self._progress = progress
             self._look_at_all()
         if ledger.standings.version > _version(self._update) and not ledger.is_finished:
             if now >= self._update_at:
@@ -86,52 +136,117 @@ class Broadcasts(ManagerPart):
         self._changed.update(dict.fromkeys(self._ledger.roster.members))
 
     def _next(self, member: Member, now: float) -> Bulletin | None:
-        """What this agent is sent now. Whom the circuit breaker spares misses bulletins, but never the last."""
-        queue, is_reachable = self._queue(member), self.context.is_reachable(member, now)
-        if queue.is_busy or not member.takes_part:
+        """What this agent is sent now."""
+        queue = self._queue(member)
+        if not member.takes_part:
             return None
-        while (bulletin := self._ledger.bulletin_after(queue.last)) is not None:
+        bulletin = self._due(queue)
+        if bulletin is None and self._ledger.bulletin_after(queue.last) is not None:
+            return None  # the announcement that is held back comes first
+        if bulletin is None:
+            is_newer = member.is_player and queue.version < _version(self._update) and not self._ledger.is_finished
+            return UPDATE if is_newer and queue.update is None and self._may_update(member, queue, now) else None
+        if now < queue.free_at:
+            self._look_again(member, queue.free_at)
+            return None
+        return self._next_bulletin(member, queue, bulletin, now)
+
+    def _due(self, queue: OutboundQueue) -> Bulletin | None:
+        bulletin = self._ledger.bulletin_after(queue.last)
+        is_early = bulletin is not None and bulletin.kind == "round_announced" and bulletin.round_id > self._progress[0]
+        return None if is_early else bulletin
+
+    def _next_bulletin(self, member: Member, queue: OutboundQueue, first: Bulletin, now: float) -> Bulletin | None:
+        """Whom the circuit breaker spares misses bulletins, but never the last."""
+        bulletin: Bulletin | None = first
+        while bulletin is not None:
             if bulletin.kind == "league_completed":
                 return None if self.context.calls.peer(member.agent_id).deliveries else bulletin
-            if self._is_owed(member, queue, bulletin):
-                if is_reachable:
-                    is_free = bulletin.kind != "final_standings" or self._may_update(member, queue, now)
-                    return bulletin if is_free else None
+            if self._is_owed(member, bulletin):
+                self._overtake(member, queue, now)
+                if self.context.is_reachable(member, now):
+                    return bulletin
                 self._delivered(member, bulletin, now)
             queue.last = bulletin
-        is_newer = member.is_player and queue.version < _version(self._update) and not self._ledger.is_finished
-        return UPDATE if is_newer and is_reachable and self._may_update(member, queue, now) else None
+            bulletin = self._due(queue)
+        self.look_at(member.agent_id)
+        return None
 
-    def _is_owed(self, member: Member, queue: OutboundQueue, bulletin: Bulletin) -> bool:
-        """ROUND_COMPLETED always; before it a table that holds all results of the round, unless the last one did."""
-        final = self._ledger.rounds[bulletin.round_id - 1].final_version
-        return bulletin.kind == "round_completed" or (member.is_player and queue.version < final)
+    def _is_owed(self, member: Member, bulletin: Bulletin) -> bool:
+        """Tables are for players. A referee that has matches in a round gets its own copy of the announcement."""
+        if bulletin.kind != "round_announced":
+            return member.is_player or bulletin.kind == "round_completed"
+        if self._ledger.rounds[bulletin.round_id - 1].finished:
+            return False
+        matches = self._ledger.matches_in(bulletin.round_id)
+        played = (one for one in matches if not isinstance(one.result, WalkoverDecided))
+        return member.is_player or all(one.referee_id != member.agent_id for one in played)
 
     def _may_update(self, member: Member, queue: OutboundQueue, now: float) -> bool:
-        """Tables for one player keep their distance."""
-        if now >= queue.update_at:
-            return True
+        """Updates for one player keep their distance, and follow other messages like those each other."""
+        at = max(queue.update_at, queue.free_at)
+        if now < at:
+            self._look_again(member, at)
+        return now >= at and self.context.is_reachable(member, now)
+
+    def _look_again(self, member: Member, at: float) -> None:
         agent_id = member.agent_id
-        self.context.timers.set(("update", agent_id), queue.update_at, lambda _: self.look_at(agent_id))
-        return False
+        self.context.timers.set(("next", agent_id), at, lambda _: self.look_at(agent_id))
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
-    def _send(self, bulletin: Bulletin, members: list[Member], now: float) -> None:
-        update = self._update if bulletin == UPDATE else None
-        message = update or self.messages.bulletin(bulletin, now)
+    def _message(self, bulletin: Bulletin, now: float, *, has_matches: bool) -> Message:
+        if bulletin == UPDATE and self._update is not None:
+            return self._update
+        if not has_matches:
+            return self.messages.announcement_without_matches(bulletin.round_id, now)
+        return self.messages.bulletin(bulletin, now)
+
+    def _send(self, bulletin: Bulletin, message: Message, members: list[Member], now: float) -> None:
         policy = self._policy(bulletin, message)
         label = message.type.lower().replace("_", "-")
         deliveries = []
         for member in members:
-            queue = self._queue(member)
-            queue.is_busy = True
-            if isinstance(message, LeagueStandingsUpdate):
-                queue.version = _version(message)
-                queue.update_at = now + self._ledger.settings.standings_interval_s
-            address, on_end = partial(self.context.address, member), partial(self._ended, member, bulletin)
-            deliveries.append(Delivery(member.agent_id, label, message, policy, address, on_end))
+            one = Outbound(bulletin, now, now + NEXT_AFTER_S)
+            self._leaves(member, one, message, now)
+            one.delivery = Delivery(
+                member.agent_id,
+                label,
+                message,
+                policy,
+                address=partial(self._address, member, one),
+                on_end=partial(self._ended, member, one),
+                on_attempt_failed=partial(self._attempt_failed, member, one),
+            )
+            deliveries.append(one.delivery)
+            self.look_at(member.agent_id)
         self.context.calls.deliver(deliveries, now)
+
+    def _leaves(self, member: Member, one: Outbound, message: Message, now: float) -> None:
+        queue, settings = self._queue(member), self._ledger.settings
+        if one.bulletin == UPDATE:
+            queue.update = one
+        else:
+            queue.last, queue.bulletin = one.bulletin, one
+        if isinstance(message, LeagueStandingsUpdate):
+            queue.version, queue.update_at = _version(message), now + settings.standings_interval_s
+        if one.bulletin.kind == "round_announced" and member.is_player:
+            self.announced_at = now
+            given_up_at = now + settings.announcement_wait_s
+            self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
+
+    def _address(self, member: Member, one: Outbound) -> Address | None:
+        """Nothing that was overtaken is repeated."""
+        queue = self._queue(member)
+        return self.context.address(member) if one in (queue.bulletin, queue.update) else None
+
+    def stop_completing(self) -> None:
+        """The league goes on after its end: what is under way says too little."""
+        for queue in self._queues.values():
+            one = queue.bulletin
+            if one is not None and one.bulletin.kind == "league_completed" and one.delivery is not None:
+                self.context.calls.drop(one.delivery, cancel=True)
+                queue.bulletin = None
 
     def _policy(self, bulletin: Bulletin, message: Message) -> Policy:
         row = EXCHANGES[message.type]
@@ -142,18 +257,39 @@ class Broadcasts(ManagerPart):
         retries = self.context.retries(refused_only=row.retries.refused_only)
         return Policy(row.limit_s, retries, is_guarded=not is_last)
 
-    def _ended(self, member: Member, bulletin: Bulletin, delivery: Delivery, outcome: Ending, now: float) -> None:
-        queue = self._queue(member)
-        queue.is_busy = False
-        if bulletin != UPDATE:
-            queue.last = bulletin
-            self._delivered(member, bulletin, now)
+    def _attempt_failed(
+        self, member: Member, one: Outbound, delivery: Delivery, failed: FailedAttempt, now: float
+    ) -> None:
+        """If nobody was there it is tried again before the next, which would fail, too. Not so an announcement: what
+        follows it is the end of its round."""
+        is_tried_first = failed.failure is Failure.REFUSED and one.bulletin.kind != "round_announced"
+        one.next_at = now
+        if is_tried_first and failed.retry_at is not None:
+            one.next_at = failed.retry_at + NEXT_AFTER_S
         self.look_at(member.agent_id)
 
+    def _ended(self, member: Member, one: Outbound, delivery: Delivery, outcome: Ending, now: float) -> None:
+        queue = self._queue(member)
+        if queue.update is one:
+            queue.update = None
+        elif queue.bulletin is one:
+            queue.bulletin = None
+            self._delivered(member, one.bulletin, now)
+        self.look_at(member.agent_id)
+
+    def _overtake(self, member: Member, queue: OutboundQueue, now: float) -> None:
+        """The next one leaves. The answer to a call under way is still a sign of life, and its failure one of death."""
+        for one in (queue.bulletin, queue.update):
+            if one is not None and one.delivery is not None and one.delivery.attempt.key is None:
+                self.context.calls.drop(one.delivery)
+        if queue.bulletin is not None:
+            self._delivered(member, queue.bulletin.bulletin, now)
+        queue.bulletin = queue.update = None
+
     def _delivered(self, member: Member, bulletin: Bulletin, now: float) -> None:
-        """Journal how far the agent has got. After a restart final standings may go out once more: not worth an event
-        each."""
-        if bulletin.kind != "final_standings":
+        """Journal how far the agent has got. After a restart announcements and final standings may go out once more:
+        not worth an event each."""
+        if bulletin.kind in _JOURNALLED:
             self.context.happened(BulletinDelivered(at=now, agent_id=member.agent_id, bulletin=bulletin))
         if bulletin.kind == "league_completed":
             self.context.change(member, "league_end", now)

@@ -9,7 +9,7 @@ from typing import Any
 from league import lifecycle
 from league.calling.role import Context
 from league.dialects.negotiation import Negotiation, routes
-from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded
+from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded, RequestRefused
 from league.machine import Address
 from league.manager.ledger import Ledger
 from league.manager.roster import Member
@@ -20,6 +20,8 @@ from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import RetrySchedule
 
 LONGEST_DETAIL = 300
+REFUSALS = 100
+"""So many refused requests are kept of a league: strangers can send as many as they like."""
 
 
 @dataclass(slots=True)
@@ -97,7 +99,13 @@ class ManagerContext(Context):
         """K of one of an agent's tokens."""
         return self.secrets.get(f"derive/{member.agent_id}/{serial}")
 
-    def negotiation(self, member: Member) -> Negotiation | None:
+    def refused(self, refused: RequestRefused) -> None:
+        """For the operator's eyes: once per sender, match and code."""
+        known = self.ledger.refusals
+        if len(known) < REFUSALS and not any(_is_same(refused, one) for one in known):
+            self.happened(refused)
+
+    def negotiation(self, member: Member, pause_s: float = 0.0) -> Negotiation | None:
         """For a message that an agent must understand. A broken connection proves nothing about its convention: it may
         have read the message, and it must not get it twice."""
         if not self.accepts_deviations:
@@ -107,7 +115,7 @@ class ManagerContext(Context):
             self.learn_convention(member, convention, now)
 
         candidates = routes(member.endpoint, convention_of(member.convention))
-        return Negotiation(candidates, is_proven=True, on_understood=understood)
+        return Negotiation(candidates, is_proven=True, on_understood=understood, pause_s=pause_s)
 
     def learn_convention(self, member: Member, convention: Convention, now: float) -> None:
         """From now on this agent is called in this convention."""
@@ -131,3 +139,9 @@ class ManagerPart:
     @property
     def _ledger(self) -> Ledger:
         return self.context.ledger
+
+
+def _is_same(one: RequestRefused, other: RequestRefused) -> bool:
+    return (one.request, one.role, one.name, one.endpoint, one.code, one.match_id, one.attempt) == (
+        other.request, other.role, other.name, other.endpoint, other.code, other.match_id, other.attempt
+    )  # fmt: skip

@@ -4,26 +4,43 @@ acknowledged it (spec section 8.12); of those by others it is found out which me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
 from league.dialects.assignments import MatchAssignment, StartMatch
+from league.dialects.negotiation import RUN_MATCH_PATH, Negotiation, bare_route, routes
 from league.events import DispatchLearned
+from league.games import registry
 from league.machine import Content, Failure, Pong
 from league.manager.context import ManagerPart
 from league.manager.ledger import ScheduledMatch
 from league.manager.messages import Messages
 from league.manager.roster import Member
+from league.protocol.conventions import Convention, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import Message
+from league.protocol.messages import Message, RoundAnnouncementAck
+from league.settings import LeagueSettings
 
 ANNOUNCED, POLLED = "ROUND_ANNOUNCEMENT", "get_assigned_matches"
 STARTS: dict[str, type[StartMatch]] = {"START_MATCH": StartMatch, "MATCH_ASSIGNMENT": MatchAssignment}
 METHODS = (ANNOUNCED, *STARTS)
 """How a match may be dispatched to a referee by others, in the order they are tried."""
+REPORT_S = 30.0
+"""So long a referee may take for GAME_OVER and its report."""
+PAUSE_S = 2.0
+"""Between two ways to give a match to a referee that has acknowledged its announcement."""
+
+
+def longest_match_s(settings: LeagueSettings) -> float:
+    """From the invitation to the last choice, with all retries (spec section 6.4)."""
+    game = registry.find(settings.game_type)
+    attempts, pauses = len(settings.retry_delays_s) + 1, sum(settings.retry_delays_s)
+    join = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses
+    move = attempts * settings.move_seconds + pauses
+    return join + move * (game.turns if game else 1)
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +59,8 @@ class Dispatch:
     """The methods that are left."""
     acknowledged_method: str = ""
     """The last that was acknowledged: a report is owed to it."""
+    is_promised: bool = False
+    """Was its announcement acknowledged in the documents' words? That outranks every guess."""
     acknowledgements: int = 0
     acknowledged_at: float | None = None
     is_under_way: bool = True
@@ -55,6 +74,8 @@ class RefereeHabits(ManagerPart):
     _ours: set[str] = field(default_factory=set)
     _polling: set[str] = field(default_factory=set)
     _patience: dict[str, float] = field(default_factory=dict)
+    _running: set[str] = field(default_factory=set)
+    _lapsed: set[str] = field(default_factory=set)
 
     def listed_matches(self, referee_id: str) -> None:
         """It answered a ping with its matches."""
@@ -75,12 +96,47 @@ class RefereeHabits(ManagerPart):
         """There is nothing to find out about ours, and about those that ask for their matches."""
         return self.is_polling(referee_id) or self.is_ours(referee_id)
 
+    def starting(self, referee: Member, pause_s: float = 0.0) -> Negotiation | None:
+        """How it may be given one match: in every convention, and at a page of its own for that."""
+        negotiation = self.context.negotiation(referee, pause_s)
+        if negotiation is None:
+            return None
+        page = bare_route(referee.endpoint, RUN_MATCH_PATH)
+        understood, known = negotiation.on_understood, routes(referee.endpoint, convention_of(referee.convention))
+        candidates = (page, *known) if referee.agent_id in self._running else (*known, page)
+        found = Negotiation(candidates, is_proven=True, pause_s=pause_s)
+
+        def learn(convention: Convention, now: float) -> None:
+            if found.route == page:
+                self._running.add(referee.agent_id)
+            else:
+                understood(convention, now)
+
+        found.on_understood = learn
+        return found
+
+    def lapsed(self, referee_id: str) -> None:
+        """It did not finish a match that it was given."""
+        self._lapsed.add(referee_id)
+
+    def proved(self, referee_id: str) -> None:
+        """It reported a match, or came back."""
+        self._lapsed.discard(referee_id)
+
+    def is_reliable(self, referee_id: str) -> bool:
+        return referee_id not in self._lapsed
+
     def was_slow(self, referee_id: str, patience_s: float) -> None:
         """Before it is given a match by another method it gets so long to report it."""
         self._patience[referee_id] = patience_s
 
-    def patience_s(self, referee_id: str) -> float:
-        return max(self._ledger.settings.start_match_after_s, self._patience.get(referee_id, 0.0))
+    def patience_s(self, referee_id: str, is_promised: bool) -> float:
+        settings = self._ledger.settings
+        usual = settings.start_match_after_s
+        if is_promised:
+            said = settings.referee_patience_s
+            usual = longest_match_s(settings) + REPORT_S if said is None else said
+        return max(usual, self._patience.get(referee_id, 0.0))
 
     def forget(self, referee_id: str) -> None:
         """A match was taken away from it: what it did before does not hold any more."""
@@ -94,6 +150,8 @@ class Dispatches(ManagerPart):
 
     messages: Messages
     habits: RefereeHabits
+    on_begun_anew: Callable[[ScheduledMatch, float], None] = lambda *_: None
+    """Is told of a match that is dispatched by another method."""
     _open: dict[str, Dispatch] = field(default_factory=dict)
 
     def is_dispatched(self, match: ScheduledMatch) -> bool:
@@ -182,6 +240,7 @@ class Dispatches(ManagerPart):
             one.is_under_way = False
             one.may_have_arrived = one.may_have_arrived or outcome is Ending.REFUSED
             if outcome is Ending.ANSWERED:
+                one.is_promised = one.is_promised or _is_well_formed(delivery.answer)
                 self._acknowledged(one, now)
             elif _is_unreadable(delivery.answer):
                 self._await_report(one, now)
@@ -205,7 +264,7 @@ class Dispatches(ManagerPart):
             on_end=partial(self._started, dispatch),
             on_attempt_failed=partial(self._attempt_failed, [dispatch]),
             compose=lambda *_: message if self._is_open(dispatch) else None,
-            negotiation=self.context.negotiation(referee),
+            negotiation=self.habits.starting(referee, PAUSE_S if dispatch.is_promised else 0.0),
         )
         self.context.calls.deliver([delivery], now)
 
@@ -216,7 +275,7 @@ class Dispatches(ManagerPart):
         if outcome is Ending.ANSWERED:
             self._acknowledged(dispatch, now)
         elif outcome is Ending.REFUSED and not _is_unreadable(delivery.answer):
-            self._try_next_method(dispatch, now)
+            self._refused(dispatch, now)
         elif outcome is Ending.REFUSED or dispatch.may_have_arrived:
             self._await_report(dispatch, now)
 
@@ -232,13 +291,24 @@ class Dispatches(ManagerPart):
         """Many acknowledge whatever they get and then do nothing. One that plays already answers the next method with
         an error, or ignores it: whatever it reports first counts."""
         if not self.habits.is_known(dispatch.referee_id) and dispatch.untried:
-            at = now + self.habits.patience_s(dispatch.referee_id)
-            self.context.timers.set(("dispatch", dispatch.match.match_id), at, partial(self._try_next_method, dispatch))
+            self._try_next_at(dispatch, now + self.habits.patience_s(dispatch.referee_id, dispatch.is_promised))
+
+    def _refused(self, dispatch: Dispatch, now: float) -> None:
+        """The next method at once, unless it may be playing already."""
+        if dispatch.is_promised:
+            self._try_next_at(dispatch, now + PAUSE_S)
+        else:
+            self._try_next_method(dispatch, now)
+
+    def _try_next_at(self, dispatch: Dispatch, at: float) -> None:
+        self.context.timers.set(("dispatch", dispatch.match.match_id), at, partial(self._try_next_method, dispatch))
 
     def _try_next_method(self, dispatch: Dispatch, now: float) -> None:
         if not self._is_open(dispatch) or self.habits.is_known(dispatch.referee_id) or not dispatch.untried:
             return
         dispatch.method, dispatch.may_have_arrived = dispatch.untried.pop(0), False
+        if dispatch.is_promised:
+            self.on_begun_anew(dispatch.match, now)
         self._redispatch(dispatch, now)
 
     def _redispatch(self, dispatch: Dispatch, now: float) -> None:
@@ -261,6 +331,7 @@ class Dispatches(ManagerPart):
     def reported(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """A match was played: remember what made this referee play it."""
         dispatch = self._open.get(match.match_id)
+        self.habits.proved(referee.agent_id)
         if dispatch is None or self.habits.is_ours(referee.agent_id):
             return
         if dispatch.acknowledgements > 1:
@@ -292,6 +363,11 @@ class Dispatches(ManagerPart):
         for dispatch in missing:
             self._redispatch(dispatch, now)
         return forgotten
+
+
+def _is_well_formed(answer: Content | None) -> bool:
+    """Is it the acknowledgement of the documents?"""
+    return isinstance(answer, Unsealed) and isinstance(answer.message, RoundAnnouncementAck)
 
 
 def _is_unreadable(answer: Content | None) -> bool:

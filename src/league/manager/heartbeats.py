@@ -14,6 +14,7 @@ from league.machine import Address, Ping, Pong
 from league.manager.assignments import LATE_S, Assignments
 from league.manager.context import ManagerContext, ManagerPart
 from league.manager.dispatch import RefereeHabits
+from league.manager.outages import Outages
 from league.manager.roster import Member
 
 PING_S = 5.0
@@ -104,6 +105,7 @@ class Heartbeats(ManagerPart):
 
     assignments: Assignments
     habits: RefereeHabits
+    outages: Outages
     _pulses: dict[str, Pulse] = field(default_factory=dict)
     _next_ping: float = math.inf
 
@@ -141,6 +143,7 @@ class Heartbeats(ManagerPart):
         """It was us who did not listen: everybody's silence begins anew."""
         for pulse in self._pulses.values():
             pulse.heard_at = now
+        self.outages.slept()
 
     def _is_due(self, referee: Member, now: float) -> bool:
         """The circuit breaker spares an agent that does not answer, but not past the moment that decides over it."""
@@ -166,6 +169,8 @@ class Heartbeats(ManagerPart):
     def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
         referee = self.context.member(delivery.peer)
         silent_from = self._silent_from(referee.agent_id, now)
+        if self.habits.is_ours(referee.agent_id):
+            self.outages.interrupted(referee, "its referee did not answer", now)
         if self._ledger.is_running and referee.state == "ACTIVE" and now >= silent_from:
             self.context.change(referee, "max_fail", now, "no answer and no message for too long")
             self.assignments.reassign(now)

@@ -12,7 +12,7 @@ from league.calling.engine import is_refusal
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
-from league.machine import Blame, Chance, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
+from league.machine import Acknowledged, Blame, Chance, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
@@ -22,6 +22,7 @@ from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import Ledger
 from league.manager.messages import Messages, table
 from league.manager.orders import OperatorOrders
+from league.manager.outages import Outages
 from league.manager.queries import LeagueQueries
 from league.manager.registration import Admission, RegistrationDesk
 from league.manager.results import Results
@@ -78,15 +79,18 @@ class LeagueManager(RoleMachine):
         dispatches = Dispatches(context, messages, habits)
         assignments = Assignments(context, dispatches, habits)
         self._probes = Probes(context)
-        self._heartbeats = Heartbeats(context, assignments, habits)
-        self._rounds = Rounds(context, messages, self._probes, assignments, self._heartbeats)
+        outages = self._outages = Outages(context, assignments)
+        self._heartbeats = Heartbeats(context, assignments, habits, outages)
+        self._rounds = Rounds(context, self._broadcasts, self._probes, assignments, self._heartbeats, outages)
+        self._rounds.on_reopened = self._broadcasts.stop_completing
+        self._broadcasts.is_holding = lambda: outages.is_holding
         self._registration = RegistrationDesk(
             context, Admission(context, allows), self._probes, self._heartbeats, assignments
         )
-        self._results = Results(context, assignments, dispatches, habits)
+        self._results = Results(context, assignments, dispatches, habits, outages)
         self._authentication = Authentication(context, assignments.show_new_token)
         self._queries = LeagueQueries(context, self._authentication, messages, dispatches)
-        self._orders = OperatorOrders(context, self._rounds, assignments)
+        self._orders = OperatorOrders(context, self._rounds, assignments, outages)
         self._calls.on_answer, self._calls.on_idle = self._call_answered, self._broadcasts.look_at
 
     # --- what others may look at --------------------------------------------------------------------------------------
@@ -116,19 +120,23 @@ class LeagueManager(RoleMachine):
 
     @property
     def waiting(self) -> str | None:
-        """What the league waits for, if not for the players of a match: registrations, the operator, or a referee."""
+        """What the league waits for, if not for the players of a match: registrations, the operator, many players that
+        are gone, or a referee."""
         ledger = self._ledger
         if self.state == "WAITING_FOR_REGISTRATIONS":
             return self.state
-        if not ledger.is_running:
-            return None
-        if ledger.controls.paused:
-            return "PAUSED"
-        if ledger.in_play.parked:
-            return "WAITING_FOR_OPERATOR"
-        if not any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")):
-            return "WAITING_FOR_REFEREE"
-        return None
+        reasons = {
+            "PAUSED": ledger.controls.paused,
+            "WAITING_FOR_PLAYERS": self.waiting_reason is not None,
+            "WAITING_FOR_OPERATOR": bool(ledger.in_play.parked),
+            "WAITING_FOR_REFEREE": not any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")),
+        }
+        return next((name for name, holds in reasons.items() if holds), None) if ledger.is_running else None
+
+    @property
+    def waiting_reason(self) -> str | None:
+        """Why the league waits for players, if it does."""
+        return self._outages.reason if self._ledger.is_running else None
 
     @property
     def standings(self) -> list[StandingsRow]:
@@ -171,11 +179,13 @@ class LeagueManager(RoleMachine):
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         if failed.blame is Blame.LOCAL:
             self._heartbeats.slept(now)
+        self._outages.failed(failed, now)
         return super().undelivered(failed, now)
 
     def _conclude(self, now: float) -> Step:
         """What has become possible is done, and what is due is sent. Until we were resumed we only answer questions."""
         if self._is_awake:
+            self._outages.advance(now)
             self._rounds.advance(now)
             self._broadcasts.flush(now)
         return self._finish()
@@ -222,6 +232,7 @@ class LeagueManager(RoleMachine):
             return
         self._calls.breaker(agent_id).succeeded()
         self._probes.alive(agent_id)
+        self._outages.heard(agent_id)
         if not member.is_player:
             self._heartbeats.alive(member, now)
 
@@ -230,7 +241,7 @@ class LeagueManager(RoleMachine):
         answer, member = delivery.answer, self._ledger.roster.members.get(delivery.peer)
         if member is None:
             return
-        if isinstance(answer, Unsealed):
+        if isinstance(answer, Unsealed | Acknowledged):
             self._context.record(member.agent_id, answer.deviations, now)
         if isinstance(answer, Pong) and answer.matches is not None:
             self._habits.listed_matches(member.agent_id)

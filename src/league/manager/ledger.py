@@ -2,86 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct, field
 
 from league import events
 from league.events import Event, LeagueSettings, LeagueState
+from league.manager.excuses import excusable
+from league.manager.matches import MatchesInPlay, ResultInForce, decided
+from league.manager.matches import Round as Round
+from league.manager.matches import ScheduledMatch as ScheduledMatch
 from league.manager.roster import Roster
-from league.manager.standings import Decided, Standings
+from league.manager.standings import Standings
 from league.protocol.conventions import convention_of
-from league.protocol.errors import ERRORS
+from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
 
-ResultInForce = events.ResultAccepted | events.WalkoverDecided
-MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
-"""WAITING: needs a referee now. VOIDED: will need one when the round being played is finished."""
+LEAST_HOLD_S = 60.0
 DEVIATIONS, LONGEST_CLAUSE = 100, 120
 """So many deviations of a player are taken from the records of referees, each under a clause of this length."""
-
-
-class ScheduledMatch(Struct):
-    """A match of the schedule. `referee_id` and `attempt` are those of the current attempt, or of the last."""
-
-    match_id: str
-    round_id: int
-    player_a: str
-    player_b: str
-    status: MatchStatus = "SCHEDULED"
-    referee_id: str | None = None
-    attempt: int = 0
-    tries: int = 0
-    """Attempts since it was scheduled, voided or unparked."""
-    result: ResultInForce | None = None
-
-    @property
-    def players(self) -> tuple[str, str]:
-        return self.player_a, self.player_b
-
-    def opponent(self, player: str) -> str:
-        return self.player_b if player == self.player_a else self.player_a
-
-
-class Round(Struct):
-    """A round of the schedule; `undecided` counts its matches without a result in force."""
-
-    matches: list[str]
-    bye: str | None
-    undecided: int
-    opened_at: float | None = None
-    assignments_sent: bool = False
-    finished: bool = False
-    final_version: int = 0
-    """The version of the standings when it was finished."""
-
-
-def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
-    """How a result counts in the table: a walkover as a technical loss of whoever was withdrawn."""
-    technical = isinstance(result, events.WalkoverDecided) or result.status == "TECHNICAL_LOSS"
-    return Decided(match.players, result.winner, technical)
-
-
-class MatchesInPlay(Struct):
-    """The ids of matches that need something before they have a result."""
-
-    waiting: dict[str, None] = {}
-    voided: dict[str, None] = {}
-    parked: dict[str, None] = {}
-    holdings: dict[str, dict[str, None]] = {}
-    """Referee to the matches it holds, in the order it got them."""
-
-    def remove(self, match: ScheduledMatch) -> None:
-        for names in (self.waiting, self.voided, self.parked):
-            names.pop(match.match_id, None)
-        if match.referee_id is not None:
-            self.holdings[match.referee_id].pop(match.match_id, None)
-
-    def wait(self, match: ScheduledMatch) -> None:
-        """It needs a referee now."""
-        self.remove(match)
-        match.status = "WAITING"
-        self.waiting[match.match_id] = None
 
 
 class OperatorControls(Struct):
@@ -89,6 +28,8 @@ class OperatorControls(Struct):
 
     paused: bool = False
     start_ordered: bool = False
+    closed: bool = False
+    """Nothing is played again any more."""
     orders: dict[str, str] = {}
     """The keys of orders that were carried out, and what they were."""
 
@@ -110,7 +51,13 @@ class Ledger(Struct):
     in_play: MatchesInPlay = field(default_factory=MatchesInPlay)
     standings: Standings = field(default_factory=Standings)
     champion: str | None = None
+    edition: int = 0
+    """How often the league was reopened after its end."""
+    outage: events.OutageBegan | None = None
+    """While the league waits for players that are gone."""
     deviations: set[tuple[str, str, str]] = set()
+    refusals: list[events.RequestRefused] = []
+    """Registrations and reports that were refused."""
 
     def apply(self, event: Event) -> None:
         """Make one event true."""
@@ -132,15 +79,30 @@ class Ledger(Struct):
         current = self.rounds[self.current_round - 1] if self.current_round else None
         return None if current is None or current.finished else current
 
+    @property
+    def is_held(self) -> bool:
+        """Paused by the operator, or waiting for players that are gone."""
+        return self.controls.paused or self.outage is not None
+
+    @property
+    def latest_round(self) -> Round | None:
+        """The round that was opened last: what is played between rounds belongs to it too."""
+        return self.rounds[self.current_round - 1] if self.current_round else None
+
     def bulletin_after(self, last: events.Bulletin) -> events.Bulletin | None:
         """The next in the order in which members get them; None as long as there is none."""
         if last.kind == "final_standings":
             return events.Bulletin("round_completed", last.round_id)
-        if last.kind == "round_completed" and last.round_id < self.finished_rounds:
-            return events.Bulletin("final_standings", last.round_id + 1)
-        if last.kind == "round_completed" and self.is_finished:
-            return events.Bulletin("league_completed", last.round_id)
-        return None
+        if last.kind == "round_announced" and last.round_id <= self.finished_rounds:
+            return events.Bulletin("final_standings", last.round_id)
+        if last.kind == "round_completed" and last.round_id < self.current_round:
+            return events.Bulletin("round_announced", last.round_id + 1)
+        is_new = last.kind == "round_completed" or (last.kind == "league_completed" and last.edition < self.edition)
+        return events.Bulletin("league_completed", last.round_id, self.edition) if self.is_finished and is_new else None
+
+    def has_referees(self, round_id: int) -> bool:
+        """Is it known for every match of this round who plays it? Not if there was no referee yet."""
+        return all(match.referee_id is not None or match.result is not None for match in self.matches_in(round_id))
 
     def round_of(self, match: ScheduledMatch) -> Round:
         return self.rounds[match.round_id - 1]
@@ -165,6 +127,9 @@ class Ledger(Struct):
             self.matches_of[event.agent_id] = []
         else:
             self.in_play.holdings[event.agent_id] = {}
+
+    def _refused(self, event: events.RequestRefused) -> None:
+        self.refusals.append(event)
 
     def _applied(self, event: events.AgentApplied) -> None:
         self.roster.applicants.enter(event)
@@ -206,12 +171,18 @@ class Ledger(Struct):
                 self.matches_of[one.player_a].append(one.match_id)
                 self.matches_of[one.player_b].append(one.match_id)
 
+    def _referees_named(self, event: events.RefereesNamed) -> None:
+        for match_id, referee_id in event.referees.items():
+            self.matches[match_id].referee_id = referee_id
+
     def _league_state(self, event: events.LeagueStateChanged) -> None:
         self.state = event.state
 
     def _round_opened(self, event: events.RoundOpened) -> None:
         self.current_round = event.round_id
-        self.rounds[event.round_id - 1].opened_at = event.at
+        opened = self.rounds[event.round_id - 1]
+        opened.opened_at = event.at
+        opened.active = [one.agent_id for one in self.roster.of_role("player") if one.state == "ACTIVE"]
         for match in self.matches_in(event.round_id):
             if match.status == "SCHEDULED":
                 self.in_play.wait(match)
@@ -247,8 +218,8 @@ class Ledger(Struct):
 
     def _round_finished(self, event: events.RoundFinished) -> None:
         current = self.rounds[event.round_id - 1]
-        current.finished, current.final_version = True, self.standings.version
-        self.finished_rounds = event.round_id
+        current.finished = True
+        self.finished_rounds = self.standings.round_id = event.round_id
 
     # --- results ------------------------------------------------------------------------------------------------------
 
@@ -262,6 +233,12 @@ class Ledger(Struct):
             member = self.roster.members[player]
             member.faults_in_a_row = member.faults_in_a_row + 1 if player in at_fault else 0
             member.technical_losses += player in at_fault
+            member.absent = member.absent and player in at_fault
+            member.excused = member.excused and player in at_fault
+        unreached = excusable(event, self.matches[event.match_id].players)
+        if unreached is not None and self.latest_round is not None:
+            self.latest_round.out_of_reach[event.match_id] = unreached
+            self.latest_round.unchecked[event.match_id] = None
 
     def _record_kept(self, event: events.MatchRecordKept) -> None:
         """For those who explain and verify; the league itself goes by the report. What it takes from the record is how
@@ -274,6 +251,8 @@ class Ledger(Struct):
                 self.roster.members[one["player_id"]].convention = convention_of(str(one.get("convention"))).value
             elif one.get("event") == "PlayerDeviated":
                 self._deviated(one["player_id"], str(one.get("code")), str(one.get("requirement")))
+                if one.get("code") in REFUSED_BY_STRICT:
+                    self.roster.members[one["player_id"]].told.add(one["code"])
 
     def _deviated(self, player: str, code: str, requirement: str) -> None:
         """A record may say anything, and as much as it likes."""
@@ -301,21 +280,73 @@ class Ledger(Struct):
         self.standings.add(decided(match, match.result), times=-1)
         if isinstance(match.result, events.ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
             for player in match.players:
-                self.roster.members[player].technical_losses -= player != match.result.winner
+                member, was_at_fault = self.roster.members[player], player != match.result.winner
+                member.technical_losses -= was_at_fault
+                if event.why:
+                    member.faults_in_a_row = max(member.faults_in_a_row - was_at_fault, 0)
         match.result = None
         match.tries = 0
+        match.held += bool(event.why)
+        for one in self.rounds:
+            self._excuse(one.out_of_reach.pop(event.match_id, ()))
+            one.unchecked.pop(event.match_id, None)
         self.round_of(match).undecided += 1
         self.undecided += 1
         self._version_grows(match)
-        self.controls.orders[event.key] = f"replay-match {event.match_id}"
+        if event.key:
+            self.controls.orders[event.key] = f"replay-match {event.match_id}"
         if self.round_of(match).finished:
             match.status = "VOIDED"
             self.in_play.voided[event.match_id] = None
         else:
             self.in_play.wait(match)
 
+    # --- outages ------------------------------------------------------------------------------------------------------
+
+    def _outage_began(self, event: events.OutageBegan) -> None:
+        self.outage = event
+
+    def _outage_ended(self, event: events.OutageEnded) -> None:
+        assert self.outage is not None
+        self.rounds[self.outage.round_id - 1].held_s += max(event.lasted_s, LEAST_HOLD_S)
+        self.outage = None
+        if event.key:
+            self.controls.orders[event.key] = "resume"
+        if event.why != "answered":
+            for player in event.missing:
+                self.roster.members[player].absent = True
+
+    def _players_probed(self, event: events.PlayersProbed) -> None:
+        for one in self.rounds:
+            one.unchecked.clear()
+
+    def _interrupted(self, event: events.MatchInterrupted) -> None:
+        self.matches[event.match_id].interrupted = event.attempt
+
+    def _held(self, event: events.MatchHeld) -> None:
+        match = self.matches[event.match_id]
+        self.in_play.wait(match)
+        match.tries -= 1
+        match.held += 1
+        self._excuse(event.players)
+
+    def _excuse(self, players: Iterable[str]) -> None:
+        for player in players:
+            self.roster.members[player].excused = True
+
     def _finished(self, event: events.LeagueFinished) -> None:
         self.champion = event.champion
+
+    def _reopened(self, event: events.LeagueReopened) -> None:
+        self.state, self.champion = "RUNNING_LEAGUE", None
+        self.edition += 1
+        for member in self.roster.members.values():
+            if not member.withdrawn and member.state == "SHUTDOWN":
+                member.state = "ACTIVE"
+
+    def _closed(self, event: events.LeagueClosed) -> None:
+        self.controls.closed = True
+        self.controls.orders[event.key] = "close"
 
     # --- the operator -------------------------------------------------------------------------------------------------
 
@@ -347,6 +378,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.ConventionLearned: Ledger._convention_learned,
     events.DispatchLearned: Ledger._dispatch_learned,
     events.AgentApplied: Ledger._applied,
+    events.RequestRefused: Ledger._refused,
     events.AgentApproved: Ledger._approved,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
@@ -354,6 +386,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.DeviationRecorded: Ledger._deviation,
     events.BulletinDelivered: Ledger._delivered,
     events.ScheduleMade: Ledger._scheduled,
+    events.RefereesNamed: Ledger._referees_named,
     events.LeagueStateChanged: Ledger._league_state,
     events.RoundOpened: Ledger._round_opened,
     events.MatchAssigned: Ledger._assigned,
@@ -365,8 +398,15 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.MatchRecordKept: Ledger._record_kept,
     events.WalkoverDecided: Ledger._decide,
     events.ResultVoided: Ledger._voided,
+    events.OutageBegan: Ledger._outage_began,
+    events.OutageEnded: Ledger._outage_ended,
+    events.PlayersProbed: Ledger._players_probed,
+    events.MatchInterrupted: Ledger._interrupted,
+    events.MatchHeld: Ledger._held,
     events.RoundFinished: Ledger._round_finished,
     events.LeagueFinished: Ledger._finished,
+    events.LeagueReopened: Ledger._reopened,
+    events.LeagueClosed: Ledger._closed,
     events.PlayerWithdrawn: Ledger._withdrawn,
     events.LeaguePaused: Ledger._pause,
     events.LeagueResumed: Ledger._resume,

@@ -58,14 +58,18 @@ class Messages(ManagerPart):
 
     # --- announcements and assignments --------------------------------------------------------------------------------
 
-    def announcement(self, round_id: int, now: float) -> RoundAnnouncement | None:
+    def announcement(self, round_id: int, now: float) -> RoundAnnouncement:
         """A round for its players; matches that are not played are not in it."""
         matches = [
             self._announced(match)
             for match in self._ledger.matches_in(round_id)
             if not isinstance(match.result, WalkoverDecided)
         ]
-        return self._round(round_id, matches, f"conv-round-{round_id}", now) if matches else None
+        return self._round(round_id, matches, f"conv-round-{round_id}", now)
+
+    def announcement_without_matches(self, round_id: int, now: float) -> RoundAnnouncement:
+        """A round for a referee that has no match in it."""
+        return self._round(round_id, [], f"conv-round-{round_id}", now)
 
     def assignment(self, referee: Member, matches: Sequence[ScheduledMatch], now: float) -> RoundAnnouncement:
         """A referee's own matches, with all it needs to play them (R-22, section 9)."""
@@ -144,8 +148,11 @@ class Messages(ManagerPart):
             player_B_convention=_unless_usual(b.convention),
             player_A_known_as=a.known_as or None,
             player_B_known_as=b.known_as or None,
+            player_A_told=sorted(a.told) or None,
+            player_B_told=sorted(b.told) or None,
             attempt=match.attempt,
             move_seconds=self._ledger.settings.move_seconds,
+            retry_delays_s=list(self._ledger.settings.retry_delays_s),
         )
 
     def _record(self, player: Member) -> Record:
@@ -169,12 +176,12 @@ class Messages(ManagerPart):
 
     def standings(self, now: float) -> LeagueStandingsUpdate:
         """The table as it stands."""
-        version = self._ledger.standings.version
-        if self._table is None or self._table.version != version:
+        version, round_id = self._ledger.standings.version, max(self._ledger.standings.round_id, 1)
+        if self._table is None or (self._table.version, self._table.round_id) != (version, round_id):
             self._table = LeagueStandingsUpdate(
                 **self.context.sealed(now, f"conv-standings-{version}"),
                 league_id=self.context.league_id,
-                round_id=max(self._ledger.standings.round_id, 1),
+                round_id=round_id,
                 standings=table(self._ledger),
                 version=version,
             )
@@ -185,12 +192,16 @@ class Messages(ManagerPart):
         if bulletin.kind == "final_standings":
             return self.standings(now)
         if bulletin not in self._bulletins:
-            is_last = bulletin.kind == "league_completed"
-            message = self._league_completed(now) if is_last else self._round_completed(bulletin.round_id, now)
-            self._bulletins[bulletin] = message
+            self._bulletins[bulletin] = self._written(bulletin, now)
             if len(self._bulletins) > KEPT_MESSAGES:
                 del self._bulletins[next(iter(self._bulletins))]
         return self._bulletins[bulletin]
+
+    def _written(self, bulletin: Bulletin, now: float) -> Message:
+        if bulletin.kind == "round_announced":
+            return self.announcement(bulletin.round_id, now)
+        is_last = bulletin.kind == "league_completed"
+        return self._league_completed(now) if is_last else self._round_completed(bulletin.round_id, now)
 
     def _round_completed(self, round_id: int, now: float) -> Message:
         counts = summary(self._ledger.matches_in(round_id))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from league.events import (
     AgentApproved,
+    LeagueClosed,
     LeaguePaused,
     LeagueResumed,
     LeagueStartOrdered,
@@ -17,6 +18,7 @@ from league.events import (
 from league.machine import Acknowledged, Letter, Operate
 from league.manager.assignments import Assignments
 from league.manager.context import ManagerPart
+from league.manager.outages import Outages
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
 from league.protocol.errors import PeerError
 
@@ -27,6 +29,7 @@ class OperatorOrders(ManagerPart):
 
     rounds: Rounds
     assignments: Assignments
+    outages: Outages
 
     def carry_out(self, letter: Letter, order: Operate, now: float) -> None:
         what = f"{order.order} {order.target}".strip()
@@ -58,9 +61,12 @@ class OperatorOrders(ManagerPart):
 
     def _resume(self, order: Operate, now: float) -> None:
         self._running()
-        if not self._ledger.controls.paused:
-            raise PeerError("E023", "the league is not paused")
-        self.context.happened(LeagueResumed(at=now, key=order.key))
+        if not self._ledger.is_held:
+            raise PeerError("E023", "the league is not paused, and waits for nobody")
+        if self._ledger.controls.paused:
+            self.context.happened(LeagueResumed(at=now, key=order.key))
+        if self._ledger.outage is not None:
+            self.outages.end("operator", now, order.key)
         self.assignments.reassign(now)
 
     def _approve(self, order: Operate, now: float) -> None:
@@ -89,20 +95,32 @@ class OperatorOrders(ManagerPart):
         self.rounds.withdraw(member, now)
 
     def _replay(self, order: Operate, now: float) -> None:
-        """Void the result in force, or give a parked match three more attempts."""
+        """Void the result in force, also after the end, or give a parked match three more attempts."""
         match = self._ledger.matches.get(order.target)
         if match is None and self._ledger.state != "WAITING_FOR_REGISTRATIONS":
             raise PeerError("E014", f"there is no match {order.target[:80]!r}")
-        self._running()
+        if not self._ledger.is_finished:
+            self._running()
+        elif self._ledger.controls.closed:
+            raise PeerError("E031", "the league is closed")
         assert match is not None
         if any(self.context.member(player).withdrawn for player in match.players):
             raise PeerError("E023", f"{match.match_id} cannot be played again: a player was withdrawn")
         if match.status == "PARKED":
             self.context.happened(MatchUnparked(at=now, match_id=match.match_id, key=order.key))
         elif match.result is not None:
+            if self._ledger.is_finished:
+                self.rounds.reopen(now)
             self.context.happened(ResultVoided(at=now, match_id=match.match_id, key=order.key))
         else:
             raise PeerError("E023", f"{match.match_id} has no result to void")
+
+    def _close(self, order: Operate, now: float) -> None:
+        if not self._ledger.is_finished:
+            raise PeerError("E023", "the league is not over yet")
+        if self._ledger.controls.closed:
+            raise PeerError("E023", "the league is closed already")
+        self.context.happened(LeagueClosed(at=now, key=order.key))
 
     def _not_over(self) -> None:
         if self._ledger.is_finished:
@@ -121,4 +139,5 @@ ORDERS: Mapping[str, Callable[[OperatorOrders, Operate, float], None]] = {
     "approve": OperatorOrders._approve,
     "withdraw": OperatorOrders._withdraw,
     "replay-match": OperatorOrders._replay,
+    "close": OperatorOrders._close,
 }

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from league.events import AgentApplied, AgentRegistered, AgentRole, TokenRenewed
+from league.events import AgentApplied, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
 from league.machine import Letter
 from league.manager.assignments import Assignments
-from league.manager.context import ManagerPart
+from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.roster import Applicant, Member, folded
 from league.protocol import tokens
@@ -31,6 +31,7 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 
 TOKEN_SCHEME = "derived"
 NO_CONVERSATION = "conv-register"
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Admission(ManagerPart):
             raise PeerError("E027", f"this league plays {settings.game_type}", games)
         if not self.allows(meta.contact_endpoint):
             context = {"contact_endpoint": meta.contact_endpoint}
-            raise PeerError("E026", f"agents may not be at {meta.contact_endpoint}", context)
+            detail = f"agents may not be at {meta.contact_endpoint}: the manager's --endpoints says which addresses"
+            raise PeerError("E026", detail, context)
         if settings.unique_names and self._ledger.roster.with_name(application.role, meta.display_name):
             context = {"display_name": meta.display_name, "suggestion": "Choose a different display_name"}
             raise PeerError("E022", f"the name {meta.display_name!r} is taken", context)
@@ -185,14 +187,33 @@ class RegistrationDesk(ManagerPart):
         )
         self._consider(letter, application, now, was_probed=not self.context.probes_before_accepting)
 
+    def _note(self, role: AgentRole, name: object, endpoint: object, error: PeerError, now: float) -> None:
+        """For the operator: somebody wanted to come in and could not."""
+        if error.context.get("pending") is not True:
+            self.context.refused(
+                RequestRefused(
+                    at=now,
+                    request="registration",
+                    role=role,
+                    name=str(name or "?")[:LONGEST_NAME],
+                    endpoint=str(endpoint or "?")[:LONGEST_NAME],
+                    code=error.code,
+                    detail=error.detail[:LONGEST_DETAIL],
+                )
+            )
+
     def _answer_wrong(self, letter: Letter, read: Unsealed, now: float) -> None:
         error = as_error(read.violations[0])
+        kind: AgentRole = "referee" if read.message_type == "REFEREE_REGISTER_REQUEST" else "player"
+        meta = read.content.get(f"{kind}_meta")
+        fields = meta if isinstance(meta, dict) else {}
+        name, endpoint = fields.get("display_name") or read.content.get("sender"), fields.get("contact_endpoint")
+        self._note(kind, name, endpoint or letter.origin, error, now)
         if error.code not in REJECTIONS:
             raise error
         conversation_id = read.content.get("conversation_id")
         known = conversation_id if isinstance(conversation_id, str) and conversation_id else NO_CONVERSATION
-        role: AgentRole = "referee" if read.message_type == "REFEREE_REGISTER_REQUEST" else "player"
-        self.context.reply(letter, self._rejected(role, known, error, now))
+        self.context.reply(letter, self._rejected(kind, known, error, now))
 
     def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool) -> None:
         try:
@@ -204,6 +225,7 @@ class RegistrationDesk(ManagerPart):
                     self._probe_first(letter, application, now)
                     return
         except PeerError as error:
+            self._note(application.role, application.meta.display_name, application.meta.contact_endpoint, error, now)
             self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
             return
         token = self._enter(application, now) if member is None else self._renew(member, application, now)
@@ -275,6 +297,7 @@ class RegistrationDesk(ManagerPart):
             self.probes.begin(member.agent_id, now)
         elif not member.is_player:
             self.heartbeats.alive(member, now)
+            self.assignments.habits.proved(member.agent_id)
         return token
 
     def _mint(self, agent_id: str, serial: int) -> str:

@@ -12,15 +12,16 @@ from typing import Any
 import msgspec
 
 from league.calling.delivery import Delivery, Ending, Policy
-from league.events import MatchRecordKept, ResultAccepted, Status
+from league.events import MatchRecordKept, RequestRefused, ResultAccepted, Status
 from league.games import registry
 from league.games.contract import SEATS, Seat, Verdict
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
-from league.manager.context import ManagerPart
+from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits
 from league.manager.ledger import ScheduledMatch
-from league.manager.roster import Member
+from league.manager.outages import Outages
+from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.manager.standings import Decided
 from league.protocol import timestamps
 from league.protocol.envelope import Reading, Unsealed, unseal
@@ -28,8 +29,11 @@ from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.messages import MatchResultAck, MatchResultReport, Message
 
 DRAW = "DRAW"
-FAULTS_THAT_SUSPEND = 2
 RECORD_LIMIT_S = 10.0
+SETTLED = frozenset({"E017", "E040"})
+"""What is said of a report that comes too late to matter."""
+UNUSABLE = frozenset({"E003", "E004", "E007", "E008", "E021", "E039"})
+"""What is said of a report in which no result can be found."""
 
 Object = dict[str, Any]
 
@@ -51,9 +55,41 @@ class Results(ManagerPart):
     assignments: Assignments
     dispatches: Dispatches
     habits: RefereeHabits
+    outages: Outages
 
     def report(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         """Judge a report of an authenticated sender; PeerError refuses it."""
+        try:
+            self._take(letter, read, referee, now)
+        except PeerError as error:
+            self._refused(error, read, referee, now)
+            raise
+
+    def _refused(self, error: PeerError, read: Unsealed, referee: Member, now: float) -> None:
+        """Many never report again: a match whose report says nothing that can be taken is given to another referee at
+        once."""
+        match = self._ledger.matches.get(str(read.field("match_id")))
+        if error.code in SETTLED or referee.is_player:
+            return
+        self.context.refused(
+            RequestRefused(
+                at=now,
+                request="report",
+                role="referee",
+                name=referee.agent_id,
+                endpoint=referee.endpoint,
+                code=error.code,
+                detail=error.detail[:LONGEST_DETAIL],
+                match_id=match.match_id if match else "",
+                attempt=match.attempt if match else 0,
+            )
+        )
+        held = match is not None and match.status == "ASSIGNED" and match.referee_id == referee.agent_id
+        is_current = match is not None and read.field("attempt") in (None, match.attempt)
+        if match is not None and held and is_current and error.code in UNUSABLE:
+            self.assignments.failed(match, f"the report of {referee.agent_id} was refused ({error})", now)
+
+    def _take(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         if referee.is_player:
             raise PeerError("E032", "a match is reported by its referee")
         self._check_league(read, referee, now)
@@ -63,30 +99,39 @@ class Results(ManagerPart):
         details: Object = msgspec.to_builtins(report.result.details or {})
         if match.result is not None:
             raise _already(match, report, details)
-        self._accept(match, self._judge(match, report, details), details, now)
+        judged = self._judge(match, report, details)
+        self._accept(match, self._result(match, judged, details, now), judged.deviations, now)
         self._suspend_or_recover(match, now)
+        self.outages.reported()
         self._fetch_record(match, referee, now)
         self.context.reply(letter, self._ack(report, match, now))
 
-    def _accept(self, match: ScheduledMatch, judged: Judged, details: Object, now: float) -> None:
-        """From now on it is the result in force."""
-        referee = self.context.member(match.referee_id or "")
-        self.context.record(referee.agent_id, judged.deviations, now)
-        self.dispatches.reported(match, referee, now)
+    def _accept(
+        self, match: ScheduledMatch, result: ResultAccepted, deviations: tuple[Violation, ...], now: float
+    ) -> None:
+        """From now on it is the result in force, unless it is a loss that must not stand (spec section 8.15)."""
+        self.context.record(result.referee_id, deviations, now)
+        self.dispatches.reported(match, self.context.member(result.referee_id), now)
+        why = self.outages.refuses(match, result)
+        if why is not None:
+            self.outages.hold(match, result, why, now)
+            detail = f"{match.match_id} is played again: {why}"
+            raise PeerError("E016", detail, {"match_id": match.match_id})
         self.assignments.forget(match.match_id)
-        self.context.happened(
-            ResultAccepted(
-                at=now,
-                match_id=match.match_id,
-                attempt=match.attempt,
-                referee_id=referee.agent_id,
-                status=judged.status,
-                winner=judged.winner,
-                points=judged.points,
-                details=details,
-                verified=not judged.deviations,
-                reported_at=timestamps.write(now),
-            )
+        self.context.happened(result)
+
+    def _result(self, match: ScheduledMatch, judged: Judged, details: Object, now: float) -> ResultAccepted:
+        return ResultAccepted(
+            at=now,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            referee_id=match.referee_id or "",
+            status=judged.status,
+            winner=judged.winner,
+            points=judged.points,
+            details=details,
+            verified=not judged.deviations,
+            reported_at=timestamps.write(now),
         )
 
     def _filled_in(self, read: Unsealed, referee: Member, now: float) -> Message | None:
@@ -178,16 +223,31 @@ class Results(ManagerPart):
         game = registry.find(self._ledger.settings.game_type)
         assert game is not None, "a league is made with a game that is installed"
         verdict = game.wire.verdict(details, match.players)
-        seat = _seat(match, report.result.winner)
-        if verdict.contradicts(seat):
-            raise PeerError("E039", verdict.note, {"match_id": match.match_id}, "REPORT.recomputed")
+        seat, wrong = self._winner(match, report, verdict, details)
         status = _status(verdict, seat, details)
         decided = Decided(match.players, None if seat is None else match.players[seat], status == "TECHNICAL_LOSS")
         points = {player: decided.points(player) for player in match.players}
-        deviations = tuple(self._deviations(match, report, verdict, points))
+        deviations = (*wrong, *self._deviations(match, report, verdict, points))
         if deviations and not self.context.accepts_deviations:
             raise as_error(deviations[0])
         return Judged(status, decided.winner, points, deviations)
+
+    def _winner(
+        self, match: ScheduledMatch, report: MatchResultReport, verdict: Verdict, details: Object
+    ) -> tuple[Seat | None, tuple[Violation, ...]]:
+        """Who won. A report that contradicts itself is corrected in `compat`, if all that decides is in it: both
+        choices and the number. Where one of them is missing, nobody can tell."""
+        try:
+            seat = _seat(match, report.result.winner)
+            if not verdict.contradicts(seat):
+                return seat, ()
+            raise PeerError("E039", verdict.note, {"match_id": match.match_id}, "REPORT.recomputed")
+        except PeerError as error:
+            is_played = verdict.kind == "proven" and details.get("status") != "TECHNICAL_LOSS"
+            if not is_played or not self.context.accepts_deviations:
+                raise
+            said = f"{report.result.winner!r:.80} was reported as the winner, but {error.detail}"
+            return verdict.winner, (_deviation("result.winner", said, "REPORT.corrected"),)
 
     def _deviations(
         self, match: ScheduledMatch, report: MatchResultReport, verdict: Verdict, points: dict[str, int]
@@ -196,7 +256,7 @@ class Results(ManagerPart):
         found = []
         if verdict.kind == "insufficient":
             found.append(_deviation("result.details", verdict.note, "REPORT.recomputed"))
-        if report.result.winner == DRAW:
+        if report.result.winner == DRAW and (verdict.kind != "proven" or verdict.winner is None):
             found.append(_deviation("result.winner", "a draw has no winner: null", "MATCH_RESULT_REPORT.result.winner"))
         if dict(report.result.score) != points:
             found.append(_deviation("result.score", f"the points of this result are {points}", "REPORT.wrong_score"))

@@ -15,6 +15,8 @@ PREFIXES: Mapping[AgentRole, str] = {"player": "P", "referee": "REF"}
 UNUSED_TOKENS = 4
 """So many tokens that were never used are kept beside the one in use (an answer may be lost, or come twice)."""
 LONGEST_NUMBER = 6
+FAULTS_THAT_SUSPEND = 2
+"""So many technical losses in a row (R-51)."""
 MOST_WAITING = 1000
 """So many may wait for approval at once: whoever can reach the manager can apply, and each application is kept for
 ever."""
@@ -41,10 +43,16 @@ class Member(Struct):
     """The last bulletin whose delivery has ended."""
     faults_in_a_row: int = 0
     technical_losses: int = 0
+    absent: bool = False
+    """A player the league waited for in vain: it counts for no other outage before it has played a match."""
+    excused: bool = False
+    """An outage excused its last loss: another one is no sign of an outage before it has played a match."""
     convention: str = "SPEC"
     """How it is called: at first as it called us."""
     known_as: str = ""
     """What it may call itself in its answers, too (R-104)."""
+    told: set[str] = set()
+    """Of what strict leagues refuse, and this one does not, referees have told it: the codes."""
     dispatch_method: str = ""
     """What makes it play, if it is a referee by others and that was seen (events.DispatchLearned)."""
 

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from league.calling.delivery import Delivery, Policy
 from league.events import (
     AssignmentsSent,
     LeagueFinished,
+    LeagueReopened,
     LeagueStateChanged,
     RoundFinished,
     RoundOpened,
@@ -19,40 +19,37 @@ from league.events import (
     WalkoverDecided,
 )
 from league.manager.assignments import Assignments
+from league.manager.broadcasts import NEXT_AFTER_S, Broadcasts
 from league.manager.context import ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import Round, ScheduledMatch
-from league.manager.messages import Messages
+from league.manager.outages import Outages
 from league.manager.roster import Member
 from league.manager.schedule import round_robin
 from league.manager.standings import number_of
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import RoundAnnouncement
 
 FEWEST_PLAYERS, FEWEST_REFEREES = 2, 1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AnnouncementPhase:
-    """A round is being announced: whose first call has not ended, and when referees get their copies."""
+    """A round is being announced. `is_new`: it was opened in this life of the process."""
 
-    not_before: float
-    at_latest: float
-    awaited: set[str] = field(default_factory=set)
-    deliveries: list[Delivery] = field(default_factory=list)
-
-    def is_over(self, now: float) -> bool:
-        return now >= self.not_before and (not self.awaited or now >= self.at_latest)
+    round_id: int
+    since: float
+    is_new: bool
 
 
 @dataclass(slots=True)
 class Rounds(ManagerPart):
     """Decides what happens next."""
 
-    messages: Messages
+    broadcasts: Broadcasts
     probes: Probes
     assignments: Assignments
     heartbeats: Heartbeats
+    outages: Outages
+    on_reopened: Callable[[], None] = lambda: None
     _announcing: AnnouncementPhase | None = None
 
     def advance(self, now: float) -> None:
@@ -61,26 +58,22 @@ class Rounds(ManagerPart):
             self.context.happened(LeagueStateChanged(at=now, state="CREATING_SCHEDULE"))
         if self._ledger.state == "CREATING_SCHEDULE":
             self._start(now)
-        while self._ledger.is_running and self._step(now):
+        while self._ledger.is_running and not self.outages.is_holding and self._step(now):
             pass
 
     def take_up(self, now: float) -> None:
-        """At the start of the process: the hour of the league's start, what a crash may have cut off, and the
-        announcement of the round being played."""
+        """At the start of the process: the hour of the league's start, and what a crash may have cut off."""
         start_at = self._ledger.settings.start_at
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and start_at is not None:
             self.context.timers.set("start", start_at, lambda _: None)  # the step it ends does the rest
         for member in self._ledger.roster.members.values():
             if member.withdrawn:
                 self.withdraw(member, now)
-            elif member.delivered.kind == "league_completed":
+            elif member.delivered.kind == "league_completed" and member.delivered.edition == self._ledger.edition:
                 self.context.change(member, "league_end", now)
-        current = self._ledger.open_round
         if self._ledger.is_running:
             self.heartbeats.begin(now)
-            self.assignments.dispatch_again(now)
-            if current is not None and current.undecided and self._is_assigned(current):
-                self._announce(self._ledger.current_round, now)
+            self.outages.take_up(self.assignments.dispatch_again, now)
 
     # --- the start ----------------------------------------------------------------------------------------------------
 
@@ -94,14 +87,15 @@ class Rounds(ManagerPart):
         return full or due or self._ledger.controls.start_ordered
 
     def _start(self, now: float) -> None:
-        """Whoever could not be reached until now is SUSPENDED from the first round on (R-35)."""
+        """A referee that could not be reached until now is SUSPENDED until it answers. No player is: its first match
+        has all its retries."""
         settings = self._ledger.settings
         if not self._ledger.rounds:
             playing = [one.agent_id for one in self._ledger.roster.of_role("player") if not one.withdrawn]
             made = round_robin(sorted(playing, key=number_of), settings.double, settings.rounds)
             self.context.happened(ScheduleMade(at=now, rounds=made.rounds, byes=made.byes))
         for member in list(self._ledger.roster.members.values()):
-            if self.probes.is_unreachable(member.agent_id):
+            if not member.is_player and self.probes.is_unreachable(member.agent_id):
                 self.context.change(member, "max_fail", now)
             else:
                 self.context.change(member, "league_start", now)
@@ -115,11 +109,12 @@ class Rounds(ManagerPart):
         """One thing that is possible now; False if there is none."""
         ledger = self._ledger
         current = ledger.open_round
-        if current is not None and not current.undecided:
-            self._finish(now)
+        if current is not None and not current.undecided and current.assignments_sent:
+            self.context.happened(RoundFinished(at=now, round_id=ledger.current_round))
             return True
         if ledger.controls.paused:
             return False
+        self.assignments.name_referees(now)
         self.assignments.dispatch_next(now)
         if current is not None:
             self.assignments.assign_waiting(now)
@@ -141,14 +136,11 @@ class Rounds(ManagerPart):
     def _open(self, round_id: int, now: float) -> bool:
         if not self.assignments.is_possible and self._ledger.rounds[round_id - 1].undecided:
             return False
+        self.assignments.share_out([round_id], now)
         self.context.happened(RoundOpened(at=now, round_id=round_id))
         self.assignments.assign_waiting(now)
-        self._announce(round_id, now)
+        self._announcing = AnnouncementPhase(round_id, now, is_new=True)
         return True
-
-    def _finish(self, now: float) -> None:
-        self._stop_announcing()
-        self.context.happened(RoundFinished(at=now, round_id=self._ledger.current_round))
 
     def _finish_league(self, now: float) -> None:
         if self._ledger.champion is None:
@@ -157,67 +149,43 @@ class Rounds(ManagerPart):
         self.context.happened(LeagueStateChanged(at=now, state="LEAGUE_COMPLETED"))
         self.context.timers.clear("ping")
 
+    def reopen(self, now: float) -> None:
+        """After the end a match is played again; LEAGUE_COMPLETED will be sent again."""
+        self.context.happened(LeagueReopened(at=now))
+        self.on_reopened()
+        self.heartbeats.begin(now)
+
     # --- the announcement ---------------------------------------------------------------------------------------------
 
-    def _announce(self, round_id: int, now: float) -> None:
-        """To all players at once, beside their queues; the referees get their copies when it is over."""
-        settings, opened_at = self._ledger.settings, self._ledger.rounds[round_id - 1].opened_at
-        # The clock may have been set back between two lives of this process.
-        since = now if opened_at is None else min(opened_at, now)
-        self._stop_announcing()
-        phase = AnnouncementPhase(since + settings.announcement_lead_s, since + settings.announcement_wait_s)
-        self._announcing = phase
-        message = self.messages.announcement(round_id, now)
-        if message is not None:
-            players = self._ledger.roster.of_role("player")
-            reachable = [one for one in players if one.takes_part and self.context.is_reachable(one, now)]
-            phase.deliveries += [self._delivery(one, message) for one in reachable]
-            phase.awaited |= {one.agent_id for one in reachable if self._is_awaited(one)}
-            self.context.calls.deliver(phase.deliveries, now)
-        for moment in (phase.not_before, phase.at_latest):
-            if moment > now:
-                self.context.timers.set(("announced", moment), moment, lambda _: None)
-
-    def _is_assigned(self, current: Round) -> bool:
-        """Has every match a referee to be announced with? Not if a crash came between."""
-        matches = (self._ledger.matches[match_id] for match_id in current.matches)
-        return all(match.referee_id is not None or match.result is not None for match in matches)
-
-    def _is_awaited(self, player: Member) -> bool:
-        """Referees get their copies when those who are likely to answer have answered."""
-        return player.state == "ACTIVE" and self.context.calls.breaker(player.agent_id).failures == 0
-
-    def _delivery(self, player: Member, message: RoundAnnouncement) -> Delivery:
-        return Delivery(
-            player.agent_id,
-            f"R{message.round_id}/announce",
-            message,
-            Policy(EXCHANGES[message.type].limit_s, self.context.retries(), is_guarded=True),
-            address=partial(self.context.address, player),
-            on_end=self._call_ended,
-            on_attempt_failed=self._call_ended,
-        )
-
-    def _call_ended(self, delivery: Delivery, *_: object) -> None:
-        if self._announcing is not None:
-            self._announcing.awaited.discard(delivery.peer)
-
-    def _stop_announcing(self) -> None:
-        if self._announcing is not None:
-            for delivery in self._announcing.deliveries:
-                self.context.calls.drop(delivery)
-        self._announcing = None
-
     def _dispatch(self, current: Round, now: float) -> bool:
-        if current.assignments_sent:
+        """Referees get their copies when the players were told of the round."""
+        round_id = self._ledger.current_round
+        if current.assignments_sent or not self._ledger.has_referees(round_id):
             return False
-        if self._announcing is None and self._is_assigned(current):
-            self._announce(self._ledger.current_round, now)
-        if self._announcing is None or not self._announcing.is_over(now):
+        told_at = self._told_at(current, self._phase(round_id, current, now), now)
+        if now < told_at:
+            self.context.timers.set("announced", told_at, lambda _: None)
             return False
-        self.context.happened(AssignmentsSent(at=now, round_id=self._ledger.current_round))
-        self.assignments.dispatch_round(self._ledger.current_round, now)
+        self.context.happened(AssignmentsSent(at=now, round_id=round_id))
+        self.assignments.dispatch_round(round_id, now)
         return True
+
+    def _phase(self, round_id: int, current: Round, now: float) -> AnnouncementPhase:
+        if self._announcing is None or self._announcing.round_id != round_id:
+            # The clock may have been set back between two lives of this process.
+            since = now if current.opened_at is None else min(current.opened_at, now)
+            self._announcing = AnnouncementPhase(round_id, since, is_new=False)
+        return self._announcing
+
+    def _told_at(self, current: Round, phase: AnnouncementPhase, now: float) -> float:
+        """When everybody was told and the lead is over, as far as can be said now. Before the announcement a player may
+        have three other messages to answer."""
+        settings, told = self._ledger.settings, self.broadcasts
+        latest = phase.since + 3 * NEXT_AFTER_S + settings.announcement_wait_s
+        told_at = now if told.have_heard_of(phase.round_id, now) else latest
+        lead_s = settings.announcement_lead_s if current.undecided else 0.0
+        since = max(phase.since, told.announced_at) if phase.is_new else phase.since
+        return max(told_at, since + lead_s)
 
     # --- withdrawals --------------------------------------------------------------------------------------------------
 

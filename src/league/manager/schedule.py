@@ -1,7 +1,9 @@
-"""The round-robin schedule, by the circle method: one seat stays, the others turn around it (spec section 8.7).
+"""The round-robin schedule, by the circle method: one seat stays, the others turn around it (spec section 8.7). The
+first match is that of the first two players.
 
 Sides alternate so that after any number of rounds nobody was PLAYER_A more than once oftener than PLAYER_B, or the
-other way round; the second half of a double round robin is the first with the sides swapped.
+other way round; only the schedule of four is the documents' own, with the lower number as PLAYER_A. The second half of
+a double round robin is the first with the sides swapped.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from dataclasses import dataclass
 from league.events import Pairing
 
 Pair = tuple[str, str]
+FOUR = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+"""The rounds of four players, by their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,10 @@ def round_robin(players: Sequence[str], double: bool = False, rounds: int | None
 
 
 def _single(players: Sequence[str]) -> Iterator[tuple[list[Pair], str | None]]:
-    """With an odd number the seat that stays is empty: whoever meets it has the bye."""
-    turning = list(players) if len(players) % 2 else list(players[:-1])
-    staying = None if len(players) % 2 else players[-1]
+    if len(players) == 4:
+        yield from (([(players[a], players[b]) for a, b in pairs], None) for pairs in FOUR)
+        return
+    staying, turning = _seats(players)
     count = len(turning)
     for turn in range(count):
         pairs = []
@@ -47,6 +52,15 @@ def _single(players: Sequence[str]) -> Iterator[tuple[list[Pair], str | None]]:
             one, other = turning[(turn + distance) % count], turning[(turn - distance) % count]
             pairs.append((one, other) if distance % 2 else (other, one))
         yield pairs, turning[turn] if staying is None else None
+
+
+def _seats(players: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The seat that stays and those that turn, so that the first two players meet first. With an odd number the seat
+    that stays is empty: whoever meets it has the bye."""
+    first, second, *others = players
+    if len(players) % 2 == 0:
+        return second, [first, *others]
+    return None, [others[-1], first, *others[:-1], second]
 
 
 def _numbered(round_id: int, pairs: Sequence[Pair]) -> tuple[Pairing, ...]:

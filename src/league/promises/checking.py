@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from league.promises import delivery, draws, liveness, results, rounds, schedule, secrecy, standings, verdicts
+from league.promises import delivery, draws, liveness, outages, results, rounds, schedule, secrecy, standings, verdicts
 from league.promises.evidence import Evidence
 from league.promises.findings import Promise, PromiseFinding, PromiseReport, no_manager_journal, no_traffic
 
@@ -17,7 +17,7 @@ PROMISES: Sequence[Promise] = (
     ),
     Promise(
         2,
-        "One result in force per match, ended only by an operator's void, itself an event.",
+        "One result in force per match, ended only by a void (the operator's or an outage's), itself an event.",
         results.more_than_one,
         no_manager_journal,
     ),
@@ -63,7 +63,12 @@ PROMISES: Sequence[Promise] = (
         liveness.stuck,
         liveness.stuck_unobservable,
     ),
-    Promise(10, "Rounds in order, one LEAGUE_COMPLETED.", rounds.breaches, no_manager_journal),
+    Promise(
+        10,
+        "Rounds in order, to each player final table, completion, announcement; one LEAGUE_COMPLETED for each end.",
+        rounds.breaches,
+        no_manager_journal,
+    ),
     Promise(
         11,
         "A technical loss only through the player's own fault.",
@@ -92,6 +97,12 @@ PROMISES: Sequence[Promise] = (
         no_traffic,
     ),
     Promise(18, "Same seed and inputs, same journal.", liveness.different, liveness.different_unobservable),
+    Promise(
+        19,
+        "Nobody loses technically while half of the league is unreachable, or because its referee or manager was.",
+        outages.unfair_losses,
+        outages.unobservable,
+    ),
 )
 
 

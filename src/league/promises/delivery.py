@@ -22,6 +22,7 @@ from league.events import (
     MatchTaken,
     MatchUnparked,
     MoveMade,
+    OutageEnded,
     PlayerFaulted,
     PlayerJoined,
     PlayerWithdrawn,
@@ -156,11 +157,11 @@ def _seat(event: PlayerJoined | PlayerFaulted) -> Hashable:
     return event.match_id, event.attempt, event.player_id
 
 
-Order = LeaguePaused | LeagueResumed | LeagueStartOrdered | PlayerWithdrawn | ResultVoided | MatchUnparked
+Order = LeaguePaused | LeagueResumed | LeagueStartOrdered | OutageEnded | PlayerWithdrawn | ResultVoided | MatchUnparked
 
 
-def _order(event: Order) -> Hashable:
-    return event.key
+def _order(event: Order) -> Hashable | None:
+    return event.key or None  # without a key nobody ordered it
 
 
 ONCE: Mapping[type[Event], Key] = {
@@ -168,6 +169,7 @@ ONCE: Mapping[type[Event], Key] = {
     ResultAccepted: lambda event: (event.match_id, event.attempt),
     LeaguePaused: _order,
     LeagueResumed: _order,
+    OutageEnded: _order,
     LeagueStartOrdered: _order,
     PlayerWithdrawn: _order,
     ResultVoided: _order,
@@ -180,7 +182,6 @@ ONCE: Mapping[type[Event], Key] = {
     MoveMade: lambda event: (event.match_id, event.attempt, event.player_id, event.turn),
     InvitationAnswered: _invitation,
     GameEnded: lambda event: (event.match_id, event.attempt, event.referee_id, event.trusted),
-    LeagueEnded: lambda _: "the end",
 }
 
 
@@ -189,6 +190,7 @@ def changed_twice(evidence: Evidence) -> Iterator[Breach]:
     for name, journal in journals.items():
         yield from _repeated(name, journal, ONCE, "{}")
         yield from _chosen_twice(name, journal)
+        yield from _ended_twice(name, journal)
 
 
 def _repeated(name: str, journal: Sequence[Event], once: Mapping[type[Event], Key], label: str) -> Iterator[Breach]:
@@ -216,3 +218,16 @@ def _chosen_twice(name: str, journal: Sequence[Event]) -> Iterator[Breach]:
         given[turn] += 1
         if given[turn] > 1 + refused[turn]:
             yield Breach(f"a second choice for turn {event.turn} of {event.match_id}", event_at(name, place))
+
+
+def _ended_twice(name: str, journal: Sequence[Event]) -> Iterator[Breach]:
+    """A league ends once, and once more if a match was played again: here, or elsewhere with another table."""
+    ended: tuple[str, int | None, int | None] | None = None
+    for place, event in enumerate(journal):
+        if isinstance(event, LeagueEnded):
+            end = (event.champion, event.rank, event.points)
+            if end == ended:
+                yield Breach("a second LeagueEnded of the end", event_at(name, place))
+            ended = end
+        elif isinstance(event, MatchTaken | InvitationAnswered):
+            ended = None

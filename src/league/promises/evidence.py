@@ -17,6 +17,9 @@ from league.protocol.tokens import MANAGER
 SAME_MOMENT_S = 0.001
 """Readings of a clock closer than this say nothing about what came first."""
 
+ON_ITS_WAY_S = 1.0
+"""So much later than it was decided a message may leave: when its events are on disk."""
+
 Object = dict[str, Any]
 """A parsed JSON object (Any: anybody may have sent it)."""
 
@@ -93,6 +96,8 @@ class Evidence:
     """Players with an injected fault, their own or of their link; None: unknown."""
     recoveries: Sequence[Recovery] | None = None
     """Every time a node went back to its journal; None: not recorded."""
+    downtimes: Mapping[str, Sequence[tuple[float, float]]] | None = None
+    """By agent: from when to when its process did not run; None: not observed."""
     finished: bool = False
     waiting: str | None = None
     """What the league says at the end that it waits for, such as WAITING_FOR_OPERATOR."""

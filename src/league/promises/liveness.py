@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from league.events import LeagueFinished
+from league.events import LeagueFinished, LeagueReopened
 from league.promises.evidence import Evidence
 from league.promises.findings import Breach
-from league.promises.history import places
 
 AT_THE_END = "at the end"
 
 
 def _is_finished(evidence: Evidence) -> bool:
-    return next(places(evidence.manager, LeagueFinished), None) is not None
+    ends = [event for event in evidence.manager if isinstance(event, LeagueFinished | LeagueReopened)]
+    return bool(ends) and isinstance(ends[-1], LeagueFinished)
 
 
 def stuck(evidence: Evidence) -> Iterator[Breach]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from league.events import (
     AgentRegistered,
     Event,
+    LeagueClosed,
     LeagueFinished,
+    LeagueReopened,
     MatchAssigned,
     MatchDecided,
     PlayerWithdrawn,
@@ -24,7 +26,7 @@ from league.promises.history import Slot, inner, places, schedule_of, text, whol
 
 def more_than_one(evidence: Evidence) -> Iterator[Breach]:
     in_force: dict[str, int] = {}
-    over = False
+    over = closed = False
     for place, event in enumerate(evidence.manager):
         where = event_at("manager", place)
         if isinstance(event, ResultAccepted | WalkoverDecided):
@@ -36,7 +38,10 @@ def more_than_one(evidence: Evidence) -> Iterator[Breach]:
             if over:
                 yield Breach(f"{event.match_id} was voided after the end of the league", where)
             in_force.pop(event.match_id, None)
-        over = over or isinstance(event, LeagueFinished)
+        elif isinstance(event, LeagueReopened) and closed:
+            yield Breach("the league was reopened after it was closed", where)
+        over = (over or isinstance(event, LeagueFinished)) and not isinstance(event, LeagueReopened)
+        closed = closed or isinstance(event, LeagueClosed)
 
 
 # --- promise 3: from the current referee and attempt, or a walkover ---------------------------------------------------

@@ -1,4 +1,5 @@
-"""Promise 10: rounds in order, one LEAGUE_COMPLETED, ROUND_COMPLETED only after the final standings of its round."""
+"""Promise 10: rounds in order, one LEAGUE_COMPLETED for each end; to each player the final standings of a round,
+ROUND_COMPLETED and the next announcement in this order, each when the one before has ended, or 2 s later."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ from league.events import (
     AssignmentsSent,
     Event,
     LeagueFinished,
+    LeagueReopened,
     ResultAccepted,
     ResultVoided,
     RoundFinished,
     RoundOpened,
     WalkoverDecided,
 )
-from league.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
+from league.promises.evidence import ON_ITS_WAY_S, SAME_MOMENT_S, Evidence, RecordedCall
 from league.promises.findings import Breach, breaches_in, call_at
 from league.promises.history import Slot, TableHistory, places, schedule_of, whole
 from league.promises.standings import rows_in
@@ -24,13 +26,18 @@ from league.protocol.tokens import MANAGER
 
 REPEATABLE = ("refused", "busy")
 BEFORE_THE_END = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED")
+NEXT_AFTER_S = 2.0
+TIME_TO_LEAVE_S = 0.5
+"""So much longer than the next one a message may have waited before it left."""
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from breaches_in(evidence.manager, _Rounds(schedule_of(evidence.manager)).take)
     if evidence.traffic is not None:
-        yield from _announced_in_order(evidence)
         yield from _completed_after_standings(evidence)
+        for calls in _told_to_players(evidence):
+            yield from _in_order(calls)
+            yield from _one_after_another(evidence, calls)
         yield from _completed_once_and_last(evidence)
 
 
@@ -58,8 +65,9 @@ class _Rounds:
                 yield f"referees got round {event.round_id} before it was opened"
         elif isinstance(event, RoundFinished):
             yield from self._finish(event.round_id)
-        elif isinstance(event, LeagueFinished):
-            yield from self._finish_league()
+        elif isinstance(event, LeagueReopened | LeagueFinished):
+            yield from self._finish_league() if isinstance(event, LeagueFinished) else ()
+            self._over = isinstance(event, LeagueFinished)
         elif isinstance(event, ResultAccepted | WalkoverDecided | ResultVoided):
             yield from self._decide(event)
 
@@ -100,7 +108,6 @@ class _Rounds:
         unfinished = sorted(set(self._rounds.values()) - self._finished)
         if unfinished:
             yield f"the league was finished before round {unfinished[0]} was"
-        self._over = True
 
 
 # --- what agents were sent --------------------------------------------------------------------------------------------
@@ -117,15 +124,54 @@ def _players(evidence: Evidence) -> set[str]:
     return {event.agent_id for _, event in places(evidence.manager, AgentRegistered) if event.role == "player"}
 
 
-def _announced_in_order(evidence: Evidence) -> Iterator[Breach]:
+def _told_to_players(evidence: Evidence) -> Iterator[list[RecordedCall]]:
+    """What the manager told each player about rounds, in the order of sending."""
+    told = [call for call in evidence.traffic or () if call.kind in BEFORE_THE_END]
+    from_manager = [call for call in told if evidence.agent(call.sender_node) == MANAGER]
     players = _players(evidence)
-    for node, calls in _by_receiver(evidence.from_manager("ROUND_ANNOUNCEMENT")).items():
-        seen = [0]
-        for call in calls if evidence.agent(node) in players else ():
-            round_id = whole(call.message, "round_id") or 0
-            if round_id not in seen and round_id < seen[-1]:
-                yield Breach(f"round {round_id} was announced after round {seen[-1]}", call_at(call))
-            seen.append(round_id)
+    yield from (calls for node, calls in _by_receiver(from_manager).items() if evidence.agent(node) in players)
+
+
+def _in_order(calls: Sequence[RecordedCall]) -> Iterator[Breach]:
+    """Announcement 1, completion 1, announcement 2 and so on; a repetition may come after what was sent in time. A
+    completion is missing only where calls had failed before."""
+    last, has_failed = (0, True), False
+    for call in calls:
+        round_id, is_completed = whole(call.message, "round_id") or 0, call.kind == "ROUND_COMPLETED"
+        if call.kind != "LEAGUE_STANDINGS_UPDATE":
+            if (round_id, is_completed) < last:
+                what = "completed" if is_completed else "announced"
+                yield Breach(f"round {round_id} was called {what} after {_named(last)}", call_at(call))
+            elif round_id > last[0] and not last[1] and not has_failed:
+                yield Breach(f"round {round_id} follows {_named(last)}", call_at(call))
+            last = max(last, (round_id, is_completed))
+        has_failed = has_failed or call.outcome != "answered"
+
+
+def _named(place: tuple[int, bool]) -> str:
+    return f"the {'completion' if place[1] else 'announcement'} of round {place[0]}"
+
+
+def _one_after_another(evidence: Evidence, calls: Sequence[RecordedCall]) -> Iterator[Breach]:
+    """Only the first call of a message waits, and is waited for: one that is repeated has failed."""
+    seen: set[tuple[str, int | None, int | None]] = set()
+    before: RecordedCall | None = None
+    for call in calls:
+        name = (call.kind, whole(call.message, "round_id"), whole(call.message, "version"))
+        is_first = name not in seen
+        seen.add(name)
+        is_early = before is not None and call.sent_at < _next_may_leave(before) - SAME_MOMENT_S
+        if before is not None and is_first and is_early and not _may_say_again(evidence, before, call):
+            yield Breach(f"sent while {before.kind} was under way", call_at(call))
+        before = call if is_first else before
+
+
+def _next_may_leave(call: RecordedCall) -> float:
+    """Of failures only the time limit is known to take longer than that."""
+    latest = call.sent_at + NEXT_AFTER_S - TIME_TO_LEAVE_S
+    if call.outcome == "answered" and call.answered_at is not None:
+        return min(call.answered_at, latest)
+    return latest if call.outcome in ("timeout", "open") else call.sent_at
 
 
 def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
@@ -136,7 +182,7 @@ def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
     updates = _by_receiver(evidence.from_manager("LEAGUE_STANDINGS_UPDATE"))
     for node, calls in _by_receiver(evidence.from_manager("ROUND_COMPLETED")).items():
         ended = [
-            (call.answered_at or call.sent_at, max(tables.prefixes(rows_in(call.message, "standings")), default=-1))
+            (call.sent_at, max(tables.prefixes(rows_in(call.message, "standings")), default=-1))
             for call in updates.get(node, ())
         ]
         for call in calls if evidence.agent(node) in players else ():
@@ -154,18 +200,20 @@ def _completed_once_and_last(evidence: Evidence) -> Iterator[Breach]:
         if finished is None or calls[0].sent_at < finished - SAME_MOMENT_S:
             yield Breach("sent before the league was finished", call_at(calls[0]))
         for earlier, later in pairwise(calls):
-            if earlier.outcome not in REPEATABLE and not _recovered_between(evidence, earlier, later):
+            if earlier.outcome not in REPEATABLE and not _may_say_again(evidence, earlier, later):
                 yield Breach(f"sent again though the first was {earlier.outcome}", call_at(later))
     for kind in BEFORE_THE_END:
         for node, calls in _by_receiver(evidence.from_manager(kind)).items():
             last = completed.get(node, [calls[-1]])[0]
-            if calls[-1].sent_at > last.sent_at + SAME_MOMENT_S and not _recovered_between(evidence, last, calls[-1]):
+            if calls[-1].sent_at > last.sent_at + SAME_MOMENT_S and not _may_say_again(evidence, last, calls[-1]):
                 yield Breach("sent after LEAGUE_COMPLETED", call_at(calls[-1]))
 
 
-def _recovered_between(evidence: Evidence, earlier: RecordedCall, later: RecordedCall) -> bool:
-    """Did the manager go back to its journal in between? Then it may send again what it had sent."""
-    return any(
-        evidence.agent(one.node) == MANAGER and earlier.sent_at <= one.at <= later.sent_at
-        for one in evidence.recoveries or ()
+def _may_say_again(evidence: Evidence, earlier: RecordedCall, later: RecordedCall) -> bool:
+    """Did the manager go back to its journal in between, or was the league reopened?"""
+    recovered = [one.at for one in evidence.recoveries or () if evidence.agent(one.node) == MANAGER]
+    # What was decided before the reopening may leave the process a little later.
+    reopened = [event.at + ON_ITS_WAY_S for _, event in places(evidence.manager, LeagueReopened)]
+    return any(earlier.sent_at <= at <= later.sent_at for at in recovered) or any(
+        earlier.sent_at <= at <= later.sent_at + ON_ITS_WAY_S for at in reopened
     )

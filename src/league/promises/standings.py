@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -143,11 +144,14 @@ class _TableCheck:
         return self._orders[prefix]
 
     def champions(self, finals: Sequence[_SentTable]) -> Iterator[Breach]:
-        """At the end all results are in, and the first of the table is the champion."""
-        ended = next(places(self._evidence.manager, LeagueFinished), None)
-        if ended is None:
-            return
-        place, finished = ended
+        """At each end all results are in, and the first of the table is the champion."""
+        ends = list(places(self._evidence.manager, LeagueFinished))
+        since = [-math.inf, *(end.at - SAME_MOMENT_S for _, end in ends[1:]), math.inf]
+        for nth, (place, finished) in enumerate(ends):
+            told = [one for one in finals if since[nth] <= one.at < since[nth + 1]]
+            yield from self._champion(place, finished, told)
+
+    def _champion(self, place: int, finished: LeagueFinished, finals: Sequence[_SentTable]) -> Iterator[Breach]:
         last = self._tables.upto(place)
         rows = TableHistory(self._evidence.manager[:place]).rows
         champion = rows[self._order(list(rows.values()), last)[0]]

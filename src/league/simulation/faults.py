@@ -34,6 +34,7 @@ KINDS = (
     "write failed",
     "clock jumped",
     "died for good",
+    "power cut",
     *(f"killed at {moment.value}" for moment in Moment),
 )
 """All kinds of faults, by the names they are excluded and counted under."""

@@ -14,6 +14,7 @@ from league.promises.evidence import CallOutcome, RecordedCall
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.simulation.faults import Travel
+from league.simulation.misbehaviour import MATCH_CALLS
 from league.transport import letters
 
 if TYPE_CHECKING:
@@ -152,8 +153,19 @@ class Network:
             record.outcome = "lost"
             return
         seconds, raw, failure = sent[0], sent[1], sent[2] or failure
+        if delivery.receiver.posts and not failure and record.message.get("message_type") in MATCH_CALLS:
+            raw = self._posted(delivery, raw, seconds)
         carry = partial(self._come_back, delivery, generation, raw, failure)
         world.agenda.after(world.faults.latency() + seconds, carry)
+
+    def _posted(self, delivery: _Delivery, raw: bytes, seconds: float) -> bytes:
+        """The answer leaves as a request of its own a while after an empty acknowledgement, which is returned."""
+        message, is_error = _parsed(raw)
+        if is_error or not message:
+            return raw
+        wait = seconds + self.world.faults.dice.uniform(0.1, 2.0)
+        self.world.agenda.after(wait, partial(self.inject, delivery.receiver, delivery.caller, message))
+        return b""
 
     def _come_back(self, delivery: _Delivery, generation: int, raw: bytes, failure: Failure | None) -> None:
         record, caller = delivery.record, delivery.caller

@@ -61,6 +61,8 @@ class Node:
     ) -> None:
         self.world, self.name, self.role, self.endpoint, self.chance = world, name, role, endpoint, chance
         self.speaks: Convention | None = None
+        self.posts = False
+        """Are its answers in matches requests of their own, after an empty acknowledgement?"""
         """The only convention it understands; None for an agent of ours, which understands all."""
         self.journal = MemoryJournal()
         self.offset = 0.0

@@ -38,6 +38,8 @@ class Operator:
             after(faults.dice.uniform(5, 200), self._void_some_match)
         if faults.occurs(0.5, "operator"):
             after(faults.dice.uniform(5, 200), self._withdraw_somebody)
+        if faults.occurs(0.5, "operator"):
+            after(LOOK_S, self._void_after_the_end)
 
     def order(self, name: str, target: str = "") -> None:
         """Give an order until it is answered."""
@@ -45,7 +47,7 @@ class Operator:
         self._give(Operate(name, f"order-{self._orders}", target), answered=[])
 
     def _give(self, order: Operate, answered: list[bool]) -> None:
-        if answered or self.world.league.is_finished:
+        if answered or (self.world.league.is_finished and order.order != "replay-match"):
             return
 
         def heard(_answer: bytes, failure: Failure | None) -> None:
@@ -72,6 +74,14 @@ class Operator:
 
     def _void_some_match(self) -> None:
         self._pick("replay-match", lambda: list(self.world.league.completed))
+
+    def _void_after_the_end(self) -> None:
+        """Soon after the league is over; then it ends once more."""
+        if self.world.league.is_finished:
+            self._void_some_match()
+            self.world.agenda.after(LOOK_S, self._look)
+        else:
+            self.world.agenda.after(AGAIN_S, self._void_after_the_end)
 
     def _withdraw_somebody(self) -> None:
         """Not before the start if one player would be left: no other would come."""

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from league.events import LeagueSettings, ResultAccepted
+from league.events import Event, LeagueSettings, ResultAccepted, ResultVoided
 from league.promises import PromiseFinding, check
 from league.simulation.faults import KINDS
 from league.simulation.world import World
@@ -27,6 +27,8 @@ class Plan:
     game_type: str = "even_odd"
     double: bool = False
     dialects: float = 0.0
+    outages: float = 0.0
+    """How many of the leagues have power cuts, 0 to 1."""
 
     def settings(self, seed: int) -> LeagueSettings:
         return LeagueSettings(
@@ -54,14 +56,14 @@ class Run:
 
 def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
     """One league, from its seed to the verdict on its promises."""
-    world = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects)
+    world = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects, plan.outages)
     evidence = world.run()
     if seed % TWIN_EVERY == 0:
-        twin = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects)
+        twin = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects, plan.outages)
         twin.run()
         evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
     report = check(evidence)
-    results = [event for event in evidence.manager if isinstance(event, ResultAccepted)]
+    results = in_force(evidence.manager)
     return Run(
         seed,
         matches=len(results),
@@ -72,6 +74,17 @@ def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
         unobservable=tuple(one.promise for one in report.findings if one.verdict == "unobservable"),
         excluded=excluded,
     )
+
+
+def in_force(manager: Sequence[Event]) -> list[ResultAccepted]:
+    """The results that stand at the end."""
+    found: dict[str, ResultAccepted] = {}
+    for event in manager:
+        if isinstance(event, ResultAccepted):
+            found[event.match_id] = event
+        elif isinstance(event, ResultVoided):
+            found.pop(event.match_id, None)
+    return list(found.values())
 
 
 def play_many(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:

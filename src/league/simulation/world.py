@@ -25,16 +25,20 @@ from league.simulation.misbehaviour import MATCH_CALLS, MISBEHAVIOURS, Misanswer
 from league.simulation.network import CallRecord, Network
 from league.simulation.node import Node
 from league.simulation.operator import Operator
+from league.simulation.power import PowerCuts
 
 PATIENCE_S = 12 * 3600.0
 """Virtual time after which a league that has not finished counts as stalled."""
+POSTING = 0.3
+"""The share of players that post their answers, of those that speak a dialect."""
 AFTERMATH_S = 300.0
 """Virtual time for the last messages, once the league is over."""
 
 
 class World:
     """One simulated league. `excluded` are kinds of faults that are left out, `dialects` the share of players that
-    understand only one way of calling."""
+    understand only one way of calling (some of them acknowledge with an empty body and post their answers), `outages`
+    the probability of power cuts."""
 
     def __init__(
         self,
@@ -43,6 +47,7 @@ class World:
         rate: float,
         excluded: frozenset[str] = frozenset(),
         dialects: float = 0.0,
+        outages: float = 0.0,
     ) -> None:
         self.settings, self.seed = settings, seed
         self.agenda = Agenda()
@@ -65,8 +70,10 @@ class World:
         for player in self.players:
             if convention_dice.random() < dialects:
                 player.speaks = convention_dice.choice(list(Convention))
+                player.posts = convention_dice.random() < POSTING
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
         self.operator = Operator(self)
+        self.power = PowerCuts(self, outages)
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
@@ -111,13 +118,15 @@ class World:
     def run(self) -> Evidence:
         """Play the league to its end, or until it counts as stalled."""
         for node in self.nodes.values():
-            self.agenda.after(self.faults.dice.uniform(0, 5), node.boot)
+            self.agenda.after(self.faults.dice.uniform(0, 5), partial(self.power.boot, node))
         self.operator.start()
+        self.power.start()
         until = EPOCH + PATIENCE_S
         finished = False
         while self.agenda.step(until):
-            if not finished and self.league.is_finished:
-                finished, until = True, self.agenda.now + AFTERMATH_S
+            if finished != self.league.is_finished:
+                finished = not finished
+                until = self.agenda.now + AFTERMATH_S if finished else EPOCH + PATIENCE_S
         return self.evidence()
 
     @property
@@ -139,6 +148,7 @@ class World:
             agents=agents,
             traffic=[record.finished(self.agenda.now) for record in self.network.records],
             faulted=frozenset(agents[name] for name in self._at_fault() if name in agents),
+            downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
             recoveries=[one for node in self.nodes.values() for one in node.log.recoveries],
             finished=self.league.is_finished,
             # The operator here ends every named state of waiting, so nothing excuses a league that does not end.
@@ -200,6 +210,7 @@ class World:
     def died(self, node: Node) -> None:
         """Connections break; the process comes back, unless it is a referee that died for good."""
         self.network.reset(node)
+        self.power.went_down(node)
         if node.role is Role.PLAYER:
             self.faulted.add(node.name)
         others = [one for one in self.referees if one is not node and not one.gone]
@@ -207,7 +218,8 @@ class World:
             node.gone = True
             return
         node.offset += self.faults.clock_jump()
-        self.agenda.after(self.faults.dice.uniform(0.2, 40 if node in self.referees else 8), node.boot)
+        later = self.faults.dice.uniform(0.2, 40 if node in self.referees else 8)
+        self.agenda.after(later, partial(self.power.boot, node))
 
     def link_failed(self, record: CallRecord) -> None:
         """The network failed a call of a match: count it for the player's link."""

@@ -69,6 +69,7 @@ def test_the_announcement_of_a_finished_round_is_not_repeated() -> None:
     league.fail(league.calls("ROUND_ANNOUNCEMENT", "P01")[0])
     league.answer_all()
     league.report("R1M1")
+    league.answer_all()
     league.wait(9)
     announced = [one.message for one in league.told("P01", "ROUND_ANNOUNCEMENT")]
     assert [one.round_id for one in announced if isinstance(one, RoundAnnouncement)] == [1, 2]

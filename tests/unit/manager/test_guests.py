@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -32,8 +33,8 @@ def live(league: Managed, seconds: float = 0.0) -> None:
     """Time passes; players answer everything, the referee its pings and nothing else."""
     until = league.now + seconds
     while True:
-        for one in league.calls():
-            if one.to.agent_id.startswith("P") or one.kind == "ping":
+        while mine := [one for one in league.calls() if one.to.agent_id.startswith("P") or one.kind == "ping"]:
+            for one in mine:
                 league.answer(one)
         if league.now >= until:
             return
@@ -521,6 +522,19 @@ def test_a_record_puts_nothing_else_on_record(changed: Object) -> None:
     assert kept(deviation(**changed)) == set()
 
 
+@pytest.mark.requirement("MATCH.told_of_deviations")
+def test_what_a_player_was_told_travels_with_its_next_match() -> None:
+    league = Managed(players=2).fill()
+    told = [deviation(code=code, requirement="TOKEN.wrong_in_answer") for code in ("E012", "E011")]
+    league.manager.apply(
+        e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", record=(*told, deviation()))
+    )
+    league.answer_all(kind="ROUND_ANNOUNCEMENT", but=["REF01"])
+    (one,) = plain(given(league).message)["matches"]  # type: ignore[arg-type]
+    said = {one[f"player_{seat}_id"]: one.get(f"player_{seat}_told") for seat in "AB"}
+    assert said == {"P01": ["E011", "E012"], "P02": None}
+
+
 def test_a_record_cannot_fill_the_memory() -> None:
     assert len(kept(*(deviation(requirement=f"CLAUSE.{n}") for n in range(1000)))) <= 100
 
@@ -572,3 +586,65 @@ def test_a_referee_that_registers_again_in_mid_match_keeps_its_match() -> None:
     league.register("referee", 1)
     live(league)
     assert report(league, "R1M1") == ""
+
+
+# --- a referee that acknowledges in the words of the documents --------------------------------------------------------
+
+LONGEST_S = 4 * 5 + 3 * 2 + 4 * 30 + 3 * 2 + 30
+
+
+def acknowledge_well(league: Managed) -> None:
+    ack = league.envelope("ROUND_ANNOUNCEMENT_ACK", "referee:REF01", status="ACKNOWLEDGED", round_id=1)
+    league.answer(given(league), ack)
+    live(league)
+
+
+def starts(league: Managed) -> list[tuple[str, str, float]]:
+    """In which ways and when it was given the match otherwise."""
+    return [(one.kind, one.to.convention.name, one.at) for one in league.sent if one.kind in START]
+
+
+@pytest.mark.requirement("DIALECT.acknowledged_referees_play")
+def test_a_well_formed_acknowledgement_outranks_the_guess() -> None:
+    league = league_of(2)
+    acknowledge_well(league)
+    live(league, LONGEST_S - 0.5)
+    assert starts(league) == []
+    live(league, 0.5)
+    assert [one[0] for one in starts(league)] == ["START_MATCH"]
+    assert report(league, "R1M1") == ""
+    assert league.of(e.MatchLost) == []
+
+
+@pytest.mark.requirement("DIALECT.acknowledged_referees_play")
+def test_after_it_other_ways_are_tried_one_at_a_time_and_never_at_once() -> None:
+    league = league_of(2)
+    acknowledge_well(league)
+    live(league, LONGEST_S)
+    for _ in range(60):
+        for one in [one for kind in START for one in league.calls(kind, "REF01")]:
+            league.answer(one, UNKNOWN)
+        live(league, 0.5)
+    tried = starts(league)
+    ways = [*(one.name for one in Convention), "BARE"]  # the last at a page of its own
+    assert [(kind, name) for kind, name, _ in tried] == [(kind, name) for kind in START for name in ways]
+    times = [at for _, _, at in tried]
+    assert all(later - earlier >= 2 for earlier, later in pairwise(times))
+
+
+@pytest.mark.requirement("DIALECT.acknowledged_referees_play")
+def test_the_lease_begins_anew_with_another_way() -> None:
+    league = league_of(2)
+    acknowledge_well(league)
+    live(league, LONGEST_S + 100)
+    assert league.of(e.MatchLost) == []
+
+
+@pytest.mark.requirement("DIALECT.acknowledged_referees_play")
+def test_a_class_in_a_hurry_waits_less() -> None:
+    league = league_of(2, referee_patience_s=4.0)
+    acknowledge_well(league)
+    live(league, 3.5)
+    assert starts(league) == []
+    live(league, 0.5)
+    assert [one[0] for one in starts(league)] == ["START_MATCH"]

@@ -7,14 +7,20 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.machine import Acknowledged
-from tests.support.managed import Managed, code_of, matches_in
+from league.machine import Acknowledged, Ping
+from tests.support.managed import Managed, Sent, code_of, matches_in, plain
 
 
 def started(players: int = 4, **changed: Any) -> Managed:
     league = Managed(players=players, **changed).fill()
     league.answer_all()
     return league
+
+
+def said(sent: Sent) -> dict[str, Any]:
+    """The message of a call as JSON."""
+    assert not isinstance(sent.message, Ping)
+    return plain(sent.message)
 
 
 def play_round(league: Managed) -> None:
@@ -67,7 +73,7 @@ def test_a_withdrawn_players_open_matches_become_walkovers_at_once() -> None:
     league.report("R1M1", "B")
     assert league.operate("withdraw", "P01") == Acknowledged()
     decided = {event.match_id: (event.winner, event.withdrawn) for event in league.of(e.WalkoverDecided)}
-    assert set(decided.values()) == {("P03", ("P01",)), ("P02", ("P01",))}
+    assert set(decided.values()) == {("P03", ("P01",)), ("P04", ("P01",))}
     row = next(one for one in league.manager.standings if one.player_id == "P01")
     assert (row.played, row.losses, row.points) == (3, 3, 0)
     assert league.state("P01") == "SHUTDOWN"
@@ -127,7 +133,7 @@ def test_a_voided_match_of_the_current_round_is_played_again_at_once() -> None:
     old = league.report_of("R1M1") | {"attempt": 1}
     assert code_of(league.request(old)) == "E016"
     league.report("R1M1", "B")
-    assert [(event.attempt, event.winner) for event in league.of(e.ResultAccepted)] == [(1, "P01"), (2, "P04")]
+    assert [(event.attempt, event.winner) for event in league.of(e.ResultAccepted)] == [(1, "P01"), (2, "P02")]
     assert league.manager.ledger.standings.version == 3
 
 
@@ -195,12 +201,67 @@ def test_what_cannot_be_done_twice_is_refused_the_second_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "target"), [("start", ""), ("pause", ""), ("withdraw", "P01"), ("replay-match", "R1M1")]
+    ("order", "target"), [("start", ""), ("pause", ""), ("withdraw", "P01"), ("resume", ""), ("replay-match", "R1M1")]
 )
-def test_after_the_end_nothing_can_be_ordered(order: str, target: str) -> None:
+def test_in_a_closed_league_nothing_can_be_ordered(order: str, target: str) -> None:
     league = started(2)
     league.play()
-    assert code_of(league.operate(order, target)) == "E031"
+    assert order == "replay-match" or code_of(league.operate(order, target)) == "E031", "only this after the end"
+    assert league.operate("close", key="k") == Acknowledged()
+    assert league.operate("close", key="k") == Acknowledged()
+    assert (code_of(league.operate("close")), code_of(league.operate(order, target))) == ("E023", "E031")
+    assert len(league.of(e.LeagueClosed)) == 1
+
+
+def test_a_league_is_closed_after_its_end_only() -> None:
+    assert code_of(started(2).operate("close")) == "E023"
+
+
+@pytest.mark.requirement("LEAGUE.replayed_after_the_end")
+def test_a_match_may_be_played_again_after_the_end_and_everybody_is_told_the_new_end() -> None:
+    league = started(3)
+    league.play("A")
+    before = league.manager.ledger.champion
+    assert league.operate("replay-match", "R1M1") == Acknowledged()
+    assert (league.manager.state, league.manager.ledger.champion) == ("RUNNING_LEAGUE", None)
+    assert {league.state(one) for one in ("P01", "P02", "P03", "REF01")} == {"ACTIVE"}
+    (copy,) = [one for one in league.told("REF01", "ROUND_ANNOUNCEMENT") if said(one)["matches"][0]["attempt"] > 1]
+    assert matches_in(copy.message) == ["R1M1"]
+    league.report("R1M1", "B")
+    league.play()
+    assert league.manager.is_finished
+    assert [event.champion for event in league.of(e.LeagueFinished)] == [before, league.manager.ledger.champion]
+    for agent in ("P01", "P02", "P03", "REF01"):
+        told = [said(one)["final_standings"] for one in league.told(agent, "LEAGUE_COMPLETED")]
+        assert len(told) == 2
+        assert told[0] != told[1]
+
+
+def test_what_is_under_way_at_the_reopening_is_not_said_any_more() -> None:
+    league = started(2)
+    league.report("R1M1")
+    league.answer_all(but=["P01"])
+    while not league.calls("LEAGUE_COMPLETED", "P01"):
+        for one in league.calls(to="P01"):
+            if one.kind != "LEAGUE_COMPLETED":
+                league.answer(one)
+    league.operate("replay-match", "R1M1")
+    league.report("R1M1", "B")
+    league.play()
+    first, second = league.told("P01", "LEAGUE_COMPLETED")
+    assert said(first)["champion"] != said(second)["champion"]
+
+
+def test_a_restart_after_the_reopening_knows_who_was_told_which_end() -> None:
+    league = started(2)
+    league.play()
+    league.operate("replay-match", "R1M1")
+    league.restart()
+    assert {league.state(one) for one in ("P01", "P02", "REF01")} == {"ACTIVE"}
+    league.answer_all()
+    league.report("R1M1", "B")
+    league.play()
+    assert len(league.told("P02", "LEAGUE_COMPLETED")) == 2
 
 
 @pytest.mark.parametrize(("order", "target"), [("pause", ""), ("withdraw", "P01"), ("replay-match", "R1M1")])
@@ -210,9 +271,11 @@ def test_the_same_order_again_gets_the_same_answer_and_does_nothing(order: str, 
     assert league.operate(order, target, key="k") == Acknowledged()
     before = league.manager.snapshot()
     assert league.operate(order, target, key="k") == Acknowledged()
-    league.restart()
-    assert league.operate(order, target, key="k") == Acknowledged()
     assert league.manager.snapshot() == before
+    league.restart()
+    taken_up = league.manager.snapshot()
+    assert league.operate(order, target, key="k") == Acknowledged()
+    assert league.manager.snapshot() == taken_up
 
 
 def test_a_key_is_good_for_one_order() -> None:

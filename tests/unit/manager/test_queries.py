@@ -50,14 +50,14 @@ def test_the_schedule_shows_every_round_with_status_and_winner() -> None:
         "match_id": "R1M1",
         "game_type": "even_odd",
         "player_A_id": "P01",
-        "player_B_id": "P04",
+        "player_B_id": "P02",
         "referee_endpoint": "http://127.0.0.1:8001/mcp",
         "status": "COMPLETED",
         "winner": "P01",
     }
     assert (second["status"], second["winner"]) == ("RUNNING", None)
     assert {one["status"] for one in rounds[1]["matches"]} == {"SCHEDULED"}
-    assert {one["referee_endpoint"] for one in rounds[1]["matches"]} == {None}
+    assert {one["referee_endpoint"] for one in rounds[1]["matches"]} == {"http://127.0.0.1:8001/mcp"}
     assert data(league, "P01", "GET_SCHEDULE", round_id=2)["rounds"] == [rounds[1]]
     assert code_of(league.query("P01", "GET_SCHEDULE", round_id=4)) == "E008"
 
@@ -69,11 +69,16 @@ def test_the_next_match_is_the_first_unfinished_one() -> None:
     assert data(league, "P01", "GET_NEXT_MATCH")["next_match"] == {
         "match_id": "R1M1",
         "round_id": 1,
-        "opponent_id": "P04",
+        "opponent_id": "P02",
         "referee_endpoint": "http://127.0.0.1:8001/mcp",
     }
     league.report("R1M1")
-    assert data(league, "P02", "GET_NEXT_MATCH", player_id="P01")["next_match"]["round_id"] == 2
+    assert data(league, "P02", "GET_NEXT_MATCH", player_id="P01")["next_match"] == {
+        "match_id": "R2M1",
+        "round_id": 2,
+        "opponent_id": "P03",
+        "referee_endpoint": "http://127.0.0.1:8001/mcp",
+    }
     league.play()
     assert data(league, "P01", "GET_NEXT_MATCH")["next_match"] is None
 
@@ -89,12 +94,12 @@ def test_player_stats_hold_the_row_and_the_matches_without_open_choices() -> Non
     (match,) = found["matches"]
     assert match == {
         "match_id": "R1M1",
-        "opponent_id": "P04",
+        "opponent_id": "P02",
         "outcome": "TECHNICAL_LOSS",
         "choice": None,
         "opponent_choice": "even",
     }
-    (unfinished,) = data(league, "P02", "GET_PLAYER_STATS")["matches"]
+    (unfinished,) = data(league, "P03", "GET_PLAYER_STATS")["matches"]
     assert (unfinished["outcome"], unfinished["choice"], unfinished["opponent_choice"]) == (None, None, None)
 
 
@@ -193,9 +198,9 @@ def test_parameters_may_be_absent() -> None:
 
 def test_a_walkover_shows_who_won_without_playing() -> None:
     league = started()
-    league.operate("withdraw", "P04")
+    league.operate("withdraw", "P02")
     (won, *_) = data(league, "P01", "GET_PLAYER_STATS")["matches"]
     assert won["outcome"] == "WIN"
-    assert {one["outcome"] for one in data(league, "P01", "GET_PLAYER_STATS", player_id="P04")["matches"]} == {
+    assert {one["outcome"] for one in data(league, "P01", "GET_PLAYER_STATS", player_id="P02")["matches"]} == {
         "WALKOVER"
     }

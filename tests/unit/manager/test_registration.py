@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,8 +11,13 @@ from league import events as e
 from league.machine import Failure, Pong
 from league.manager.league import LeagueManager
 from league.protocol import tokens
+from league.protocol.envelope import Reading
 from league.protocol.errors import PeerError
+from league.protocol.exchanges import Role
 from league.protocol.messages import LeagueRegisterResponse, RegisterResponse, RoundAnnouncement
+from league.reports import views
+from league.transport import letters
+from league.transport.letters import Speaker
 from tests.support.managed import LEAGUE, Managed, agent_of, code_of, plain, settings
 
 
@@ -207,7 +213,9 @@ def test_a_league_that_has_lost_its_key_lets_nobody_in() -> None:
 def test_the_address_policy_refuses_an_endpoint() -> None:
     league = Managed()
     league.machine = LeagueManager(league.settings, bytes, {}, allows=lambda url: "127.0.0.1" not in url)
-    assert code_of(league.register("player", 1)) == "E026"
+    answer = league.register("player", 1)
+    assert code_of(answer) == "E026"
+    assert "--endpoints" in plain(answer)["reason"]
     assert code_of(league.register("player", 1, contact_endpoint="http://10.0.0.1/mcp")) == ""
 
 
@@ -269,6 +277,7 @@ def test_a_closed_league_admits_a_new_referee_only_when_none_is_alive(changed: d
     assert isinstance(answer, RegisterResponse)
     assert answer.error_code == "E019"
     league.answer_pings()
+    league.answer_all(but=["REF01"])
     league.wait(30)
     assert league.manager.waiting == "WAITING_FOR_REFEREE"
     league.request(league.registration("referee", 2))
@@ -436,12 +445,59 @@ def test_a_deviation_is_recorded_once_per_agent_and_kind() -> None:
     ]
 
 
-def test_a_refused_registration_leaves_no_trace() -> None:
+@pytest.mark.requirement("REFUSED.shown")
+def test_a_refused_registration_changes_nothing_but_what_the_operator_sees() -> None:
     league = Managed(players=1)
     league.register("player", 1)
     before = league.manager.snapshot()
-    league.register("player", 2, protocol_version="league.v2")
-    assert league.manager.snapshot() == before
+    for _ in range(2):
+        league.register("player", 2, protocol_version="league.v2")
+    after = league.manager.snapshot()
+    assert {**after, "refusals": []} == before
+    (shown,) = views.agents(league.manager)["refused"]
+    assert (shown["request"], shown["name"], shown["endpoint"], shown["code"]) == (
+        "registration",
+        "Player 2",
+        "http://127.0.0.1:8102/mcp",
+        "E020",
+    )
+
+
+@pytest.mark.requirement("REFUSED.shown")
+def test_a_registration_that_cannot_be_read_is_shown_too_but_strangers_do_not_fill_the_journal() -> None:
+    league = Managed(players=1)
+    for number in range(300):
+        league.request(league.registration("player", number, version="one"))
+    assert len(league.of(e.RequestRefused)) == 100
+    assert {one.code for one in league.of(e.RequestRefused)} == {"E008"}
+
+
+@pytest.mark.requirement("DIALECT.registrations")
+@pytest.mark.parametrize(
+    ("fields", "recorded"),
+    [
+        ({"game_types": None}, {"game_types"}),
+        ({"display_name": None, "sender": "player:Alice"}, {"display_name"}),
+        ({"contact_endpoint": None, "endpoint": "http://127.0.0.1:8101/mcp"}, {"contact_endpoint"}),
+        (
+            {"contact_endpoint": None, "url": "http://127.0.0.1:8101/mcp", "game_types": None},
+            {"contact_endpoint", "game_types"},
+        ),
+    ],
+)
+def test_a_registration_may_lack_what_a_league_can_do_without(fields: dict[str, Any], recorded: set[str]) -> None:
+    league = Managed()
+    raw = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": league.registration("player", 1, **fields)}
+    reading = Reading("compat", game_type="even_odd")
+    asked = letters.read_request(json.dumps(raw).encode(), Speaker(Role.MANAGER, "league_manager", reading))
+    answer = league.request(asked.content)
+    assert isinstance(answer, LeagueRegisterResponse)
+    assert answer.status == "ACCEPTED"
+    (member,) = league.of(e.AgentRegistered)
+    assert (member.endpoint, member.game_types) == ("http://127.0.0.1:8101/mcp", ("even_odd",))
+    assert member.display_name == ("Alice" if "display_name" in recorded else "Player 1")
+    place = "LEAGUE_REGISTER_REQUEST.player_meta."
+    assert {one.requirement for one in league.of(e.DeviationRecorded)} == {place + name for name in recorded}
 
 
 # --- strict -----------------------------------------------------------------------------------------------------------

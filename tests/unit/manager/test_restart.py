@@ -40,6 +40,7 @@ def test_the_newest_table_goes_out_again() -> None:
     league = started()
     league.report("R1M1")
     league.restart()
+    league.answer(league.calls("ROUND_ANNOUNCEMENT", "P03")[0])
     (one,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P03")
     assert isinstance(one.message, LeagueStandingsUpdate)
     assert one.message.version == 1
@@ -73,6 +74,7 @@ def test_a_lead_goes_on_where_it_was() -> None:
     league = Managed(players=2, announcement_lead_s=60.0).fill()
     league.answer_all()
     league.restart(after=40)
+    league.answer_all(kind="ROUND_ANNOUNCEMENT")
     league.wait(19)
     assert league.of(e.AssignmentsSent) == []
     league.wait(1)
@@ -82,6 +84,7 @@ def test_a_lead_goes_on_where_it_was() -> None:
 def test_a_clock_that_was_set_back_does_not_stop_the_league() -> None:
     league = Managed(players=2, announcement_lead_s=60.0).fill()
     league.restart(after=-100_000)
+    league.answer_all(kind="ROUND_ANNOUNCEMENT")
     league.wait(60)
     assert len(league.of(e.AssignmentsSent)) == 1
 

@@ -9,6 +9,7 @@ import pytest
 from league import events as e
 from league.protocol.errors import PeerError
 from league.protocol.messages import MatchResultAck
+from league.reports import views
 from tests.support.managed import Managed, code_of, plain
 
 
@@ -69,11 +70,18 @@ def test_points_and_table_follow_from_how_the_match_ended(
 @pytest.mark.parametrize(
     "changed",
     [
-        {"winner": "P02"},
-        {"winner": None},
-        {"winner": "P03"},
         {"winner": "P02", "details": {"drawn_number": 12, "choices": {"P01": "even", "P02": "odd"}}},
         {"details": {"drawn_number": 4, "choices": {"P01": "even", "P03": "odd"}}},
+        {"winner": "P03", "details": {"drawn_number": None, "choices": {"P01": "even", "P02": "odd"}}},
+        {"winner": "P03", "details": {"drawn_number": 4, "choices": {"P01": "even", "P02": None}}},
+        {
+            "winner": "P02",
+            "details": {
+                "drawn_number": 4,
+                "choices": {"P01": "even", "P02": "odd"},
+                "status": "TECHNICAL_LOSS",
+            },
+        },
     ],
 )
 def test_a_report_that_contradicts_itself_is_refused(changed: dict[str, Any]) -> None:
@@ -83,6 +91,63 @@ def test_a_report_that_contradicts_itself_is_refused(changed: dict[str, Any]) ->
     assert code_of(league.request(report)) == "E039"
     assert league.of(e.ResultAccepted) == []
     assert code_of(league.report("R1M1")) == ""
+
+
+@pytest.mark.requirement("REPORT.corrected")
+@pytest.mark.parametrize("winner", ["P02", None, "P03", "DRAW"])
+def test_a_winner_that_contradicts_both_choices_and_the_number_is_corrected(winner: str | None) -> None:
+    league = started(2)
+    report = league.report_of("R1M1")
+    report["result"]["winner"] = winner
+    assert code_of(league.request(report)) == ""
+    (result,) = league.of(e.ResultAccepted)
+    assert (result.winner, result.points, result.verified) == ("P01", {"P01": 3, "P02": 0}, False)
+    assert "REPORT.corrected" in {one.requirement for one in league.of(e.DeviationRecorded)}
+    strict = started(2, profile="strict")
+    assert code_of(strict.request(strict.report_of("R1M1") | {"result": report["result"]})) == "E039"
+
+
+UNUSABLE = {"winner": "P03", "details": None}
+
+
+@pytest.mark.requirement("REPORT.refused_reassigns")
+@pytest.mark.requirement("REFUSED.shown")
+def test_after_a_refused_report_the_match_goes_to_another_referee_at_once() -> None:
+    league = started(4, referees=2)
+    (match,) = [one for one in league.of(e.MatchAssigned) if one.referee_id == "REF01"]
+    report = league.report_of(match.match_id)
+    report["result"] |= UNUSABLE
+    assert code_of(league.request(report)) == "E039"
+    lost, again = league.of(e.MatchLost)[-1], league.of(e.MatchAssigned)[-1]
+    assert (lost.match_id, lost.attempt) == (match.match_id, 1)
+    assert "E039" in lost.why
+    assert (again.match_id, again.referee_id, again.attempt) == (match.match_id, "REF02", 2)
+    (refused,) = league.of(e.RequestRefused)
+    told = (refused.request, refused.name, refused.match_id, refused.code)
+    assert told == ("report", "REF01", match.match_id, "E039")
+    shown = views.agents(league.manager)["refused"]
+    assert [one["match_id"] for one in shown] == [match.match_id]
+
+
+@pytest.mark.requirement("REPORT.refused_reassigns")
+def test_a_referee_that_lost_a_match_gets_no_other_until_it_proves_itself() -> None:
+    league = started(4, referees=2)
+    first = next(one for one in league.of(e.MatchAssigned) if one.referee_id == "REF01")
+    report = league.report_of(first.match_id)
+    report["result"] |= UNUSABLE
+    league.request(report)
+    while not league.of(e.RoundOpened)[1:]:
+        for one in ("R1M1", "R1M2"):
+            league.report(one)
+        league.answer_all()
+    later = [one for one in league.of(e.MatchAssigned) if one.match_id.startswith("R2")]
+    assert {one.referee_id for one in later} == {"REF02"}
+    league.register("referee", 1)
+    for one in ("R2M1", "R2M2"):
+        league.report(one)
+    league.answer_all()
+    last = [one for one in league.of(e.MatchAssigned) if one.match_id.startswith("R3")]
+    assert {one.referee_id for one in last} == {"REF01", "REF02"}
 
 
 @pytest.mark.requirement("REPORT.status_derived")
@@ -272,7 +337,7 @@ def test_a_wrong_token_is_shown_masked() -> None:
     league = started(2)
     answer = league.report("R1M1", auth_token="tok_REF01_abcdefghijklmnop")
     assert isinstance(answer, PeerError)
-    assert answer.context == {"provided_token": "tok_…"}
+    assert answer.context == {"provided_token": "tok_…", "expected_format": "tok_{agent_id}_{hash}"}
 
 
 def test_a_player_may_not_report() -> None:

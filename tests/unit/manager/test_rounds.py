@@ -10,7 +10,7 @@ from league import events as e
 from league.machine import Blame, Failure, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.messages import LeagueCompleted, RoundAnnouncement, RoundCompleted
-from tests.support.managed import LEAGUE, Managed, matches_in, plain
+from tests.support.managed import LEAGUE, Managed, code_of, matches_in, plain
 
 
 @pytest.mark.requirement("ROUND.announced_to_all")
@@ -35,7 +35,7 @@ def test_the_players_copy_holds_nothing_that_is_meant_for_referees() -> None:
 
 @pytest.mark.requirement("ROUND.assignment_complete")
 def test_a_referees_copy_holds_all_it_needs() -> None:
-    league = Managed(players=2, move_seconds=7.0).fill()
+    league = Managed(players=2, move_seconds=7.0, retry_delays_s=(1.0, 2.0, 4.0)).fill()
     league.answer_all(kind="ROUND_ANNOUNCEMENT", but=["REF01"])
     (one,) = league.calls("ROUND_ANNOUNCEMENT", "REF01")
     (match,) = plain(one.message)["matches"]  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ def test_a_referees_copy_holds_all_it_needs() -> None:
     assert match["player_A_standings"] == {"wins": 0, "losses": 0, "draws": 0, "points": 0}
     assert match["player_A_token"] == tokens.derive(key, "REF01", "P01", LEAGUE, "R1M1", 1)
     assert match["player_A_answers"] == [tokens.verifier(league.tokens["P01"]), tokens.verifier(derived)]
-    assert (match["attempt"], match["move_seconds"]) == (1, 7.0)
+    assert (match["attempt"], match["move_seconds"], match["retry_delays_s"]) == (1, 7.0, [1.0, 2.0, 4.0])
     assert one.to.token == tokens.derive(tokens.deriver(league.tokens["REF01"]), "league_manager", "REF01", LEAGUE)
 
 
@@ -93,15 +93,12 @@ def test_whoever_did_not_answer_the_last_broadcast_is_not_waited_for() -> None:
     league.answer_all(but=["P04"])
     league.wait(1)
     league.answer_all(but=["P04"])
+    league.fail(league.calls("ROUND_ANNOUNCEMENT", "P04")[0])
     for match_id in league.open_matches:
         league.report(match_id)
     assert league.manager.ledger.current_round == 2
-    league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P04")[0])
-    for match_id in league.open_matches:
-        league.report(match_id)
-    assert league.manager.ledger.current_round == 3
     assert len(league.of(e.AssignmentsSent)) == 1
-    league.answer_all(but=["P04"], kind="ROUND_ANNOUNCEMENT")
+    league.answer_all(but=["P04"])
     assert len(league.of(e.AssignmentsSent)) == 2
 
 
@@ -241,7 +238,8 @@ def test_the_next_round_opens_as_soon_as_the_last_one_is_finished() -> None:
         e.RoundFinished,
         e.RoundOpened,
     ]
-    assert len(league.calls("ROUND_ANNOUNCEMENT", "P01")) == 1
+    league.answer_all()
+    assert len(league.told("P01", "ROUND_ANNOUNCEMENT")) == 2
 
 
 @pytest.mark.requirement("ROUND.completed_after_all_results")
@@ -318,3 +316,98 @@ def test_a_league_of_every_size_is_played_to_its_end() -> None:
         league = Managed(players=players, referees=2, double=players == 5).fill()
         league.play()
         assert league.manager.ledger.undecided == 0
+
+
+# --- who is told, and who will play -----------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("ROUND.announced_to_referees")
+def test_a_referee_without_a_match_in_a_round_is_told_of_it_too() -> None:
+    league = Managed(players=2, referees=3, double=True).fill()
+    league.play()
+    told = {one: league.told(one, "ROUND_ANNOUNCEMENT") for one in ("REF01", "REF02", "REF03")}
+    assert {one: [matches_in(sent.message) for sent in copies] for one, copies in told.items()} == {
+        "REF01": [["R1M1"], ["R2M1"]],
+        "REF02": [[], []],
+        "REF03": [[], []],
+    }
+    assert [plain(one.message)["round_id"] for one in told["REF03"]] == [1, 2]  # type: ignore[arg-type]
+    kinds = [one.kind for one in league.told("REF02")]
+    assert kinds == ["ROUND_ANNOUNCEMENT", "ROUND_COMPLETED"] * 2 + ["LEAGUE_COMPLETED"]
+
+
+@pytest.mark.requirement("ROUND.announced_to_referees")
+def test_a_referee_whose_only_match_is_a_walkover_is_told_of_the_round() -> None:
+    league = Managed(players=4, referees=2).fill()
+    league.answer_all()
+    assert league.manager.ledger.matches["R2M2"].referee_id == "REF02"
+    league.operate("withdraw", "P04")
+    league.play()
+    assert [matches_in(one.message) for one in league.told("REF02", "ROUND_ANNOUNCEMENT")] == [["R1M2"], [], []]
+
+
+def test_a_referee_that_comes_during_a_round_is_told_of_it() -> None:
+    league = Managed(players=2).fill()
+    league.answer_all()
+    league.register("referee", 2)
+    assert [matches_in(one.message) for one in league.calls("ROUND_ANNOUNCEMENT", "REF02")] == [[]]
+
+
+def test_who_holds_up_nothing_by_not_answering_an_announcement_without_matches() -> None:
+    league = Managed(players=2, referees=2).fill()
+    league.answer_all(but=["REF02"])
+    assert len(league.of(e.AssignmentsSent)) == 1
+
+
+@pytest.mark.requirement("SCHEDULE.referees_named")
+def test_referees_are_named_when_the_schedule_is_made_and_play_what_they_were_named_for() -> None:
+    league = Managed(players=6, referees=2).fill()
+    (named,) = league.of(e.RefereesNamed)
+    assert set(named.referees) == set(league.manager.ledger.matches)
+    assert Counter(named.referees.values()) == {"REF01": 10, "REF02": 5}
+    league.play()
+    assert {event.match_id: event.referee_id for event in league.of(e.MatchAssigned)} == named.referees
+
+
+@pytest.mark.requirement("SCHEDULE.referees_named")
+def test_matches_of_the_rounds_to_come_are_shared_out_anew_when_a_referee_comes_or_dies() -> None:
+    league = Managed(players=4, referees=1).fill()
+    league.answer_all()
+    league.register("referee", 2)
+    later = [event.referees for event in league.of(e.RefereesNamed)][1:]
+    assert later == [{"R2M2": "REF02", "R3M2": "REF02"}]
+    league.answer_pings()
+    for _ in range(30):
+        league.wait(1)
+        league.answer_pings(but=["REF02"])
+        league.answer_all(but=["REF02"])
+        for one in league.calls(to="REF02"):
+            league.fail(one)
+    assert league.state("REF02") == "SUSPENDED"
+    assert league.of(e.RefereesNamed)[-1].referees == {"R2M2": "REF01", "R3M2": "REF01"}
+    league.restart()
+    assert len(league.of(e.RefereesNamed)) == 3
+    assert league.manager.ledger.matches["R2M2"].referee_id == "REF01"
+
+
+def test_a_match_is_not_held_by_the_referee_that_is_only_named_for_it() -> None:
+    league = Managed(players=4).fill()
+    league.answer_all()
+    ahead = league.report_of("R2M1") | {"attempt": 1}
+    assert code_of(league.request(ahead)) == "E016"
+
+
+@pytest.mark.requirement("ROUND.official_lead")
+def test_the_lead_of_a_later_round_counts_from_its_announcement() -> None:
+    league = Managed(players=2, double=True, announcement_lead_s=60.0, announcement_wait_s=10.0).fill()
+    for _ in range(60):
+        league.answer_all()
+        league.wait(1)
+    league.report("R1M1")
+    league.wait(1.5)
+    league.answer_all()
+    announced_at = league.told("P01", "ROUND_ANNOUNCEMENT")[-1].at
+    while len(league.of(e.AssignmentsSent)) < 2:
+        league.wait(0.5)
+        league.answer_pings()
+    assert league.of(e.AssignmentsSent)[-1].at - announced_at == pytest.approx(60.0)

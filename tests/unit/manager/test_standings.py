@@ -92,31 +92,128 @@ def test_the_final_table_of_a_round_is_repeated_and_round_completed_waits_for_it
     assert kinds.index("LEAGUE_STANDINGS_UPDATE") < len(kinds)
 
 
-def test_announcements_do_not_wait_in_the_lane_of_a_slow_player() -> None:
+# --- the order at the end of a round ----------------------------------------------------------------------------------
+
+IN_ORDER = ["LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "ROUND_ANNOUNCEMENT"]
+
+
+def after_the_round(league: Managed, player: str, *, since: int) -> list[tuple[str, float]]:
+    """What this player was sent since, and how many seconds after the first of it."""
+    sent = league.told(player)[since:]
+    return [(one.kind, one.at - sent[0].at) for one in sent]
+
+
+@pytest.mark.requirement("BROADCAST.order")
+def test_at_the_end_of_a_round_each_message_leaves_when_the_one_before_was_answered() -> None:
     league = started(2, double=True)
     league.report("R1M1")
-    assert len(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")) == 1
-    announced = league.calls("ROUND_ANNOUNCEMENT", "P01")
-    assert len(announced) == 1
+    for kind in IN_ORDER:
+        (one,) = league.calls(to="P01")
+        assert one.kind == kind
+        league.answer(one)
 
 
-def test_rounds_that_end_faster_than_tables_may_follow_share_one() -> None:
+@pytest.mark.requirement("BROADCAST.order")
+def test_a_slow_player_gets_them_in_order_two_seconds_apart_and_delays_nobody_else() -> None:
+    league = started(4)
+    league.report("R1M1")
+    league.answer_all()
+    known = len(league.told("P01"))
+    league.report("R1M2")
+    for _ in range(50):
+        league.answer_all(but=["P01"])
+        league.wait(0.1)
+    sent = after_the_round(league, "P01", since=known)
+    assert [kind for kind, _ in sent] == IN_ORDER
+    assert [seconds for _, seconds in sent] == pytest.approx([0, 2, 4])
+    assert [seconds for _, seconds in after_the_round(league, "P02", since=-3)] == [0, 0, 0]
+
+
+@pytest.mark.requirement("BROADCAST.order")
+@pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BROKEN])
+def test_what_failed_at_a_player_that_listens_is_followed_at_once_and_not_repeated(failure: Failure) -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    known = len(league.told("P01")) - 1
+    league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0], failure)
+    league.fail(league.calls("ROUND_COMPLETED", "P01")[0], failure)
+    league.answer(league.calls("ROUND_ANNOUNCEMENT", "P01")[0])
+    league.wait(9)
+    assert after_the_round(league, "P01", since=known) == [(kind, 0) for kind in IN_ORDER]
+
+
+@pytest.mark.requirement("BROADCAST.order")
+def test_a_player_that_comes_back_gets_them_in_order() -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    known = len(league.told("P01")) - 1
+    league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0], Failure.REFUSED)
+    league.wait(2)
+    for kind in IN_ORDER:
+        # The failed call made the manager ask whether the players are there.
+        (one,) = [one for one in league.calls(to="P01") if one.kind != "ping"]
+        assert one.kind == kind
+        league.answer(one)
+    kinds = [kind for kind, _ in after_the_round(league, "P01", since=known) if kind != "ping"]
+    assert kinds == [IN_ORDER[0], *IN_ORDER]
+
+
+def test_a_busy_player_is_not_repeated_what_was_overtaken() -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    known = len(league.told("P01")) - 1
+    league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0], Failure.BUSY, retry_after=3.0)
+    league.wait(2)
+    league.answer(league.calls("ROUND_COMPLETED", "P01")[0])
+    league.wait(9)
+    assert [kind for kind, _ in after_the_round(league, "P01", since=known)] == IN_ORDER
+
+
+@pytest.mark.requirement("ROUND.players_first")
+def test_matches_begin_after_the_announcements_also_at_a_slow_player() -> None:
+    league = started(4)
+    for match_id in league.open_matches:
+        league.report(match_id)
+    for _ in range(7):
+        assert len(league.of(e.AssignmentsSent)) == 1
+        league.answer_all(but=["P01"])
+        league.wait(1)
+    assert [one.kind for one in league.calls(to="P01")] == [IN_ORDER[0], *IN_ORDER]
+    assert len(league.of(e.AssignmentsSent)) == 2
+
+
+@pytest.mark.requirement("STANDINGS.final_before_round_completed")
+@pytest.mark.requirement("STANDINGS.apart")
+def test_every_round_has_a_final_table_however_soon_after_the_last() -> None:
     league = started(4)
     while not league.manager.is_finished:
         for match_id in league.open_matches:
             league.report(match_id)
         league.answer_all()
-    league.wait(1)
-    league.answer_all()
-    kinds = [one.kind for one in league.told("P01") if one.kind != "ROUND_ANNOUNCEMENT"]
-    assert kinds[-5:] == [
-        "LEAGUE_STANDINGS_UPDATE",
-        "ROUND_COMPLETED",
-        "ROUND_COMPLETED",
-        "ROUND_COMPLETED",
+    table, completed, announced = IN_ORDER
+    assert [one.kind for one in league.told("P01")] == [
+        announced, table, table, completed, announced, table, completed, announced, table, completed,
         "LEAGUE_COMPLETED",
-    ]
-    assert versions(league.told("P01"))[-1] == 6
+    ]  # fmt: skip
+    assert versions(league.told("P01")) == [1, 2, 4, 6]
+
+
+@pytest.mark.requirement("ROUND.walkovers")
+def test_a_round_of_walkovers_is_announced_and_completed_like_any_other() -> None:
+    league = started(2, double=True)
+    league.operate("withdraw", "P02")
+    league.play()
+    kinds = [one.kind for one in league.told("P01")]
+    assert kinds == ["ROUND_ANNOUNCEMENT", *IN_ORDER, *IN_ORDER[:2], "LEAGUE_COMPLETED"]
+    second = league.told("P01", "ROUND_ANNOUNCEMENT")[1].message
+    assert isinstance(second, RoundAnnouncement)
+    assert (second.round_id, second.matches) == (2, [])
+    tables = [one.message for one in league.told("P01") if isinstance(one.message, LeagueStandingsUpdate)]
+    assert [(one.round_id, one.version) for one in tables] == [(1, 2), (2, 2)]
+    assert [event.round_id for event in league.of(e.RoundFinished)] == [1, 2]
+
+
+# --- the order at the end of the league -------------------------------------------------------------------------------
 
 
 def test_referees_get_completions_and_no_tables() -> None:
@@ -139,6 +236,7 @@ def test_completions_wait_until_everything_else_to_the_agent_has_ended() -> None
     slow.answer_all(but=["P01"])
     slow.report("R1M1")
     slow.answer_all(but=["P01"])
+    slow.wait(1)
     for kind in ("LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED"):
         slow.answer(slow.calls(kind, "P01")[0])
     assert slow.calls("LEAGUE_COMPLETED", "P01") == []
@@ -157,7 +255,7 @@ def test_five_failures_in_a_row_spare_a_player_for_a_minute() -> None:
         for one in league.calls(to="P02"):
             league.fail(one)
         league.wait(2)
-        league.answer_pings()
+        league.answer_pings(but=["P02"])
     sent = len(league.told("P02"))
     league.wait(1)
     league.report("R2M1")
@@ -217,7 +315,11 @@ def test_two_technical_losses_in_a_row_suspend_a_player() -> None:
     flags = {one.player_A_id: one.player_A_suspended for one in copy.matches}
     flags |= {one.player_B_id: one.player_B_suspended for one in copy.matches}
     assert flags == {"P01": True, "P02": False, "P03": False, "P04": False}
-    assert league.told("P01", "ROUND_ANNOUNCEMENT")[-1].at == league.now
+    told = len(league.told("P01"))
+    for _ in range(20):
+        league.wait(0.5)
+        league.answer_pings()
+    assert [one.kind for one in league.told("P01")[told:]][-1] == "ROUND_ANNOUNCEMENT"
 
 
 @pytest.mark.requirement("SUSPENDED.recovers")
@@ -233,6 +335,7 @@ def test_a_match_without_own_fault_makes_it_active_again() -> None:
 def test_acknowledging_a_broadcast_makes_it_active_again_but_an_error_or_a_ping_does_not() -> None:
     league = started(4, double=True)
     lose(league, "P01", 2)
+    league.wait(1)
     calls = [one for one in league.calls(to="P01") if one.at == league.now]
     assert len(calls) >= 1
     league.answer(calls[0], Refusal("E012", "who are you?"))
@@ -248,6 +351,7 @@ def test_acknowledging_a_broadcast_makes_it_active_again_but_an_error_or_a_ping_
 def test_an_answer_to_what_was_sent_before_the_suspension_does_not_end_it() -> None:
     league = started(4, double=True)
     lose(league, "P01", 2)
+    league.wait(1)
     old = next(one for one in league.calls(to="P01") if one.at < league.now)
     new = next(one for one in league.calls(to="P01") if one.at == league.now)
     league.answer(old)

@@ -8,6 +8,7 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged, Blame, Failure
+from league.protocol.messages import RoundAnnouncement
 from tests.support.managed import NOW, Managed, code_of
 
 
@@ -138,8 +139,8 @@ def test_a_probe_that_failed_by_our_own_fault_is_repeated_at_once() -> None:
     assert league.state("P01") == "ACTIVE"
 
 
-@pytest.mark.requirement("REGISTER.unreachable_is_suspended")
-def test_agents_that_never_answered_are_suspended_at_the_start() -> None:
+@pytest.mark.requirement("REGISTER.unreachable_suspends_nobody")
+def test_no_player_is_suspended_for_not_answering_before_the_start_and_a_referee_only_until_it_answers() -> None:
     league = Managed(players=2, referees=2)
     for role, number in (("referee", 1), ("referee", 2), ("player", 1)):
         league.register(role, number)
@@ -147,8 +148,13 @@ def test_agents_that_never_answered_are_suspended_at_the_start() -> None:
         league.fail(league.calls("ping", agent)[0])
     league.register("player", 2)
     states = {agent: league.state(agent) for agent in ("REF01", "REF02", "P01", "P02")}
-    assert states == {"REF01": "SUSPENDED", "REF02": "ACTIVE", "P01": "SUSPENDED", "P02": "ACTIVE"}
+    assert states == {"REF01": "SUSPENDED", "REF02": "ACTIVE", "P01": "ACTIVE", "P02": "ACTIVE"}
     assert {event.referee_id for event in league.of(e.MatchAssigned)} == {"REF02"}
+    league.wait(1)
+    (copy,) = league.calls("ROUND_ANNOUNCEMENT", "REF02")
+    assert isinstance(copy.message, RoundAnnouncement)
+    (match,) = copy.message.matches
+    assert {match.player_A_suspended, match.player_B_suspended} <= {None, False}
 
 
 @pytest.mark.parametrize("failure", [Failure.BUSY, Failure.NOT_UNDERSTOOD])
@@ -161,15 +167,14 @@ def test_any_answer_to_a_probe_will_do(failure: Failure) -> None:
     assert league.state("P01") == "ACTIVE"
 
 
-def test_a_suspended_player_is_told_the_first_round_and_recovers_by_answering() -> None:
+def test_a_player_that_never_answered_a_probe_is_told_the_first_round() -> None:
     league = Managed(players=2)
     league.register("referee", 1)
     league.register("player", 1)
     league.fail(league.calls("ping", "P01")[0])
     league.register("player", 2)
-    assert league.state("P01") == "SUSPENDED"
-    league.answer(league.calls("ROUND_ANNOUNCEMENT", "P01")[0])
     assert league.state("P01") == "ACTIVE"
+    assert len(league.calls("ROUND_ANNOUNCEMENT", "P01")) == 1
 
 
 def test_a_league_without_a_live_referee_says_so_and_goes_on_when_one_answers() -> None:

@@ -24,6 +24,7 @@ from tests.support.planted import (
     journal_only,
     reworded,
     sent,
+    unsent,
     with_journal,
     without,
 )
@@ -285,11 +286,12 @@ def test_round_completed_while_the_final_standings_are_under_way_breaks_promise_
     honest = honest_league()
     place = calls(honest, "ROUND_COMPLETED", to="P02")[0]
     final = [at for at in calls(honest, "LEAGUE_STANDINGS_UPDATE", to="P02") if at < place][-2:]
-    late = call_at(honest, place).sent_at + 5
-    planted = honest
+    table, slow = call_at(honest, final[0]), honest
     for at in final:
-        planted = altered(planted, at, answered_at=late)
-    assert broken(planted) == {10}
+        slow = altered(slow, at, answered_at=table.sent_at + 5)
+    for seconds, found in ((1.0, {10}), (2.0, set())):
+        planted = sent(unsent(slow, place), replace(call_at(honest, place), sent_at=table.sent_at + seconds))
+        assert broken(planted) == found
 
 
 def test_round_completed_of_a_round_that_is_not_breaks_promise_10() -> None:
@@ -305,11 +307,46 @@ def test_rounds_announced_in_the_wrong_order_break_promise_10() -> None:
     assert broken(altered(swapped, second, message=call_at(honest, first).message)) == {10}
 
 
-def test_an_announcement_repeated_late_is_no_wrong_order() -> None:
+def test_an_announcement_repeated_after_what_follows_it_breaks_promise_10() -> None:
     honest = honest_league()
     first, second, _ = calls(honest, "ROUND_ANNOUNCEMENT", to="P03")
     again = replace(call_at(honest, first), sent_at=call_at(honest, second).sent_at + 0.05)
-    assert broken(sent(honest, again)) == set()
+    assert broken(sent(honest, again)) == {10}
+    in_time = replace(call_at(honest, first), sent_at=call_at(honest, first).sent_at + 0.05)
+    assert broken(sent(honest, in_time)) == set()
+
+
+def test_an_announcement_before_the_last_round_is_completed_breaks_promise_10() -> None:
+    honest = honest_league()
+    completed = calls(honest, "ROUND_COMPLETED", to="P03")[0]
+    late = replace(call_at(honest, completed), sent_at=call_at(honest, completed).sent_at + 500)
+    place = calls(honest, "ROUND_ANNOUNCEMENT", to="P03")[1]
+    early = replace(call_at(honest, place), sent_at=call_at(honest, completed).sent_at - 0.01)
+    assert broken(sent(unsent(honest, completed), late)) == {10}
+    assert broken(sent(honest, early)) == {10}
+
+
+def test_a_completion_that_is_missing_breaks_promise_10_unless_calls_had_failed() -> None:
+    honest = honest_league()
+    planted = unsent(honest, calls(honest, "ROUND_COMPLETED", to="P03")[0])
+    assert broken(planted) == {10}
+    first = calls(honest, "ROUND_ANNOUNCEMENT", to="P03")[0]
+    assert (
+        broken(altered(planted, first, outcome="timeout", answer=None, answered_at=None, answers=0, delivered=0))
+        == set()
+    )
+
+
+def test_the_next_message_may_leave_two_seconds_after_one_that_was_not_answered() -> None:
+    honest = honest_league()
+    place = calls(honest, "ROUND_ANNOUNCEMENT", to="P03")[-1]
+    said = call_at(honest, place)
+    slow = replace(said, message={**said.message, "round_id": 4}, answered_at=said.sent_at + 9)
+    after = replace(said, message={**said.message, "message_type": "ROUND_COMPLETED", "round_id": 4})
+    kind = "sent while ROUND_ANNOUNCEMENT was under way"
+    for seconds, found in ((1.0, [kind]), (2.0, [])):
+        planted = replace(honest, traffic=(slow, replace(after, sent_at=said.sent_at + seconds)))
+        assert [one for one in breaches(planted, 10) if one == kind] == found
 
 
 # --- promise 14 -------------------------------------------------------------------------------------------------------

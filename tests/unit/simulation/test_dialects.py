@@ -8,6 +8,8 @@ from league.protocol.conventions import Convention
 from league.simulation.runs import Plan, play
 from league.simulation.world import World
 
+REFEREES = ("referee-1", "referee-2")
+
 
 @pytest.mark.requirement("DIALECT.finds_out")
 @pytest.mark.parametrize("seed", range(1, 9))
@@ -26,3 +28,13 @@ def test_players_of_every_convention_take_part() -> None:
     plan = Plan(30, 2, faults=0.0, dialects=1.0)
     world = World(plan.settings(7), 7, 0.0, dialects=1.0)
     assert {one.speaks for one in world.players} == set(Convention)
+
+
+def test_some_of_them_post_their_answers() -> None:
+    plan = Plan(30, 2, faults=0.0, dialects=1.0)
+    world = World(plan.settings(7), 7, 0.0, dialects=1.0)
+    assert {one.posts for one in world.players} == {True, False}
+    traffic = world.run().traffic
+    assert traffic is not None
+    posted = {one.message["message_type"] for one in traffic if one.receiver_node in REFEREES and one.message}
+    assert {"GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"} <= posted

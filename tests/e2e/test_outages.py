@@ -1,0 +1,151 @@
+"""A power cut in the middle of a league, on real processes: nobody loses by it, and the league ends."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from league.cli.pages import Pages
+from league.events import (
+    LeagueClosed,
+    LeagueFinished,
+    OutageBegan,
+    OutageEnded,
+    ResultAccepted,
+    ResultVoided,
+)
+from tests.support.processes import Process, Processes, assert_kept
+
+SCALE = 10
+EIGHT = 8
+MATCHES = 2 * len(list(combinations(range(EIGHT), 2)))
+Condition = Callable[[dict[str, Any]], bool]
+
+
+def free_ports(count: int) -> int:
+    """The first of so many free ports in a row."""
+    while True:
+        with ExitStack() as open_sockets:
+            first = open_sockets.enter_context(socket.socket())
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                for number in range(port + 1, port + count):
+                    open_sockets.enter_context(socket.socket()).bind(("127.0.0.1", number))
+            except (OSError, OverflowError):
+                continue
+            return port
+
+
+def league_when(manager: Process, holds: Condition) -> dict[str, Any]:
+    """Look at /api/league until it is so."""
+    with closing(Pages(manager.endpoint)) as pages:
+        while not holds(seen := pages.json("/api/league")):
+            assert manager.is_running, manager.output
+        return dict(seen)
+
+
+class Classroom:
+    """A manager, a referee, and eight players in two processes at ports of their own."""
+
+    def __init__(self, processes: Processes) -> None:
+        self.processes = processes
+        self.ports = [free_ports(EIGHT // 2), free_ports(EIGHT // 2)]
+        self.manager = processes.manager(players=EIGHT, double=True)
+        self.endpoint = self.manager.endpoint
+        self.players = [self.start_players(number) for number in (0, 1)]
+        self.referee = processes.referee(self.endpoint, time_scale=SCALE, max_concurrent_matches=4)
+
+    def start_players(self, number: int) -> Process:
+        return self.processes.players(
+            self.endpoint, f"desk {number}", count=EIGHT // 2, port=self.ports[number], time_scale=SCALE
+        )
+
+    def in_the_middle(self) -> None:
+        league_when(self.manager, lambda league: league["round"] >= 4)
+
+    def ends_well(self) -> None:
+        """Every match was played, and nobody lost one by being away."""
+        seen = league_when(self.manager, lambda league: league["state"] == "LEAGUE_COMPLETED")
+        assert (seen["matches_completed"], seen["technical_losses"]) == (MATCHES, 0)
+        assert [one.wait() for one in (*self.players, self.referee)] == [0, 0, 0]
+        assert self.manager.stop() == 0
+        results = {one.match_id: one for one in self.processes.events("manager", ResultAccepted)}
+        assert {one.status for one in results.values()} <= {"WIN", "DRAW"}
+        assert len(self.processes.events("manager", LeagueFinished)) == 1
+        assert_kept(self.processes)
+
+
+@pytest.mark.requirement("OUTAGE.held")
+@pytest.mark.requirement("OUTAGE.goes_on")
+def test_eight_players_that_are_killed_at_once_come_back_and_play_on(processes: Processes) -> None:
+    room = Classroom(processes)
+    room.in_the_middle()
+    for one in room.players:
+        one.kill()
+    seen = league_when(room.manager, lambda league: league["waiting"] is not None)
+    assert (seen["state"], seen["waiting"]) == ("RUNNING_LEAGUE", "WAITING_FOR_PLAYERS")
+    assert "8 of 8 players can't be reached" in seen["waiting_reason"]
+    shown = processes.run("standings", "--manager", room.endpoint).stdout
+    assert f"WAITING_FOR_PLAYERS ({seen['waiting_reason']})" in shown
+    room.players = [room.start_players(number) for number in (0, 1)]
+    room.ends_well()
+    (began,), (ended,) = processes.events("manager", OutageBegan), processes.events("manager", OutageEnded)
+    assert (len(began.missing), ended.why, ended.missing) == (EIGHT, "answered", ())
+
+
+def test_half_of_the_class_that_leaves_the_room_and_returns_loses_nothing(processes: Processes) -> None:
+    room = Classroom(processes)
+    room.in_the_middle()
+    room.players[0].kill()
+    league_when(room.manager, lambda league: league["waiting"] == "WAITING_FOR_PLAYERS")
+    room.players[0] = room.start_players(0)
+    room.ends_well()
+
+
+@pytest.mark.requirement("OUTAGE.restart")
+def test_a_machine_with_everything_on_it_is_switched_off_and_on(processes: Processes) -> None:
+    room = Classroom(processes)
+    room.in_the_middle()
+    ports = room.manager.port, room.referee.port
+    for one in (room.manager, room.referee, *room.players):
+        one.kill()
+    room.manager = processes.manager(players=EIGHT, double=True, port=ports[0])
+    room.referee = processes.referee(room.endpoint, time_scale=SCALE, max_concurrent_matches=4, port=ports[1])
+    room.players = [room.start_players(number) for number in (0, 1)]
+    room.ends_well()
+
+
+@pytest.mark.requirement("LEAGUE.replayed_after_the_end")
+def test_a_match_is_played_again_after_the_end_until_the_league_is_closed(processes: Processes) -> None:
+    ports = [free_ports(2), free_ports(1)]
+    manager = processes.manager(players=2)
+
+    def there() -> tuple[Process, Process]:
+        """Both players and the referee; they end with the league."""
+        return (
+            processes.players(manager, count=2, port=ports[0]),
+            processes.referee(manager, time_scale=SCALE, port=ports[1], journal=None),
+        )
+
+    def order(*words: str) -> str:
+        done = processes.run(*words, "--manager", manager.endpoint, "--state", processes.folder)
+        return done.stdout or done.stderr
+
+    assert [one.wait() for one in there()] == [0, 0]
+    assert "R1M1 is played again" in order("replay-match", "R1M1")
+    league_when(manager, lambda league: league["state"] == "RUNNING_LEAGUE")
+    assert [one.wait() for one in there()] == [0, 0]
+    league_when(manager, lambda league: league["state"] == "LEAGUE_COMPLETED")
+    assert len(processes.events("manager", LeagueFinished)) == 2
+    assert len(processes.events("manager", ResultVoided)) == 1
+    assert "closed" in order("close")
+    assert "E031" in order("replay-match", "R1M1")
+    assert manager.stop() == 0
+    assert len(processes.events("manager", LeagueClosed)) == 1
+    assert processes.verified()["ok"]
