@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from league.machine import Address
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
@@ -36,12 +38,12 @@ CALL = ChooseParityCall(
 )
 
 
-def answers(peer: Peer, convention: Convention, *messages: Message) -> list[str | None]:
+def answers(peer: Peer, convention: Convention, *messages: Message, path: str = "/mcp") -> list[str | None]:
     """What kinds of answers a player gives to these calls, one after the other."""
 
     async def ask() -> list[str | None]:
         client = HttpClient()
-        line, to = Caller(client), Address("P01", f"http://127.0.0.1:{peer.port}/mcp", None, convention)
+        line, to = Caller(client), Address("P01", f"http://127.0.0.1:{peer.port}{path}", None, convention)
         found = []
         for message in messages:
             reply = await line.call(1, message, jsonrpc.encode_body(message), to, 30.0, 10_240)
@@ -95,3 +97,18 @@ def test_the_usual_call_is_one_call() -> None:
     with Peer("Ann") as peer:
         assert answers(peer, Convention.SPEC, INVITATION, CALL) == BOTH
         assert methods(peer) == ["handle_game_invitation", "parity_choose"]
+
+
+@pytest.mark.requirement("DIALECT.paths")
+def test_an_endpoint_without_a_path_is_called_at_the_usual_one_if_it_has_nothing_there() -> None:
+    with Peer("pathless", convention=d.only_at(b"/mcp", d.VERBS_ONLY)) as peer:
+        assert answers(peer, Convention.SPEC, INVITATION, CALL, path="") == BOTH
+        assert [one.head.split()[1] for one in peer.received] == [b"/", b"/mcp", b"/mcp"]
+
+
+@pytest.mark.requirement("DIALECT.other_names")
+def test_a_call_goes_by_the_type_that_its_player_knows() -> None:
+    with Peer("asked", convention=d.CONVENTIONS["CHOOSE_PARITY_REQUEST"]) as peer:
+        assert answers(peer, Convention.TYPE, INVITATION, CALL, CALL) == [*BOTH, BOTH[1]]
+        kinds = [one.call["params"]["message_type"] for one in peer.received]
+        assert kinds[1:] == ["CHOOSE_PARITY_CALL", "CHOOSE_PARITY_REQUEST", "CHOOSE_PARITY_REQUEST"]

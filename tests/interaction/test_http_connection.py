@@ -16,7 +16,7 @@ from league.transport.http_connection import ServerConnection
 from league.transport.http_response import ResponseHeads
 from league.transport.http_router import Router
 from league.transport.http_server import ConnectionTable
-from tests.support.http_office import CLOSE, HOST, chunked, error_of, message, office
+from tests.support.http_servers import CLOSE, HOST, chunked, error_of, message, serving
 from tests.support.http_wire import exchange, hang_up, on_every_loop, one_answer, one_by_one, statuses, until
 
 PAGE = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -39,7 +39,7 @@ NO_JSON = message(b"{}", b"Content-Type: a/b")
 )
 @on_every_loop
 async def test_a_connection_stays_open_where_both_sides_want_it(request_: bytes, keeps: bool) -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         said = await exchange(server.port, request_, PAGE.replace(HOST, HOST + CLOSE))
     assert statuses(said) == [200] * (1 + keeps)
     assert said.count(b"connection: close\r\n") == 1
@@ -48,7 +48,7 @@ async def test_a_connection_stays_open_where_both_sides_want_it(request_: bytes,
 @on_every_loop
 async def test_the_same_request_gets_the_same_answer_every_time() -> None:
     """The first is parsed, the others are recognised."""
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         for _ in range(2):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             for body in (b"{}", b"[]", b"{}"):
@@ -57,7 +57,7 @@ async def test_the_same_request_gets_the_same_answer_every_time() -> None:
                 writer.write(NO_JSON)
                 assert (await one_answer(reader))[0] == 415
             await hang_up(writer)
-    assert clerk.got == [(body, "127.0.0.1") for body in (b"{}", b"[]", b"{}") * 2]
+    assert handler.got == [(body, "127.0.0.1") for body in (b"{}", b"[]", b"{}") * 2]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ async def test_the_same_request_gets_the_same_answer_every_time() -> None:
 )
 @on_every_loop
 async def test_an_address_may_be_written_in_several_ways(first: bytes, status: int) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         assert statuses(await exchange(server.port, message(b"{}", b"Connection: close", first=first))) == [status]
-    assert len(clerk.got) == (status == 200)
+    assert len(handler.got) == (status == 200)
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -87,26 +87,26 @@ async def test_an_address_may_be_written_in_several_ways(first: bytes, status: i
 @on_every_loop
 async def test_refusals_and_pages_keep_their_place_in_line(whole: bool) -> None:
     in_line = [message(b"1"), NOWHERE, PAGE, NO_JSON, chunked(b"2").replace(CLOSE, b""), PAGE, b"nonsense\r\n"]
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         everything = b"".join(in_line)
         pieces = [everything] if whole else one_by_one(everything)
         asking = asyncio.create_task(exchange(server.port, *pieces))
-        await until(lambda: len(clerk.got) == 1)
-        clerk.go_on.set()
+        await until(lambda: len(handler.got) == 1)
+        handler.go_on.set()
         said = await asking
     assert statuses(said) == [200, 404, 200, 415, 200, 200, 400]
-    assert [body for body, _ in clerk.got] == [b"1", b"2"]
+    assert [body for body, _ in handler.got] == [b"1", b"2"]
 
 
 @on_every_loop
 async def test_a_client_is_told_to_go_on_when_it_is_its_turn() -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"first") + message(b"second", b"Expect: 100-continue")[:-6])
-        await until(lambda: len(clerk.got) == 1)
-        clerk.go_on.set()
+        await until(lambda: len(handler.got) == 1)
+        handler.go_on.set()
         assert await one_answer(reader) == (200, b"first")
         assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
         writer.write(b"second")
@@ -117,28 +117,28 @@ async def test_a_client_is_told_to_go_on_when_it_is_its_turn() -> None:
 @on_every_loop
 async def test_a_client_that_stops_sending_gets_an_answer_to_all_it_has_sent_completely() -> None:
     halves = (b"POS", message(b"{}")[:-1], chunked(b"{}")[:-3], b"")
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         for half in halves:
-            clerk.go_on.clear()
-            before = len(clerk.got)
+            handler.go_on.clear()
+            before = len(handler.got)
             asking = asyncio.create_task(exchange(server.port, message(b"1"), half, half_close=True))
-            await until(lambda before=before: len(clerk.got) > before)  # type: ignore[misc]
-            clerk.go_on.set()
+            await until(lambda before=before: len(handler.got) > before)  # type: ignore[misc]
+            handler.go_on.set()
             assert statuses(await asking) == [200]
         await until(lambda: server.load == {"connections": 0, "requests": 0})
         assert statuses(await exchange(server.port, message(b"1") + b"nonsense", half_close=True)) == [200, 400]
-    assert [body for body, _ in clerk.got] == [b"1"] * 5
+    assert [body for body, _ in handler.got] == [b"1"] * 5
 
 
 @on_every_loop
 async def test_requests_are_counted_until_they_are_answered_or_their_client_leaves() -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"1") + message(b"2") + message(b"3")[:-1])
         await until(lambda: server.load["requests"] == 3)
         await hang_up(writer)
-        clerk.go_on.set()
+        handler.go_on.set()
         await until(lambda: server.load == {"connections": 0, "requests": 0})
 
 
@@ -203,8 +203,8 @@ def test_the_head_of_an_answer_tells_the_time() -> None:
 async def test_a_header_that_would_break_the_answer_is_a_bug(
     header: tuple[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with office() as (server, clerk):
-        clerk.answer = lambda body: Response(200, body, headers=(header,))
+    async with serving() as (server, handler):
+        handler.answer = lambda body: Response(200, body, headers=(header,))
         said = await exchange(server.port, message(b"{}"))
     assert statuses(said) == [500]
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
@@ -212,13 +212,13 @@ async def test_a_header_that_would_break_the_answer_is_a_bug(
 
 @on_every_loop
 async def test_a_client_that_reads_its_last_answer_slowly_gets_all_of_it() -> None:
-    async with office(Limits(linger_s=0.05, idle_s=0.05)) as (server, clerk):
-        clerk.answer = lambda _: Response(200, b"x" * 5_000_000)
+    async with serving(Limits(linger_s=0.05, idle_s=0.05)) as (server, handler):
+        handler.answer = lambda _: Response(200, b"x" * 5_000_000)
         with closing(socket.socket()) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.connect(("127.0.0.1", server.port))
             client.sendall(message(b"{}", b"Connection: close"))
-            await until(lambda: len(clerk.got) == 1)
+            await until(lambda: len(handler.got) == 1)
             loop = asyncio.get_running_loop()
             late = loop.time() + 0.3  # long after the time to linger
             await until(lambda: loop.time() > late)
@@ -239,34 +239,34 @@ async def test_a_client_that_reads_its_last_answer_slowly_gets_all_of_it() -> No
 async def test_half_a_body_at_the_end_is_refused_without_a_word_in_the_log(
     half: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         asking = asyncio.create_task(exchange(server.port, half))
         await until(lambda: server.load["requests"] == 1)
         await server.close(0.01)
         said = await asking
         assert statuses(said)[-1] == 503
         assert error_of(said)["message"] == "OVERLOADED"
-    assert clerk.got == []
+    assert handler.got == []
     assert caplog.records == []
 
 
 @on_every_loop
 async def test_all_in_line_are_told_when_the_time_to_finish_is_over(caplog: pytest.LogCaptureFixture) -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         asking = asyncio.create_task(exchange(server.port, message(b"1") + message(b"2") + PAGE + message(b"3")[:-1]))
         await until(lambda: server.load["requests"] == 4)
         await server.close(0.01)
         assert statuses(await asking) == [503] * 4
         assert server.load == {"connections": 0, "requests": 0}
-    assert [body for body, _ in clerk.got] == [b"1"]
+    assert [body for body, _ in handler.got] == [b"1"]
     assert caplog.records == []
 
 
 @on_every_loop
 async def test_a_request_that_arrives_with_the_end_is_answered() -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         await until(lambda: server.load["connections"] == 1)
         writer.write(message(b"{}"))

@@ -23,7 +23,7 @@ from league.transport.http_server import (
     Response,
     serve,
 )
-from tests.support.http_office import CLOSE, HOST, LIMITS, Clerk, chunked, error_of, message, office
+from tests.support.http_servers import CLOSE, HOST, LIMITS, RecordingHandler, chunked, error_of, message, serving
 from tests.support.http_wire import (
     cut_up,
     exchange,
@@ -43,14 +43,14 @@ from tests.support.http_wire import (
 @pytest.mark.requirement("HTTP.post_mcp")
 @on_every_loop
 async def test_a_posted_message_reaches_the_app_with_the_address_it_came_from() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, message(b'{"id":1}', b"Connection: close"))
     head, _, body = said.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"\r\ndate: " in head
     assert b"\r\ncontent-type: application/json" in head
     assert body == b'{"id":1}'
-    assert clerk.got == [(b'{"id":1}', "127.0.0.1")]
+    assert handler.got == [(b'{"id":1}', "127.0.0.1")]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ async def test_a_posted_message_reaches_the_app_with_the_address_it_came_from() 
 )
 @on_every_loop
 async def test_a_fixed_page_is_read_with_get(path: str, status: int, body: bytes) -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         said = await exchange(server.port, b"GET %b HTTP/1.1\r\n%b%b\r\n" % (path.encode(), HOST, CLOSE))
     assert statuses(said) == [status]
     assert said.endswith(b"\r\n\r\n" + body)
@@ -68,7 +68,7 @@ async def test_a_fixed_page_is_read_with_get(path: str, status: int, body: bytes
 
 @on_every_loop
 async def test_head_gets_the_head_of_a_page_alone() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         said = await exchange(server.port, b"HEAD /healthz HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n")
     assert b"content-length: 4\r\n" in said
     assert said.endswith(b"\r\n\r\n")
@@ -76,7 +76,7 @@ async def test_head_gets_the_head_of_a_page_alone() -> None:
 
 @on_every_loop
 async def test_what_nobody_serves_is_not_found() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         for path in (b"/", b"/mcp/", b"/other", b"/mcp%2f"):
             said = await exchange(server.port, message(b"{}", b"Connection: close", first=b"POST %b HTTP/1.1" % path))
             assert statuses(said) == [404]
@@ -95,11 +95,11 @@ async def test_what_nobody_serves_is_not_found() -> None:
 )
 @on_every_loop
 async def test_another_method_is_told_which_are_allowed(line: bytes, allowed: bytes) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, message(b"", b"Connection: close", first=line + b" HTTP/1.1"))
     assert statuses(said) == [405]
     assert b"\r\nallow: " + allowed + b"\r\n" in said
-    assert clerk.got == []
+    assert handler.got == []
 
 
 @pytest.mark.requirement("HTTP.other_statuses")
@@ -123,9 +123,9 @@ async def test_another_method_is_told_which_are_allowed(line: bytes, allowed: by
 )
 @on_every_loop
 async def test_only_json_without_compression_is_taken(header: bytes, status: int) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         assert statuses(await exchange(server.port, message(b"{}", header, b"Connection: close"))) == [status]
-    assert len(clerk.got) == (status == 200)
+    assert len(handler.got) == (status == 200)
 
 
 @pytest.mark.requirement("HTTP.origin_and_host")
@@ -147,10 +147,10 @@ async def test_only_json_without_compression_is_taken(header: bytes, status: int
 )
 @on_every_loop
 async def test_a_page_from_elsewhere_may_not_call(origin: bytes, status: int) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, message(b"{}", b"Origin: " + origin, b"Connection: close"))
     assert statuses(said) == [status]
-    assert len(clerk.got) == (status == 200)
+    assert len(handler.got) == (status == 200)
 
 
 @pytest.mark.requirement("HTTP.origin_and_host")
@@ -170,15 +170,15 @@ async def test_a_page_from_elsewhere_may_not_call(origin: bytes, status: int) ->
 )
 @on_every_loop
 async def test_a_server_on_loopback_answers_only_to_its_own_names(host: bytes, status: int) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, message(b"{}", b"Connection: close", host=b"Host: %b\r\n" % host))
     assert statuses(said) == [status]
-    assert len(clerk.got) == (status == 200)
+    assert len(handler.got) == (status == 200)
 
 
 @on_every_loop
 async def test_a_whole_address_in_the_first_line_counts_more_than_the_host() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         to_evil = message(b"", b"Connection: close", first=b"POST http://evil.example/mcp HTTP/1.1")
         assert statuses(await exchange(server.port, to_evil)) == [421]
         to_us = message(b"", b"Connection: close", first=b"POST http://localhost/mcp HTTP/1.1", host=b"Host: evil\r\n")
@@ -187,9 +187,9 @@ async def test_a_whole_address_in_the_first_line_counts_more_than_the_host() -> 
 
 @on_every_loop
 async def test_a_server_open_to_others_answers_to_any_name_unless_told_otherwise() -> None:
-    clerk = Clerk()
+    handler = RecordingHandler()
     for policy, status in ((None, 200), (AccessPolicy(hosts=frozenset({"league.example"})), 421)):
-        server = await serve("0.0.0.0", 0, App(clerk.post), LIMITS, policy)
+        server = await serve("0.0.0.0", 0, App(handler.post), LIMITS, policy)
         said = await exchange(server.port, message(b"{}", b"Connection: close", host=b"Host: other.example\r\n"))
         assert statuses(said) == [status]
         await server.close()
@@ -197,7 +197,7 @@ async def test_a_server_open_to_others_answers_to_any_name_unless_told_otherwise
 
 @on_every_loop
 async def test_the_words_of_a_refusal_can_be_given() -> None:
-    async with office(refusal=lambda status, code, _detail: f"{status} {code}".encode()) as (server, _):
+    async with serving(refusal=lambda status, code, _detail: f"{status} {code}".encode()) as (server, _):
         assert (await exchange(server.port, message(b"x" * 101))).endswith(b"\r\n\r\n413 E037")
         assert (await exchange(server.port, b"nonsense")).endswith(b"\r\n\r\n400 None")
         assert (await exchange(server.port, b"GET / HTTP/1.0\r\n\r\n")).endswith(b"\r\n\r\n404 None")
@@ -205,8 +205,8 @@ async def test_the_words_of_a_refusal_can_be_given() -> None:
 
 @on_every_loop
 async def test_a_bug_is_answered_as_json_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    async with office() as (server, clerk):
-        clerk.answer = lambda _: 1 / 0  # type: ignore[assignment, return-value]
+    async with serving() as (server, handler):
+        handler.answer = lambda _: 1 / 0  # type: ignore[assignment, return-value]
         said = await exchange(server.port, message(b"{}"))
     assert statuses(said) == [500]
     assert error_of(said)["code"] == -32603
@@ -221,10 +221,10 @@ async def test_a_bug_is_answered_as_json_and_logged_once(caplog: pytest.LogCaptu
 @pytest.mark.requirement("SIZE.requests")
 @on_every_loop
 async def test_a_body_of_exactly_the_limit_is_taken() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         assert statuses(await exchange(server.port, message(b"x" * 100, b"Connection: close"))) == [200]
         assert statuses(await exchange(server.port, chunked(b"x" * 60, b"x" * 40))) == [200]
-    assert [len(body) for body, _ in clerk.got] == [100, 100]
+    assert [len(body) for body, _ in handler.got] == [100, 100]
 
 
 @pytest.mark.requirement("SIZE.requests")
@@ -241,20 +241,20 @@ async def test_a_body_of_exactly_the_limit_is_taken() -> None:
 )
 @on_every_loop
 async def test_a_larger_body_is_refused_at_once(request_: bytes) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, request_, half_close=True)
     assert statuses(said) == [413]
     assert error_of(said)["message"] == "MESSAGE_TOO_LARGE"
     assert error_of(said)["code"] == -32600
     assert error_of(said)["data"]["error_code"] == "E037"
-    assert clerk.got == []
+    assert handler.got == []
 
 
 @on_every_loop
 async def test_a_body_larger_than_the_buffers_is_read_whole() -> None:
-    async with office(Limits(body=1024 * 1024)) as (server, clerk):
+    async with serving(Limits(body=1024 * 1024)) as (server, handler):
         assert statuses(await exchange(server.port, message(b"x" * 1024 * 1024, b"Connection: close"))) == [200]
-    assert len(clerk.got[0][0]) == 1024 * 1024
+    assert len(handler.got[0][0]) == 1024 * 1024
 
 
 @pytest.mark.parametrize(
@@ -270,16 +270,16 @@ async def test_a_body_larger_than_the_buffers_is_read_whole() -> None:
 )
 @on_every_loop
 async def test_a_head_that_grows_too_large_is_refused(pieces: list[bytes]) -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         assert statuses(await exchange(server.port, *pieces)) == [431]
 
 
 @on_every_loop
 async def test_trailers_change_nothing_and_are_not_kept() -> None:
     request = chunked(b"{}")[:-2] + b"Origin: http://evil.example\r\n" + b"X: y\r\n" * 200 + b"\r\n"
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         assert statuses(await exchange(server.port, request)) == [200]
-    assert clerk.got == [(b"{}", "127.0.0.1")]
+    assert handler.got == [(b"{}", "127.0.0.1")]
 
 
 # --- time -------------------------------------------------------------------------------------------------------------
@@ -298,15 +298,15 @@ async def test_trailers_change_nothing_and_are_not_kept() -> None:
 )
 @on_every_loop
 async def test_half_a_request_and_silence_is_a_timeout(part: bytes) -> None:
-    async with office(Limits(header_s=0.05, body_s=0.05, linger_s=0.05)) as (server, clerk):
+    async with serving(Limits(header_s=0.05, body_s=0.05, linger_s=0.05)) as (server, handler):
         said = await exchange(server.port, part)
     assert statuses(said)[-1] == 408
-    assert clerk.got == []
+    assert handler.got == []
 
 
 @on_every_loop
 async def test_a_slow_sender_gains_nothing_by_sending_a_little() -> None:
-    async with office(Limits(header_s=0.05, linger_s=0.05)) as (server, _):
+    async with serving(Limits(header_s=0.05, linger_s=0.05)) as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         answer = asyncio.create_task(reader.read())
         writer.write(b"GET /healthz HTTP/1.1\r\nA: ")
@@ -319,14 +319,14 @@ async def test_a_slow_sender_gains_nothing_by_sending_a_little() -> None:
 
 @on_every_loop
 async def test_a_client_that_says_nothing_is_left_without_a_word() -> None:
-    async with office(Limits(header_s=0.05)) as (server, _):
+    async with serving(Limits(header_s=0.05)) as (server, _):
         assert await exchange(server.port) == b""
         assert await exchange(server.port, b"\r\n\r\n") == b""
 
 
 @on_every_loop
 async def test_an_idle_connection_is_closed_after_a_while() -> None:
-    async with office(Limits(idle_s=0.05)) as (server, _):
+    async with serving(Limits(idle_s=0.05)) as (server, _):
         said = await exchange(server.port, message(b"{}"))
         assert statuses(said) == [200]
         assert b"connection: close" not in said
@@ -334,36 +334,39 @@ async def test_an_idle_connection_is_closed_after_a_while() -> None:
 
 @on_every_loop
 async def test_time_is_not_counted_while_the_app_thinks() -> None:
-    async with office(Limits(header_s=0.02, body_s=0.02, idle_s=0.02, answer_s=0.02, linger_s=0.02)) as (server, clerk):
-        clerk.go_on.clear()
+    async with serving(Limits(header_s=0.02, body_s=0.02, idle_s=0.02, answer_s=0.02, linger_s=0.02)) as (
+        server,
+        handler,
+    ):
+        handler.go_on.clear()
         asking = asyncio.create_task(exchange(server.port, message(b"{}", b"Connection: close")))
-        await until(lambda: len(clerk.got) == 1)
+        await until(lambda: len(handler.got) == 1)
         await asyncio.wait([asking], timeout=0.2)
-        clerk.go_on.set()
+        handler.go_on.set()
         assert statuses(await asking) == [200]
 
 
 @on_every_loop
 async def test_a_client_that_does_not_read_is_cut_off() -> None:
-    async with office(Limits(answer_s=0.05, idle_s=0.05, linger_s=0.05)) as (server, clerk):
-        clerk.answer = lambda _: Response(200, b"x" * 30_000_000)
+    async with serving(Limits(answer_s=0.05, idle_s=0.05, linger_s=0.05)) as (server, handler):
+        handler.answer = lambda _: Response(200, b"x" * 30_000_000)
         _, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
         writer.write(message(b"{}") * 5)
-        await until(lambda: bool(clerk.got))
+        await until(lambda: bool(handler.got))
         await until(lambda: server.load["connections"] == 0)
-        assert len(clerk.got) <= 2, "a second answer may not be made before the first has left"
+        assert len(handler.got) <= 2, "a second answer may not be made before the first has left"
         await hang_up(writer)
 
 
 @on_every_loop
 async def test_a_small_answer_that_is_never_read_holds_the_connection_no_longer() -> None:
-    async with office(Limits(answer_s=0.05, idle_s=0.05, linger_s=0.05)) as (server, clerk):
-        clerk.answer = lambda _: Response(200, b"x" * 50_000)
+    async with serving(Limits(answer_s=0.05, idle_s=0.05, linger_s=0.05)) as (server, handler):
+        handler.answer = lambda _: Response(200, b"x" * 50_000)
         with closing(socket.socket()) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             client.connect(("127.0.0.1", server.port))
             client.sendall(message(b"{}"))
-            await until(lambda: len(clerk.got) == 1)
+            await until(lambda: len(handler.got) == 1)
             await until(lambda: server.load["connections"] == 0)
 
 
@@ -416,19 +419,19 @@ START = b"POST /mcp HTTP/1.1\r\n" + HOST
 )
 @on_every_loop
 async def test_what_two_parsers_could_read_differently_is_refused(request_: bytes) -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         smuggled = message(b"smuggled")
         said = await exchange(server.port, request_ + smuggled, half_close=True)
     assert statuses(said) == [400]
     assert b"connection: close" in said
     assert error_of(said)["code"] == -32600
-    assert clerk.got == []
+    assert handler.got == []
 
 
 @pytest.mark.parametrize("version", [b"HTTP/2.0", b"HTTP/0.9"])
 @on_every_loop
 async def test_another_version_of_http_is_not_spoken(version: bytes) -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         assert statuses(await exchange(server.port, message(b"", first=b"POST /mcp " + version))) == [505]
         assert statuses(await exchange(server.port, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")) == [400]
 
@@ -436,7 +439,7 @@ async def test_another_version_of_http_is_not_spoken(version: bytes) -> None:
 @on_every_loop
 async def test_bad_input_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "league")
-    async with office() as (server, _):
+    async with serving() as (server, _):
         for bad in (b"nonsense", message(b"x" * 101), START + b"A: b\0\r\n\r\n"):
             await exchange(server.port, bad)
     assert caplog.records == []
@@ -453,7 +456,7 @@ async def _page(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
 async def test_mutilated_requests_do_the_server_no_harm(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     chance = random.Random(seed)
     limits = Limits(body=200, header_s=0.05, body_s=0.05, idle_s=0.05, linger_s=0.05, pipelined=4)
-    async with office(limits, rest=asgi_handler(_page)) as (server, clerk):
+    async with serving(limits, rest=asgi_handler(_page)) as (server, handler):
 
         async def somebody() -> None:
             pieces = cut_up(mutilated(b"".join(chance.choices(REQUESTS, k=chance.randint(1, 5))), chance), chance)
@@ -463,7 +466,7 @@ async def test_mutilated_requests_do_the_server_no_harm(seed: int, caplog: pytes
         for _ in range(4):
             await asyncio.gather(*(somebody() for _ in range(25)))
         assert statuses(await exchange(server.port, message(b"last", b"Connection: close"))) == [200]
-        assert clerk.got[-1] == (b"last", "127.0.0.1")
+        assert handler.got[-1] == (b"last", "127.0.0.1")
         await until(lambda: server.load == {"connections": 0, "requests": 0})
     assert caplog.records == []
 
@@ -473,19 +476,19 @@ async def test_mutilated_requests_do_the_server_no_harm(seed: int, caplog: pytes
 
 @on_every_loop
 async def test_a_connection_serves_many_requests_in_turn() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         for number in range(50):
             writer.write(message(b"%d" % number))
             assert await one_answer(reader) == (200, b"%d" % number)
         assert server.load == {"connections": 1, "requests": 0}
         await hang_up(writer)
-    assert len(clerk.got) == 50
+    assert len(handler.got) == 50
 
 
 @on_every_loop
 async def test_no_answer_waits_to_be_sent_with_another() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         await until(lambda: server.load["connections"] == 1)
         connection = next(iter(server._table.connections))
@@ -496,7 +499,7 @@ async def test_no_answer_waits_to_be_sent_with_another() -> None:
 
 @on_every_loop
 async def test_a_refused_request_leaves_the_connection_usable() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         refused = (
             message(b"{}", first=b"POST /no HTTP/1.1"),
@@ -513,7 +516,7 @@ async def test_a_refused_request_leaves_the_connection_usable() -> None:
 
 @on_every_loop
 async def test_a_body_that_never_ends_after_its_refusal_ends_the_connection() -> None:
-    async with office(Limits(body=100, body_s=0.05, linger_s=0.05)) as (server, _):
+    async with serving(Limits(body=100, body_s=0.05, linger_s=0.05)) as (server, _):
         said = await exchange(server.port, message(b"{}", b"Content-Type: a/b")[:-1])
         assert statuses(said) == [415]
         said = await exchange(server.port, chunked(b"{}").replace(b"/mcp", b"/no")[:-5], b"ff\r\n" + b"x" * 255)
@@ -522,100 +525,100 @@ async def test_a_body_that_never_ends_after_its_refusal_ends_the_connection() ->
 
 @on_every_loop
 async def test_a_request_may_come_byte_by_byte() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         for request in (message(b'{"id":1}', b"Connection: close"), chunked(b'{"id', b'":1}')):
             assert statuses(await exchange(server.port, *one_by_one(request))) == [200]
-    assert [body for body, _ in clerk.got] == [b'{"id":1}'] * 2
+    assert [body for body, _ in handler.got] == [b'{"id":1}'] * 2
 
 
 @on_every_loop
 async def test_http_1_0_is_answered_and_closed() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, b"POST /mcp HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
         assert statuses(said) == [200]
         assert b"\r\nconnection: close\r\n" in said
         assert statuses(await exchange(server.port, b"GET /healthz HTTP/1.0\r\n\r\n")) == [200]
-    assert clerk.got == [(b"{}", "127.0.0.1")]
+    assert handler.got == [(b"{}", "127.0.0.1")]
 
 
 @on_every_loop
 async def test_a_client_that_stops_sending_still_gets_its_answer() -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         asking = asyncio.create_task(exchange(server.port, message(b"{}"), half_close=True))
-        await until(lambda: len(clerk.got) == 1)
+        await until(lambda: len(handler.got) == 1)
         await until(lambda: server.load["requests"] == 1)
-        clerk.go_on.set()
+        handler.go_on.set()
         assert statuses(await asking) == [200]
 
 
 @on_every_loop
 async def test_a_client_that_stops_in_the_middle_gets_no_answer() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         assert await exchange(server.port, message(b"{}")[:-1], half_close=True) == b""
         assert await exchange(server.port, message(b"{}")[:-20], half_close=True) == b""
         await until(lambda: server.load == {"connections": 0, "requests": 0})
-    assert clerk.got == []
+    assert handler.got == []
 
 
 @on_every_loop
 async def test_a_client_that_went_away_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"{}"))
-        await until(lambda: len(clerk.got) == 1)
+        await until(lambda: len(handler.got) == 1)
         await hang_up(writer)
-        clerk.go_on.set()
+        handler.go_on.set()
         await until(lambda: server.load == {"connections": 0, "requests": 0})
     assert caplog.records == []
 
 
 @on_every_loop
 async def test_pipelined_requests_are_answered_in_their_order() -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         numbers = [b"%d" % number for number in range(10)]
         last = message(b"last", b"Connection: close")
         asking = asyncio.create_task(
             exchange(server.port, b"".join(map(message, numbers)) + last + message(b"after the last"))
         )
-        await until(lambda: len(clerk.got) == 1)
-        clerk.go_on.set()
+        await until(lambda: len(handler.got) == 1)
+        handler.go_on.set()
         said = await asking
     assert statuses(said) == [200] * 11
-    assert [body for body, _ in clerk.got] == [*numbers, b"last"]
+    assert [body for body, _ in handler.got] == [*numbers, b"last"]
 
 
 @on_every_loop
 async def test_no_more_requests_are_taken_ahead_than_allowed() -> None:
-    async with office(Limits(pipelined=3)) as (server, clerk):
+    async with serving(Limits(pipelined=3)) as (server, handler):
         said = await exchange(server.port, message(b"{}") * 50_000)  # more than the buffers on the way hold
     assert statuses(said) == [200] * 4
     assert b"connection: close" in said.rpartition(b"HTTP/1.1")[2]
-    assert len(clerk.got) == 4
+    assert len(handler.got) == 4
 
 
 @on_every_loop
 async def test_a_bad_request_behind_good_ones_is_refused_in_its_place() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, message(b"1") + message(b"2") + b"nonsense" + message(b"3"))
         assert statuses(said) == [200, 200, 400]
         said = await exchange(server.port, message(b"4") + message(b"x" * 101) + message(b"5"))
         assert statuses(said) == [200, 413]
-    assert [body for body, _ in clerk.got] == [b"1", b"2", b"4"]
+    assert [body for body, _ in handler.got] == [b"1", b"2", b"4"]
 
 
 @on_every_loop
 async def test_a_later_body_is_not_late_because_an_earlier_answer_is() -> None:
-    async with office(Limits(body_s=0.05, linger_s=0.05)) as (server, clerk):
-        clerk.go_on.clear()
+    async with serving(Limits(body_s=0.05, linger_s=0.05)) as (server, handler):
+        handler.go_on.clear()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"first") + message(b"second")[:-1])
-        await until(lambda: len(clerk.got) == 1)
+        await until(lambda: len(handler.got) == 1)
         silence = asyncio.create_task(reader.read(1))
         await asyncio.wait([silence], timeout=0.2)
-        clerk.go_on.set()
+        handler.go_on.set()
         writer.write(b"d")
         assert await silence == b"H"
         assert (await one_answer(reader))[1] == b"first"
@@ -625,12 +628,12 @@ async def test_a_later_body_is_not_late_because_an_earlier_answer_is() -> None:
 
 @on_every_loop
 async def test_a_client_that_asks_first_is_told_to_go_on() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         request = message(b"{}", b"Expect: 100-continue")
         writer.write(request[:-2])
         assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
-        assert clerk.got == []
+        assert handler.got == []
         writer.write(request[-2:])
         assert statuses(await reader.read()) == [200]
         await hang_up(writer)
@@ -640,11 +643,11 @@ async def test_a_client_that_asks_first_is_told_to_go_on() -> None:
 @on_every_loop
 async def test_a_client_that_asks_first_may_be_refused_at_once(header: bytes, length: bytes, status: int) -> None:
     request = message(b"", b"Expect: 100-continue", header).replace(b"Length: 0", b"Length: " + length)
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, request)
     assert statuses(said) == [status]
     assert b"connection: close" in said
-    assert clerk.got == []
+    assert handler.got == []
 
 
 OFFER = (b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABk")
@@ -657,18 +660,18 @@ async def test_an_offer_of_http_2_is_ignored_and_the_request_answered(whole: boo
     in_chunks = chunked(b"{", b"}").replace(CLOSE, b"\r\n".join([*OFFER, b""]))
     websocket = message(b"", b"Connection: upgrade", b"Upgrade: websocket", first=b"GET /healthz HTTP/1.1")
     everything = counted + in_chunks + websocket + message(b"after", b"Connection: close")
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         said = await exchange(server.port, *([everything] if whole else one_by_one(everything)))
     assert statuses(said) == [200] * 4
-    assert [body for body, _ in clerk.got] == [b"{}", b"{}", b"after"]
+    assert [body for body, _ in handler.got] == [b"{}", b"{}", b"after"]
 
 
 @on_every_loop
 async def test_offers_of_http_2_without_end_are_answered_as_far_as_allowed() -> None:
-    async with office(Limits(pipelined=3)) as (server, clerk):
+    async with serving(Limits(pipelined=3)) as (server, handler):
         assert statuses(await exchange(server.port, message(b"", *OFFER) * 1000)) == [200] * 4
         assert statuses(await exchange(server.port, message(b"x" * 20_000, *OFFER))) == [413]
-    assert len(clerk.got) == 4
+    assert len(handler.got) == 4
 
 
 REQUESTS = [
@@ -698,15 +701,15 @@ REQUESTS = [
 )
 @on_every_loop
 async def test_too_many_at_once_are_told_to_come_later(limits: Limits, status: int, name: str) -> None:
-    async with office(limits) as (server, clerk):
-        clerk.go_on.clear()
+    async with serving(limits) as (server, handler):
+        handler.go_on.clear()
         asking = [asyncio.create_task(exchange(server.port, message(b"{}", b"Connection: close"))) for _ in range(2)]
-        await until(lambda: len(clerk.got) == 2)
+        await until(lambda: len(handler.got) == 2)
         said = await exchange(server.port, message(b"{}"), half_close=True)
         assert statuses(said) == [status]
         assert b"\r\nretry-after: " in said
         assert error_of(said)["message"] == name
-        clerk.go_on.set()
+        handler.go_on.set()
         assert [statuses(await one) for one in asking] == [[200], [200]]
         assert statuses(await exchange(server.port, message(b"{}", b"Connection: close"))) == [200]
 
@@ -714,7 +717,7 @@ async def test_too_many_at_once_are_told_to_come_later(limits: Limits, status: i
 @pytest.mark.parametrize("limits", [Limits(connections=3), Limits(connections_per_address=3)])
 @on_every_loop
 async def test_the_oldest_idle_connection_makes_room_for_a_new_one(limits: Limits) -> None:
-    async with office(limits) as (server, _):
+    async with serving(limits) as (server, _):
         older = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
         await until(lambda: server.load["connections"] == 3)
         assert statuses(await exchange(server.port, message(b"{}", b"Connection: close"))) == [200]
@@ -727,11 +730,11 @@ async def test_the_oldest_idle_connection_makes_room_for_a_new_one(limits: Limit
 
 @on_every_loop
 async def test_a_crowd_over_the_cap_costs_no_more_than_the_cap() -> None:
-    async with office(Limits(connections=5)) as (server, clerk):
-        clerk.go_on.clear()
+    async with serving(Limits(connections=5)) as (server, handler):
+        handler.go_on.clear()
         before = open_sockets()
         busy = [asyncio.create_task(exchange(server.port, message(b"{}", b"Connection: close"))) for _ in range(5)]
-        await until(lambda: len(clerk.got) == 5)
+        await until(lambda: len(handler.got) == 5)
         crowd = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(300)]
         ends = await asyncio.gather(*(reader.read() for reader, _ in crowd), return_exceptions=True)
         told = [end for end in ends if isinstance(end, bytes) and end]
@@ -739,7 +742,7 @@ async def test_a_crowd_over_the_cap_costs_no_more_than_the_cap() -> None:
         assert len(told) == REFUSED_AT_ONCE
         for _, writer in crowd:
             await hang_up(writer)
-        clerk.go_on.set()
+        handler.go_on.set()
         assert [statuses(await one) for one in busy] == [[200]] * 5
         await until(lambda: server.load["connections"] == 0 and open_sockets() <= before)
 
@@ -749,16 +752,16 @@ async def test_a_crowd_over_the_cap_costs_no_more_than_the_cap() -> None:
 
 @on_every_loop
 async def test_closing_lets_a_running_request_finish_and_takes_no_new_one() -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", server.port)
         asking = asyncio.create_task(exchange(server.port, message(b"{}")))
-        await until(lambda: len(clerk.got) == 1)
+        await until(lambda: len(handler.got) == 1)
         ending = asyncio.create_task(server.close(30))
         assert await idle_reader.read() == b""
         with pytest.raises(ConnectionRefusedError):
             await asyncio.open_connection("127.0.0.1", server.port)
-        clerk.go_on.set()
+        handler.go_on.set()
         said = await asking
         assert statuses(said) == [200]
         assert b"connection: close" in said
@@ -768,7 +771,7 @@ async def test_closing_lets_a_running_request_finish_and_takes_no_new_one() -> N
 
 @on_every_loop
 async def test_a_request_being_sent_at_the_close_is_still_answered() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(message(b"{}")[:-1])
         await until(lambda: server.load["requests"] == 1)
@@ -782,10 +785,10 @@ async def test_a_request_being_sent_at_the_close_is_still_answered() -> None:
 
 @on_every_loop
 async def test_what_outlasts_the_grace_is_told_to_come_later(caplog: pytest.LogCaptureFixture) -> None:
-    async with office() as (server, clerk):
-        clerk.go_on.clear()
+    async with serving() as (server, handler):
+        handler.go_on.clear()
         asking = asyncio.create_task(exchange(server.port, message(b"{}")))
-        await until(lambda: len(clerk.got) == 1)
+        await until(lambda: len(handler.got) == 1)
         await server.close(0.01)
         said = await asking
         assert statuses(said) == [503]
@@ -795,7 +798,7 @@ async def test_what_outlasts_the_grace_is_told_to_come_later(caplog: pytest.LogC
 
 @on_every_loop
 async def test_half_a_request_does_not_hold_up_the_close() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         for part in (b"POS", message(b"{}")[:-1]):
             _, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(part)
@@ -813,7 +816,7 @@ async def test_half_a_request_does_not_hold_up_the_close() -> None:
 @on_every_loop
 async def test_connections_that_arrive_at_the_close_are_not_forgotten() -> None:
     for turns in range(6):
-        async with office() as (server, _):
+        async with serving() as (server, _):
             with contextlib.ExitStack() as clients:
                 for _ in range(20):
                     client = clients.enter_context(socket.socket())
@@ -826,27 +829,27 @@ async def test_connections_that_arrive_at_the_close_are_not_forgotten() -> None:
 
 @on_every_loop
 async def test_closing_twice_is_harmless() -> None:
-    async with office() as (server, _):
+    async with serving() as (server, _):
         await server.close()
         await server.close()
 
 
 @on_every_loop
 async def test_a_port_that_is_taken_is_named() -> None:
-    async with office() as (server, clerk):
+    async with serving() as (server, handler):
         with pytest.raises(PortTakenError, match=str(server.port)) as caught:
-            await serve("127.0.0.1", server.port, App(clerk.post))
+            await serve("127.0.0.1", server.port, App(handler.post))
         assert caught.value.port == server.port
 
 
 @on_every_loop
 async def test_a_port_can_be_taken_again_at_once() -> None:
-    clerk = Clerk()
-    server = await serve("localhost", 0, App(clerk.post))
+    handler = RecordingHandler()
+    server = await serve("localhost", 0, App(handler.post))
     assert server.host == "127.0.0.1"
     assert statuses(await exchange(server.port, message(b"{}", b"Connection: close"))) == [200]
     await server.close()
-    again = await serve("localhost", server.port, App(clerk.post))
+    again = await serve("localhost", server.port, App(handler.post))
     assert statuses(await exchange(again.port, message(b"{}", b"Connection: close"))) == [200]
     await again.close()
 
@@ -854,13 +857,13 @@ async def test_a_port_can_be_taken_again_at_once() -> None:
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
 @on_every_loop
 async def test_ipv6_is_served_like_ipv4() -> None:
-    clerk = Clerk()
-    server = await serve("::1", 0, App(clerk.post))
+    handler = RecordingHandler()
+    server = await serve("::1", 0, App(handler.post))
     request = message(b"{}", b"Connection: close", host=b"Host: [::1]:%d\r\n" % server.port)
     assert statuses(await exchange(server.port, request, host="::1")) == [200]
-    assert clerk.got == [(b"{}", "::1")]
+    assert handler.got == [(b"{}", "::1")]
     await server.close()
-    both = await serve("::", 0, App(clerk.post))
+    both = await serve("::", 0, App(handler.post))
     assert statuses(await exchange(both.port, request, host="127.0.0.1")) == [200]
-    assert clerk.got[1:] == [(b"{}", "127.0.0.1")]
+    assert handler.got[1:] == [(b"{}", "127.0.0.1")]
     await both.close()

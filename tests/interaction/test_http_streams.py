@@ -20,7 +20,7 @@ from league.transport.http import (
     StreamingResponse,
 )
 from league.transport.http_asgi import asgi_handler
-from tests.support.http_office import CLOSE, HOST, message, office
+from tests.support.http_servers import CLOSE, HOST, message, serving
 from tests.support.http_wire import exchange, hang_up, on_every_loop, statuses, until
 
 # --- an ASGI application behind it ------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ async def _subscribe(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWri
 @on_every_loop
 async def test_other_paths_go_to_the_application_behind_which_learns_when_the_client_leaves() -> None:
     feed = Feed()
-    async with office(rest=asgi_handler(feed)) as (server, _):
+    async with serving(rest=asgi_handler(feed)) as (server, _):
         _, writer = await _subscribe(server.port)
         await hang_up(writer)
         await until(lambda: feed.ended == ["http.disconnect"])
@@ -60,7 +60,7 @@ async def test_other_paths_go_to_the_application_behind_which_learns_when_the_cl
 @on_every_loop
 async def test_the_rules_hold_for_the_application_behind_too() -> None:
     feed = Feed()
-    async with office(rest=asgi_handler(feed)) as (server, _):
+    async with serving(rest=asgi_handler(feed)) as (server, _):
         foreign = message(b"", b"Origin: http://evil.example", b"Connection: close", first=b"POST /feed HTTP/1.1")
         assert statuses(await exchange(server.port, foreign)) == [403]
         assert statuses(await exchange(server.port, message(b"x" * 101, first=b"POST /feed HTTP/1.1"))) == [413]
@@ -70,7 +70,7 @@ async def test_the_rules_hold_for_the_application_behind_too() -> None:
 @on_every_loop
 async def test_a_stream_that_outlasts_the_grace_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     feed = Feed()
-    async with office(rest=asgi_handler(feed)) as (server, _):
+    async with serving(rest=asgi_handler(feed)) as (server, _):
         reader, writer = await _subscribe(server.port)
         await server.close(0.01)
         assert await reader.read() == b""
@@ -96,7 +96,7 @@ ASK = message(b"{}", b"Connection: close", first=b"POST /page HTTP/1.1")
 @on_every_loop
 async def test_a_whole_answer_of_an_application_is_sent_with_its_length() -> None:
     app = _page(START, {"type": "http.response.body", "body": b"well"})
-    async with office(rest=asgi_handler(app)) as (server, _):
+    async with serving(rest=asgi_handler(app)) as (server, _):
         said = await exchange(server.port, ASK)
     assert statuses(said) == [201]
     assert said.lower().count(b"content-length") == 1
@@ -108,7 +108,7 @@ async def test_a_whole_answer_of_an_application_is_sent_with_its_length() -> Non
 async def test_an_answer_of_an_application_in_pieces_is_sent_in_chunks() -> None:
     more = {"type": "http.response.body", "body": b"we", "more_body": True}
     app = _page(START, more, {"type": "http.response.body", "body": b"ll"})
-    async with office(rest=asgi_handler(app)) as (server, _):
+    async with serving(rest=asgi_handler(app)) as (server, _):
         said = await exchange(server.port, ASK)
     assert statuses(said) == [201]
     assert b"content-length" not in said.lower()
@@ -120,7 +120,7 @@ async def test_an_answer_of_an_application_in_pieces_is_sent_in_chunks() -> None
 async def test_an_application_that_does_not_answer_is_a_bug(
     messages: tuple[dict[str, Any], ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with office(rest=asgi_handler(_page(*messages))) as (server, _):
+    async with serving(rest=asgi_handler(_page(*messages))) as (server, _):
         assert statuses(await exchange(server.port, ASK)) == [500]
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
@@ -134,7 +134,7 @@ async def test_an_application_may_answer_when_it_is_cancelled(caplog: pytest.Log
             await send({"type": "http.response.start", "status": 503, "headers": []})
             await send({"type": "http.response.body", "body": b"later"})
 
-    async with office(rest=asgi_handler(app)) as (server, _):
+    async with serving(rest=asgi_handler(app)) as (server, _):
         asking = asyncio.create_task(exchange(server.port, ASK))
         await until(lambda: server.load["requests"] == 1)
         await server.close(0.01)
@@ -175,7 +175,7 @@ class Counter:
 @on_every_loop
 async def test_a_stream_is_sent_in_chunks_and_the_connection_is_kept() -> None:
     counter = Counter(2)
-    async with office(rest=counter.handle) as (server, _):
+    async with serving(rest=counter.handle) as (server, _):
         said = await exchange(server.port, LISTEN, message(b"next", b"Connection: close"))
     head, _, rest = said.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\ndate: ")
@@ -187,7 +187,7 @@ async def test_a_stream_is_sent_in_chunks_and_the_connection_is_kept() -> None:
 @on_every_loop
 async def test_in_http_1_0_the_end_of_the_connection_ends_a_stream() -> None:
     counter = Counter(3)
-    async with office(rest=counter.handle) as (server, _):
+    async with serving(rest=counter.handle) as (server, _):
         said = await exchange(server.port, b"GET /events HTTP/1.0\r\n\r\n")
     assert b"transfer-encoding" not in said
     assert b"connection: close\r\n" in said
@@ -197,7 +197,7 @@ async def test_in_http_1_0_the_end_of_the_connection_ends_a_stream() -> None:
 @on_every_loop
 async def test_head_gets_the_head_of_a_stream_alone() -> None:
     counter = Counter()
-    async with office(rest=counter.handle) as (server, _):
+    async with serving(rest=counter.handle) as (server, _):
         said = await exchange(server.port, LISTEN.replace(b"GET", b"HEAD").replace(HOST, HOST + CLOSE))
     assert said.endswith(b"connection: close\r\n\r\n")
     assert counter.sent == 0
@@ -206,7 +206,7 @@ async def test_head_gets_the_head_of_a_stream_alone() -> None:
 @on_every_loop
 async def test_a_stream_ends_when_its_client_leaves(caplog: pytest.LogCaptureFixture) -> None:
     counter = Counter()
-    async with office(rest=counter.handle) as (server, _):
+    async with serving(rest=counter.handle) as (server, _):
         counter.fed.clear()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(LISTEN)
@@ -221,7 +221,7 @@ async def test_a_stream_ends_when_its_client_leaves(caplog: pytest.LogCaptureFix
 async def test_a_stream_waits_for_a_slow_reader_and_is_cut_off_when_it_does_not_read() -> None:
     counter = Counter()
     counter.size = 100_000
-    async with office(Limits(answer_s=0.2, linger_s=0.05), rest=counter.handle) as (server, _):
+    async with serving(Limits(answer_s=0.2, linger_s=0.05), rest=counter.handle) as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
         writer.write(LISTEN)
         await until(lambda: counter.is_over)
@@ -240,7 +240,7 @@ async def test_a_stream_that_fails_is_cut_and_logged_once(caplog: pytest.LogCapt
     async def handle(_request: HttpRequest) -> StreamingResponse:
         return StreamingResponse(200, pieces())
 
-    async with office(rest=handle) as (server, _):
+    async with serving(rest=handle) as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(LISTEN)
         said = b""
@@ -259,7 +259,7 @@ async def test_a_stream_whose_head_cannot_be_sent_is_an_error_the_client_sees(ca
     async def handle(_request: HttpRequest) -> StreamingResponse:
         return StreamingResponse(200, pieces(), headers=(("x-a", "b\r\n"),))
 
-    async with office(rest=handle) as (server, _):
+    async with serving(rest=handle) as (server, _):
         assert statuses(await exchange(server.port, LISTEN)) == [500]
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
@@ -267,7 +267,7 @@ async def test_a_stream_whose_head_cannot_be_sent_is_an_error_the_client_sees(ca
 @on_every_loop
 async def test_a_stream_is_cut_at_the_end_of_the_grace_and_cleans_up(caplog: pytest.LogCaptureFixture) -> None:
     counter = Counter()
-    async with office(rest=counter.handle) as (server, _):
+    async with serving(rest=counter.handle) as (server, _):
         counter.fed.clear()
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(LISTEN)

@@ -425,7 +425,11 @@ def test_letters_and_events_are_counted_and_logged_one_line_each(tmp_path: Path)
     came = [(line["letter"], line["outcome"]) for line in lines if line.get("direction") == "in"]
     asked = "LEAGUE_REGISTER_REQUEST"
     assert came == [(asked, "ok"), (asked, "E008"), ("ping", "ok"), ("?", "E038")]
-    assert [line["event"] for line in lines if "event" in line] == ["LeagueCreated", "AgentRegistered"]
+    assert [line["event"] for line in lines if "event" in line] == [
+        "LeagueCreated",
+        "AgentRegistered",
+        "RequestRefused",
+    ]
 
 
 @pytest.mark.requirement("TOKEN.never_shown")

@@ -10,15 +10,16 @@ import asyncio
 import math
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Pump
 from league.agent.sources import Clock
-from league.agent.watch import Durations, Log, Meter, label
-from league.machine import Answering, Ask, Machine, Operate
+from league.agent.watch import Durations, ErrorNote, Log, Meter, error_told, label
+from league.events import Event
+from league.machine import Answering, Ask, Machine, Operate, Step
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
@@ -47,6 +48,10 @@ class LiveJournal(Journal, Protocol):
     @property
     def keeps_letters(self) -> bool: ...
 
+    def enqueue(self, entry: Entry) -> None: ...
+
+    def wake_writer(self) -> None: ...
+
     def note(self, letter: LetterNote) -> None: ...
 
     def try_again(self, failed: WriteFailed) -> bool: ...
@@ -55,6 +60,7 @@ class LiveJournal(Journal, Protocol):
 
 
 Think = Callable[[Ask], Awaitable[object]]
+Tell = Callable[[Sequence[object]], None]
 
 
 @dataclass(slots=True)
@@ -75,6 +81,10 @@ class Setup:
     client: HttpClient
     clock: Clock = field(default_factory=Clock)
     think: Think | None = None
+    show: Callable[[str], None] = lambda _: None
+    """Shows people the errors that others tell us of."""
+    tell: Tell = lambda _: None
+    """Is handed the news of the machine at once and in order."""
     log: Log = field(default_factory=lambda: Log(None))
     limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest request this role takes."""
@@ -129,7 +139,7 @@ class Agent:
         self._timer_due = 0.0
         self._position = JournalPosition()
         self._bugs = BugBackoff()
-        self._closing = False
+        self._closing = self._is_waking_writer = False
         self._outbound = Outbound(
             Caller(setup.client),
             setup.clock,
@@ -138,6 +148,7 @@ class Agent:
             setup.answer_limit,
             pump=lambda: self.pump,
             hand_in=self._input,
+            note_error=self._note_error,
         )
 
     def start(self, journal: LiveJournal) -> None:
@@ -152,10 +163,14 @@ class Agent:
     def _load(self) -> Machine:
         machine = self.setup.build(self.journal.secrets())
         self._position.seq = 0
+        self.meter.tables.replay(self._replayed(machine))
+        return machine
+
+    def _replayed(self, machine: Machine) -> Iterator[Event]:
         for event in self.journal.events():
             machine.apply(event)
             self._position.seq += 1
-        return machine
+            yield event
 
     @property
     def machine(self) -> Machine:
@@ -215,6 +230,9 @@ class Agent:
         kind = label(asked)
         self.meter.judged(asked.content)
         self._note("in", origin, asked, "", raw)
+        told = error_told(asked)
+        if told is not None:
+            self._note_error(told)
         answering = await self._answer(asked, origin)
         error = answering.content if isinstance(answering.content, PeerError) else None
         response = _response(letters.write_answer(asked, answering, speaker, self.now()), error)
@@ -256,11 +274,15 @@ class Agent:
 
     def _carry_out(self, actions: Actions) -> None:
         for events, secrets in actions.append:
-            self.journal.append(Entry(events, secrets))
+            self.journal.enqueue(Entry(events, secrets))
             self._position.appended += 1
             self._position.seq += len(events)
             self.meter.happened(events)
             self.setup.log.events(events)
+        if actions.append and not self._is_waking_writer:
+            # Once a turn of the loop: what else happens in this turn is committed in the same group.
+            self._is_waking_writer = True
+            self._loop.call_soon(self._wake_writer)
         for one in actions.replies:
             waiting = self._waiting.pop(one.letter_id, None)
             if waiting is not None and not waiting.answer.done():
@@ -273,8 +295,13 @@ class Agent:
             thought = self._loop.create_task(self._think(ask))
             self._tasks.add(thought)
             thought.add_done_callback(self._tasks.discard)
+        self.setup.tell(actions.news)
         self._set_timer()
         self.changed.set()
+
+    def _wake_writer(self) -> None:
+        self._is_waking_writer = False
+        self.journal.wake_writer()
 
     def _set_timer(self) -> None:
         due = None if self._closing or self._bugs.is_broken else self.pump.timer
@@ -325,6 +352,10 @@ class Agent:
         value = await self.setup.think(ask)
         self._input(lambda: self.pump.strategy_answered(ask.key, value, self.now()))
 
+    def prompt(self, prompt: Callable[[Machine], Step]) -> None:
+        """Have the machine do something of its own accord; what comes of it is among its news."""
+        self._input(lambda: self.pump.prompted(prompt, self.now()))
+
     # --- the journal --------------------------------------------------------------------------------------------------
 
     def notice(self, notice: Notice) -> None:
@@ -366,6 +397,12 @@ class Agent:
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (peer, asked.message_type, asked.match_id)
             self.journal.note(LetterNote(self.now(), direction, *named, kind, status, body))
+
+    def _note_error(self, error: ErrorNote) -> None:
+        """Somebody told us of an error: that is for people."""
+        self.setup.log.error(self.now(), error)
+        if error.is_shown:
+            self.setup.show(str(error))
 
     def _flush(self) -> None:
         if not self._closing:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, Log, Meter, kind_of
+from league.agent.watch import ANSWERED, ErrorNote, Log, Meter, error_answered, kind_of
 from league.machine import Blame, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
+from league.protocol.messages import LeagueStandingsUpdate
 from league.protocol.tokens import MANAGER
 from league.storage.transcript import LetterNote
 from league.transport import letters
@@ -32,6 +33,7 @@ class Outbound:
     """The largest answer that is read, from a manager."""
     pump: Callable[[], Pump]
     hand_in: Callable[[Callable[[], Actions]], None]
+    note_error: Callable[[ErrorNote], None]
     reading: Reading = field(default_factory=Reading)
     """How answers are read."""
     note: Callable[[LetterNote], None] | None = None
@@ -96,9 +98,12 @@ class Outbound:
             self.hand_in(lambda: self._read(call, kind, reply))
 
     def _read(self, call: Call, kind: str, reply: HttpReply) -> Actions:
-        content = letters.read_answer(reply.body, call.message, self.reading, self._limit(call))
+        content = letters.read_answer(reply.body, call.message, self.reading, self._limit(call), reply.status)
         self.meter.judged(content)
         self._count(call, kind, "error" if isinstance(content, Refusal) else ANSWERED)
+        error = error_answered(call.to.agent_id, call.message, content)
+        if error is not None:
+            self.note_error(error)
         return self.pump().answer(call.id, content, self.clock.now())
 
     def _failed(
@@ -119,6 +124,9 @@ class Outbound:
     def _count(self, call: Call, kind: str, outcome: str) -> None:
         conversation = getattr(call.message, "conversation_id", "")
         self.meter.call_ended(kind, (call.to.agent_id, kind, conversation), outcome)
+        if isinstance(call.message, LeagueStandingsUpdate):
+            version = call.message.version or 0
+            self.meter.tables.told(call.to.agent_id, version, outcome == ANSWERED, self.clock.now())
         self.log.letter(self.clock.now(), "out", call.to.agent_id, kind, outcome)
 
     def _note(self, call: Call, kind: str, status: str, body: bytes = b"") -> None:

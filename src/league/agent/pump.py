@@ -54,6 +54,7 @@ class Actions:
     calls: list[Call] = field(default_factory=list)
     cancel: list[int] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
+    news: list[object] = field(default_factory=list)
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
@@ -64,6 +65,7 @@ class Actions:
         self.calls += other.calls
         self.cancel += other.cancel
         self.asks += other.asks
+        self.news += other.news
         self.released = max(self.released, other.released)
 
 
@@ -82,6 +84,7 @@ class _Held:
     replies: list[Answering]
     calls: list[Call]
     asks: list[Ask]
+    news: list[object]
 
 
 class Pump:
@@ -152,6 +155,13 @@ class Pump:
         actions = self.advance(now)
         if not self.storage_down:
             actions.take(self._carry_out(self.machine.answered(key, value, now)))
+        return actions
+
+    def prompted(self, prompt: Callable[[Machine], Step], now: float) -> Actions:
+        """Somebody in this process wants something of the machine, such as a question put to a peer."""
+        actions = self.advance(now)
+        if not self.storage_down:
+            actions.take(self._carry_out(prompt(self.machine)))
         return actions
 
     def durable(self, entries: int) -> Actions:
@@ -226,7 +236,7 @@ class Pump:
             self._cancel(key, actions)
         calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
         # Reads wait too: what they show was computed from events that may not be on disk yet.
-        self._held.append(_Held(self._appended, replies, calls, step.asks))
+        self._held.append(_Held(self._appended, replies, calls, step.asks, step.news))
         actions.take(self._release())
         return actions
 
@@ -265,6 +275,7 @@ class Pump:
                 self._calls[call.id].has_left = True
             actions.calls += leaving
             actions.asks += held.asks
+            actions.news += held.news
             actions.released = held.position
         return actions
 

@@ -11,10 +11,12 @@ from typing import IO, TypeVar
 
 import msgspec
 
-from league.events import Event
-from league.machine import Content, Ping, RecordRequest
+from league.events import Event, ResultAccepted, ResultVoided, WalkoverDecided
+from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
-from league.protocol.messages import MESSAGES, Message
+from league.protocol.errors import ERRORS
+from league.protocol.messages import MESSAGES, GameError, LeagueError, LeagueQueryResponse, Message
+from league.storage.transcript import mask
 from league.transport import letters
 from league.transport.letters import Asked
 
@@ -22,6 +24,7 @@ BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 FLUSH_BYTES = 64 * 1024
 ANSWERED = "answered"
 FAILING_KEPT = 1000
+LONGEST_ERROR = 1000
 _ENCODER = msgspec.json.Encoder()
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
@@ -42,6 +45,41 @@ class Durations:
 
 
 @dataclass(slots=True)
+class TableDelays:
+    """How long results wait for their table: from a result's acceptance until a player acknowledged a table with it.
+    A table whose delivery failed is not waited for."""
+
+    durations: Durations = field(default_factory=Durations)
+    _changes: list[float | None] = field(default_factory=list)
+    """When each version of the table came about; None if by no result."""
+    _before: int = 0
+    """The version that the journal led to: what was told of it is not known."""
+    _told: dict[str, int] = field(default_factory=dict)
+    """The version each agent was told last."""
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Begin with what the journal holds."""
+        self._changes.clear()
+        self._told.clear()
+        for event in events:
+            self.changed(event)
+        self._before = len(self._changes)
+
+    def changed(self, event: Event) -> None:
+        """Any event; those that change the table count."""
+        if isinstance(event, ResultAccepted | WalkoverDecided | ResultVoided):
+            self._changes.append(event.at if isinstance(event, ResultAccepted) else None)
+
+    def told(self, agent_id: str, version: int, is_acknowledged: bool, now: float) -> None:
+        """The delivery of a table ended."""
+        last = self._told.get(agent_id, self._before)
+        for at in self._changes[last:version] if is_acknowledged else ():
+            if at is not None:
+                self.durations.add(max(now - at, 0.0))
+        self._told[agent_id] = max(last, version)
+
+
+@dataclass(slots=True)
 class Meter:
     """Counts of letters in and out, errors by code, events by kind, and times: what the success metrics (R-53) are
     computed from."""
@@ -59,6 +97,7 @@ class Meter:
     """(event, code) of events that name one"""
     round_trip: Durations = field(default_factory=Durations)
     answering: dict[str, Durations] = field(default_factory=dict)
+    tables: TableDelays = field(default_factory=TableDelays)
     _failing: dict[Hashable, None] = field(default_factory=dict)
 
     def judged(self, content: Content) -> None:
@@ -83,6 +122,7 @@ class Meter:
         for event in events:
             name = type(event).__name__
             self.events[name] += 1
+            self.tables.changed(event)
             code = getattr(event, "code", None)
             if code is not None:
                 self.faults[name, code] += 1
@@ -98,6 +138,8 @@ class Meter:
         lines += _counter("league_faults_total", ("event", "code"), self.faults)
         lines += _histogram("league_round_trip_seconds", {"": self.round_trip})
         lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in self.answering.items()})
+        if self.tables.durations.count:
+            lines += _histogram("league_standings_latency_seconds", {"": self.tables.durations})
         for name, value in sorted(gauges.items()):
             lines += [f"# TYPE league_{name} gauge", f"league_{name} {value:g}"]
         return "\n".join(lines) + "\n"
@@ -126,6 +168,63 @@ def _histogram(name: str, series: Mapping[str, Durations]) -> list[str]:
     return lines
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorNote:
+    """An error that somebody sent us, as a message or in answer to a call, in words that are safe to show."""
+
+    peer: str
+    message_type: str
+    """The error's own, or that of the call it answers."""
+    code: str
+    text: str
+    match_id: str | None = None
+    is_answer: bool = False
+    is_shown: bool = True
+    """Is it for the terminal too? Not what only helps to find out how an agent is spoken to."""
+
+    def __str__(self) -> str:
+        about = f" about {self.match_id}" if self.match_id else ""
+        said = f"answers {self.message_type}{about} with" if self.is_answer else f"says {self.message_type}{about}:"
+        return f"{self.peer} {said} {self.code} {self.text}"
+
+
+def error_told(asked: Asked) -> ErrorNote | None:
+    """The error that a request tells us of."""
+    message = asked.content.message if isinstance(asked.content, Unsealed) else None
+    if not isinstance(message, GameError | LeagueError):
+        return None
+    text = _told(message.error_name, message.error_description, message.error_detail)
+    match_id = message.match_id if isinstance(message, GameError) else None
+    return ErrorNote(
+        _safe(message.sender or "somebody"), message.type, message.error_code, text, match_id and _safe(match_id)
+    )
+
+
+def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNote | None:
+    """The error that a call of ours was answered with."""
+    match_id, message = getattr(sent, "match_id", None), content.message if isinstance(content, Unsealed) else None
+    if isinstance(content, Refusal):
+        name = ERRORS[content.code].name if content.code in ERRORS else None
+        code, text, is_shown = content.code, _told(name, content.detail), content.understood
+    elif isinstance(message, LeagueQueryResponse) and message.error is not None:
+        error = message.error
+        code, text, is_shown = error.error_code, _told(error.error_name, error.error_description), True
+    else:
+        return None
+    return ErrorNote(_safe(peer), kind_of(sent), code, text, match_id, is_answer=True, is_shown=is_shown)
+
+
+def _told(*words: str | None) -> str:
+    """Name and sentence, each once."""
+    return _safe(": ".join(dict.fromkeys(filter(None, words))))
+
+
+def _safe(text: str) -> str:
+    """Others wrote it: no token in it is shown, and no terminal suffers."""
+    shown = mask(text[:LONGEST_ERROR].encode(errors="replace")).decode(errors="replace")
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shown)
+
+
 class Log:
     """One JSON line per letter and event, buffered; without a file it costs nothing."""
 
@@ -140,6 +239,19 @@ class Log:
     def letter(self, at: float, direction: str, peer: str, message_type: str, outcome: str) -> None:
         if self._file is not None:
             self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
+
+    def error(self, at: float, error: ErrorNote) -> None:
+        if self._file is not None:
+            self._add(
+                {
+                    "at": at,
+                    "error": error.code,
+                    "text": error.text,
+                    "letter": error.message_type,
+                    "peer": error.peer,
+                    "match_id": error.match_id,
+                }
+            )
 
     def events(self, events: Iterable[Event]) -> None:
         if self._file is not None:

@@ -37,12 +37,14 @@ class Reaction(Enum):
 @dataclass(frozen=True, slots=True)
 class Interpretation:
     """An answer as its reader understands it. `tells_more`: it is about more than the form of the call. `consequence`:
-    what comes of an answer that is WRONG, or of one NOT_UNDERSTOOD that no other convention helps."""
+    what comes of an answer that is WRONG, or of one NOT_UNDERSTOOD that no other convention helps. `is_promise`: the
+    answer to what was ACKNOWLEDGED is announced."""
 
     reaction: Reaction
     detail: str = ""
     tells_more: bool = False
     consequence: Callable[[float], Interpretation] | None = None
+    is_promise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,10 @@ class Attempt:
     """Its deadline; None between attempts."""
     key: str | None = None
     """The newest call, while it is under way."""
+    begun_at: float = 0.0
+    """When its first call was made."""
     sent_at: float = 0.0
+    """When its newest call was made."""
     to: Address | None = None
     """Where and how the newest call was made."""
     is_acknowledged: bool = False

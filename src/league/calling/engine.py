@@ -18,7 +18,7 @@ from league.dialects.negotiation import PATIENCE_S, Negotiation
 from league.machine import Address, Blame, Content, Failure, Letter, Outgoing, Ping, Refusal, Undelivered
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import ONCE
-from league.protocol.messages import GameError, LeagueError, Message
+from league.protocol.messages import GameError, LeagueError
 
 BUSY_S: Final = 2.0
 """How long to wait for a peer that says "later" without saying when."""
@@ -82,9 +82,10 @@ class Calls:
         self._open(delivery)
         self._retry_at(delivery, at, now)
 
-    def send(self, key: str, to: Address, message: Message, limit_s: float, now: float) -> None:
-        """A call whose outcome nobody waits for."""
-        self._send(Outgoing(key, (to,), message, now + limit_s))
+    def hasten(self, delivery: Delivery, now: float) -> None:
+        """What was to be delivered later may leave now, if it has not."""
+        if not delivery.is_over and self.timers.is_set(delivery):
+            self._retry(delivery, now)
 
     def drop(self, delivery: Delivery, *, cancel: bool = False) -> None:
         """No longer wanted: no further attempt. The answer to a call under way is still a sign of life, unless the call
@@ -125,6 +126,8 @@ class Calls:
         if not wanted:
             return
         first = wanted[0][0]
+        if first.attempt.ends is None:
+            first.attempt.begun_at = now
         ends = first.attempt.ends if first.attempt.ends is not None else now + first.policy.limit_s
         first.attempt.ends = ends
         message = first.compose(first, now) if first.compose is not None else first.message
@@ -200,7 +203,7 @@ class Calls:
             case Reaction.FAILED:
                 self._attempt_failed(delivery, Failure.ERROR, read.detail, now)
             case Reaction.ACKNOWLEDGED:
-                self._acknowledged(delivery, now)
+                self._acknowledged(delivery, read, now)
             case Reaction.NOT_UNDERSTOOD:
                 self._not_understood(delivery, read, now)
 
@@ -212,12 +215,15 @@ class Calls:
         else:
             self._react(delivery, read.consequence(now), now)
 
-    def _acknowledged(self, delivery: Delivery, now: float) -> None:
-        """The answer may still come as a request of its own, until the attempt ends."""
+    def _acknowledged(self, delivery: Delivery, read: Interpretation, now: float) -> None:
+        """The answer may still come as a request of its own, until the attempt ends. Before that nothing else is tried
+        with whoever promised it."""
         attempt, negotiation = delivery.attempt, delivery.negotiation
+        is_believed = read.is_promise and not attempt.is_acknowledged
         attempt.is_acknowledged = True
         if negotiation is not None and negotiation.acknowledged() and not attempt.is_last:
-            at = min(now + PATIENCE_S, attempt.ends or now)
+            ends = attempt.ends if attempt.ends is not None else now
+            at = ends if is_believed else min(now + PATIENCE_S, ends)
             self.timers.set(delivery, at, lambda then: self._doubt(delivery, then))
         else:
             self._await_end(delivery)
@@ -268,9 +274,10 @@ class Calls:
             self._never_understood(delivery, read, now)
 
     def _call_in_next_convention(self, delivery: Delivery, now: float) -> None:
-        """At once and with a limit of its own: it counts as no attempt."""
+        """With a limit of its own: it counts as no attempt."""
         delivery.attempt.ends = None
-        self._call([delivery], now)
+        pause_s = delivery.negotiation.pause_s if delivery.negotiation is not None else 0.0
+        self._retry_at(delivery, now + pause_s, now)
 
     def _never_understood(self, delivery: Delivery, read: Interpretation, now: float) -> None:
         """No convention helps. Whoever acknowledged one of these calls may still answer by a request of its own (R-02);
@@ -302,7 +309,10 @@ class Calls:
         elif failed.failure is Failure.NOT_UNDERSTOOD:
             self.breaker(failed.peer).succeeded()
             read = Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail)
-            self._not_understood(delivery, read, now, prefer_bare=True)
+            if delivery.negotiation is not None and not delivery.negotiation.is_harmless:
+                self._never_understood(delivery, read, now)
+            else:
+                self._not_understood(delivery, read, now, prefer_bare=True)
         elif failed.failure is Failure.BROKEN:
             self._hung_up(delivery, failed.detail, now)
         elif failed.failure is Failure.BUSY:

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from league.games.contract import Seat
-from league.machine import Content, Refusal
+from league.machine import Acknowledged, Content, Refusal
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import Stage, Violation
+from league.protocol.errors import ERRORS, Stage, Violation
 from league.protocol.judge import json_name
 from league.protocol.messages import (
     Acknowledgement,
@@ -56,17 +56,21 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error, never an acknowledgement. Not `understood`: perhaps another convention helps; but
-    it `tells_more` if it is about more than the form of the call."""
+    """An error, never an acknowledgement; `detail` quotes it. Not `understood`: perhaps another convention helps; but
+    it `tells_more` if it is about more than the form of the call. `is_unknown`: it says that there is no such method,
+    so nothing happened."""
 
     detail: str
     understood: bool = True
     tells_more: bool = True
+    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MereAcknowledgement:
-    """The answer may still come as a request of its own."""
+    """The answer may still come as a request of its own, and does if it `is_promise`."""
+
+    is_promise: bool = False
 
 
 Answer = Valid | Declined | Wrong | Refused | MereAcknowledgement
@@ -98,19 +102,22 @@ class Question:
     def read(self, content: Content) -> Answer:
         """What this answer says."""
         if isinstance(content, Refusal):
-            detail = shortened(f"answered with {content.code}: {content.detail}")
-            return Refused(detail, content.understood, content.code not in ABOUT_REQUESTS)
+            code, is_unknown = content.code, not content.understood and content.code == "E036"
+            detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
+            return Refused(detail, content.understood, code not in ABOUT_REQUESTS, is_unknown)
         if not isinstance(content, Unsealed):
-            return MereAcknowledgement()
+            return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
         message = content.message
         if isinstance(message, LeagueError | GameError):
-            return Refused(f"answered with {message.error_code}")
+            return Refused(f'"{message.error_code} {message.error_description or ""}"')
         if isinstance(message, Acknowledgement | MatchResultAck):
             return MereAcknowledgement()
         return self._judged(content)
 
     def deviations(self, content: Content) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
+        if isinstance(content, Acknowledged):
+            return list(content.deviations)
         if not isinstance(content, Unsealed) or self.is_strict:
             return []
         found, message = list(content.deviations), content.message
@@ -184,7 +191,8 @@ class Question:
         choice = _choice_of(message)
         legal = self.match.game.rules.legal_moves(self.match.position, self.seat)
         if choice is None or choice not in legal:
-            detail = f"{_quoted(choice)!r} is none of {', '.join(legal)}"
+            shown = "null" if choice is None else repr(_quoted(choice))
+            detail = f"{shown} is none of {', '.join(legal)}"
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
         return Valid(choice)
 

@@ -12,22 +12,28 @@ from dataclasses import replace
 from typing import Any, Final
 
 from league.calling.delivery import Attempt, Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.dialects import forms
 from league.dialects.negotiation import Negotiation, routes
 from league.events import AttemptFailed, ConventionLearned, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
-from league.machine import Address, Content, Failure
+from league.machine import Address, Content, Failure, Ping
 from league.protocol.conventions import DOCUMENTED, Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
-from league.protocol.exchanges import EXCHANGES, ONCE
+from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import Message
 from league.protocol.parts import Object
 from league.referee import messages
-from league.referee.answers import Declined, Question, Refused, Valid, Wrong
-from league.referee.context import RefereeContext
+from league.referee.answers import Declined, MereAcknowledgement, Question, Refused, Valid, Wrong
+from league.referee.context import RefereeContext, shortened
+from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Seated
 from league.referee.messages import Fault
 
 CORRECTIONS: Final = 3
+TIMEOUT_CODE: Final = -1
+"""What a referee's own record calls E001 (spec section 10.1)."""
+CHOICES: Final = frozenset({"parity_choice", "move_data.choice"})
+"""Where an answer says what was chosen."""
 _UNREAD: Final = frozenset({"E034", "E035"})
 _DETAILS: Final = {
     Failure.REFUSED: "the connection was refused",
@@ -45,10 +51,12 @@ class Asking:
         question: Question,
         address: Callable[[], Address],
         record: Mapping[str, int],
+        errors: GameErrors,
         on_settled: Callable[[float], None],
     ) -> None:
         match, seat = question.match, question.seat
         self._context, self._question, self._on_settled = context, question, on_settled
+        self._game_errors = errors
         self._address = address
         # A repeated call asks what the first asked, whatever was learned in the meantime.
         self._record = record
@@ -56,12 +64,12 @@ class Asking:
         self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
         self._answer: Valid | Declined | None = None
         self._fault = ("", "")
-        self._errors = 0
+        self._has_new_tokens = False
         self._delivery = self._prepared(match.taken.suspended[seat])
 
     def _prepared(self, is_suspended: bool) -> Delivery:
         match, player_id = self._question.match, self._question.player_id
-        retries = ONCE if is_suspended and not self._turn else self._context.settings.retries
+        retries = ONCE if is_suspended and not self._turn else RetrySchedule(match.taken.retry_delays_s)
         name = f"turn{self._turn}" if self._turn else "invite"
         return Delivery(
             player_id,
@@ -79,13 +87,15 @@ class Asking:
         )
 
     def _negotiation(self) -> Negotiation | None:
-        """Only an invitation is harmless when it was understood after all (R-02)."""
-        if self._turn or self._context.settings.is_strict:
+        """Only an invitation is harmless when it was understood after all (R-02). A choice is asked for in the proven
+        convention; in another only by who says that there is no such method."""
+        if self._context.settings.is_strict:
             return None
         to = self._address()
-        return Negotiation(
-            routes(to.endpoint, to.convention), is_proven=self._is_proven, on_understood=self._understood
-        )  # fmt: skip
+        candidates = routes(to.endpoint, to.convention)
+        if self._turn:
+            return Negotiation(candidates, is_proven=True, is_harmless=False)
+        return Negotiation(candidates, is_proven=self._is_proven, on_understood=self._understood)
 
     @property
     def _is_proven(self) -> bool:
@@ -108,7 +118,8 @@ class Asking:
         """Make the first call, or after a restart the one that was open."""
         seated, calls = self._seated, self._context.calls
         delay = self._delivery.policy.retries.delay_before(seated.failed) if seated.failed else 0.0
-        if seated.last is not None and (delay is None or seated.wrong > CORRECTIONS):
+        is_final = isinstance(seated.last, WrongAnswer) and not seated.last.left
+        if seated.last is not None and (delay is None or is_final):
             self._end_at_fault(seated.last.code, seated.last.detail, now)
         elif seated.last is not None and not seated.wrong and delay:
             calls.deliver_at(self._delivery, min(seated.last.at, now) + delay, now)
@@ -120,7 +131,7 @@ class Asking:
         its address."""
         question = self._question
         answer = question.read(read)
-        self._context.record(question.match, question.player_id, question.deviations(read), now)
+        self._game_errors.tell_deviations(question.seat, question.deviations(read), self._called, now)
         if isinstance(answer, Declined) and not is_authentic:
             return PeerError("E012", "an invitation is declined with the player's own token only")
         if isinstance(answer, Valid | Declined):
@@ -139,6 +150,7 @@ class Asking:
 
     def accept_tokens(self, digests: tuple[str, ...]) -> None:
         """Answers with these tokens are right too."""
+        self._has_new_tokens = self._has_new_tokens or not set(digests) <= set(self._question.digests)
         self._question = replace(self._question, digests=(*self._question.digests, *digests))
 
     def drop(self) -> None:
@@ -151,18 +163,18 @@ class Asking:
         question = self._question
         answer, deviations = question.read(content), question.deviations(content)
         if deviations:
-            self._context.record(question.match, question.player_id, deviations, now)
+            self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, Valid | Declined):
             self._answer = answer
             return Interpretation(Reaction.ANSWERED)
         if isinstance(answer, Refused):
-            failed = Interpretation(Reaction.FAILED, answer.detail)
-            if answer.understood:
+            failed = Interpretation(Reaction.FAILED, shortened(f"answered {_asked_by(delivery)} with {answer.detail}"))
+            if answer.understood or (self._turn and not answer.is_unknown):
                 return failed
-            return Interpretation(Reaction.NOT_UNDERSTOOD, answer.detail, answer.tells_more, lambda _: failed)
-        if not isinstance(answer, Wrong):
-            return Interpretation(Reaction.ACKNOWLEDGED)
-        if answer.code in _UNREAD and not self._is_proven:
+            return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)
+        if isinstance(answer, MereAcknowledgement):
+            return Interpretation(Reaction.ACKNOWLEDGED, is_promise=answer.is_promise)
+        if answer.code in _UNREAD and not self._is_proven and not self._turn:
             return Interpretation(Reaction.NOT_UNDERSTOOD, consequence=lambda then: self._wrong(answer, then))
         return Interpretation(Reaction.WRONG, consequence=lambda then: self._wrong(answer, then))
 
@@ -180,19 +192,24 @@ class Asking:
     def _wrong(self, answer: Wrong, now: float) -> Interpretation:
         """R-17: another call under the same deadline, three times at most."""
         match, nth = self._question.match, self._seated.wrong + 1
-        left = max(CORRECTIONS + 1 - nth, 0)
+        left = max(CORRECTIONS + 1 - nth, 0) if self._is_correctable(answer) else 0
         wrong = {"code": answer.code, "detail": answer.detail, "path": answer.path, "requirement": answer.requirement}
         self._context.happened(WrongAnswer(at=now, **self._about | wrong, left=left))
         context: Object = {"field": answer.path}
         if self._turn:
             valid = messages.valid_choices(match, self._question.seat)
-            context |= {"invalid_choice": answer.given, "valid_choices": valid}
+            context |= {"invalid_choice": answer.given} if answer.path in CHOICES else {}
+            context |= {"valid_choices": valid}
         remaining = round((self._delivery.attempt.ends or now) - now, 3) if left else None
         self._send_error(
             Fault(answer.code, answer.detail, CORRECTIONS, nth if left else None, None, remaining, context), now
         )
         self._fault = (answer.code, answer.detail)
         return Interpretation(Reaction.CORRECTABLE if left else Reaction.FINALLY_WRONG)
+
+    def _is_correctable(self, answer: Wrong) -> bool:
+        """The same token would be wrong again, unless the manager has shown us others in the meantime."""
+        return answer.code != "E012" or self._has_new_tokens
 
     # --- failed attempts ----------------------------------------------------------------------------------------------
 
@@ -203,22 +220,29 @@ class Asking:
         else:
             code, detail = "E009", failed.detail or _DETAILS[failed.failure]
         self._fault = (code, detail)
+        context = self._timing(now)
         if delivery.attempt.is_last:
-            self._send_error(Fault(code, detail, CORRECTIONS, None), now)
+            self._send_error(Fault(code, detail, CORRECTIONS, None, context=context), now)
             return
         retry = None if failed.retry_at is None else self._seated.failed + 1
-        self._context.happened(AttemptFailed(at=now, **self._about, code=code, detail=detail, retry=retry))
-        most = len(self._context.settings.retries.delays_s)
-        self._send_error(Fault(code, detail, most, retry, failed.retry_at), now)
+        most = len(self._question.match.taken.retry_delays_s)
+        timed = {"rpc_code": TIMEOUT_CODE, "timeout_seconds": self._limit} if code == "E001" else {}
+        failure = {**self._about, "code": code, "detail": detail, "max_retries": most, **timed}
+        self._context.happened(AttemptFailed(at=now, **failure, retry=retry))
+        self._send_error(Fault(code, detail, most, retry, failed.retry_at, context=context), now)
+
+    def _timing(self, now: float) -> Object:
+        """Which attempt failed, and after how long."""
+        elapsed = round(max(now - self._delivery.attempt.begun_at, 0.0), 3)
+        return {"attempt": self._seated.failed + 1, "limit_seconds": self._limit, "elapsed": elapsed}
 
     def _send_error(self, fault: Fault, now: float) -> None:
-        """GAME_ERROR, beside the match: nobody waits for its answer."""
-        question = self._question
-        self._errors += 1
-        key = f"{question.match.name}/error/{question.player_id}/{self._turn}/{self._errors}"
-        message = messages.game_error(question.match, question.seat, fault, self._context.membership.sender, now)
-        to = self._delivery.attempt.to or self._address()
-        self._context.calls.send(key, to, message, EXCHANGES["GAME_ERROR"].limit_s, now)
+        self._game_errors.send(self._question.seat, fault, self._called, now)
+
+    @property
+    def _called(self) -> Address:
+        """Where and how the player was called last."""
+        return self._delivery.attempt.to or self._address()
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -247,3 +271,12 @@ class Asking:
         """How events name the question (Any: ready to be spread into one)."""
         match, player_id = self._question.match, self._question.player_id
         return {**match.named, "player_id": player_id, "phase": match.phase, "turn": self._turn}
+
+
+def _asked_by(delivery: Delivery) -> str:
+    """The words and the convention of a call, for the author of who did not understand it."""
+    to, message = delivery.attempt.to, delivery.message
+    if to is None or isinstance(message, Ping):
+        return "our call"
+    names = forms.spellings(to.convention, message.type)
+    return f"{' or '.join(names)} ({to.convention.value})"

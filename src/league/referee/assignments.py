@@ -43,7 +43,7 @@ def mine(announcement: RoundAnnouncement, context: RefereeContext) -> list[Annou
     nobody could play."""
     new = [one for one in announcement.matches if _is_mine(one, context) and is_new(one, context)]
     for one in new:
-        _check(one, announcement.matches.index(one))
+        _check(one)
     return new
 
 
@@ -72,6 +72,12 @@ def is_new(one: AnnouncedMatch, context: RefereeContext) -> bool:
     return (one.attempt or 1) > context.docket.attempt_of(one.match_id)
 
 
+def endpoints_in(one: AnnouncedMatch) -> dict[str, str]:
+    """Where its players live, as far as it says so."""
+    said = {one.player_A_id: one.player_A_endpoint, one.player_B_id: one.player_B_endpoint}
+    return {player: endpoint for player, endpoint in said.items() if endpoint is not None}
+
+
 def renew(one: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:
     """The manager shows other tokens for a match we are playing, since a player goes by another one than it thought;
     True if they are new to us."""
@@ -84,11 +90,7 @@ def renew(one: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:
     return True
 
 
-def _check(one: AnnouncedMatch, index: int) -> None:
-    for name in ("player_A_endpoint", "player_B_endpoint"):
-        if getattr(one, name) is None:
-            path = f"matches[{index}].{name}"
-            raise PeerError("E003", f"{name} of {one.match_id} is missing: where does it play?", {"field": path})
+def _check(one: AnnouncedMatch) -> None:
     if registry.find(one.game_type) is None:
         games = list(registry.known())
         raise PeerError("E027", f"{one.game_type[:80]!r} is not played here", {"supported_games": games})
@@ -129,10 +131,17 @@ def _taken(
             convention_of(one.player_B_convention).value,
         ),
         known_as=(one.player_A_known_as or "", one.player_B_known_as or ""),
+        told=(tuple(one.player_A_told or ()), tuple(one.player_B_told or ())),
         suspended=(bool(one.player_A_suspended), bool(one.player_B_suspended)),
         move_seconds=one.move_seconds or context.settings.move_seconds,
+        retry_delays_s=_delays(one, context),
         seed=seed,
     )
+
+
+def _delays(one: AnnouncedMatch, context: RefereeContext) -> tuple[float, ...]:
+    """The pauses before retries: the league's, or else ours."""
+    return context.settings.retries.delays_s if one.retry_delays_s is None else tuple(one.retry_delays_s)
 
 
 def _record(record: Record | None) -> dict[str, int]:

@@ -13,7 +13,7 @@ from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Re
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, ReportSettled, Status
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
-from league.machine import Address, Content, Refusal
+from league.machine import Acknowledged, Address, Content, Refusal
 from league.protocol.conventions import convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
@@ -25,6 +25,7 @@ from league.referee.answers import Question
 from league.referee.asking import Asking
 from league.referee.assignments import Passes, passes_of
 from league.referee.context import RefereeContext
+from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match, Step
 from league.referee.records import Records
 
@@ -55,6 +56,7 @@ class Conduct:
         self._on_place_freed, self._on_reported = on_place_freed, on_reported
         self._passes: Passes = passes_of(context.secrets, match.name)
         self._askings: dict[Seat, Asking] = {}
+        self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
         """GAME_OVER or the report, while it is under way."""
 
@@ -71,7 +73,12 @@ class Conduct:
             taken = self.match.taken
             record = taken.records[seat] or self._records.of(taken.players[seat])
             self._askings[seat] = Asking(
-                self._context, self.question(seat), partial(self._address, seat), record, partial(self._settled, seat)
+                self._context,
+                self.question(seat),
+                partial(self._address, seat),
+                record,
+                self._errors,
+                partial(self._settled, seat),
             )
         for seat in new:
             asking = self._askings.get(seat)
@@ -109,13 +116,13 @@ class Conduct:
     # --- 5. tell the players ------------------------------------------------------------------------------------------
 
     def _tell(self, now: float) -> None:
-        """GAME_OVER to both, once (R-54): what becomes of the calls changes nothing, but the match waits for their end
-        (R-18)."""
+        """GAME_OVER to both, once (R-54), and to each after the last GAME_ERROR: what becomes of the calls changes
+        nothing, but the match waits for their end (R-18)."""
         if self._deliveries:
             return
         message = messages.game_over(self.match, self._context.membership.sender)
-        self._deliveries = [
-            Delivery(
+        overs = {
+            seat: Delivery(
                 self.match.taken.players[seat],
                 f"{self.match.name}/over",
                 message,
@@ -124,8 +131,9 @@ class Conduct:
                 on_end=self._told,
             )
             for seat in SEATS
-        ]
-        self._context.calls.deliver(self._deliveries, now)
+        }
+        self._deliveries = list(overs.values())
+        self._errors.deliver_after(overs, now)
 
     def _told(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.remove(delivery)
@@ -157,6 +165,8 @@ class Conduct:
 
     def _read_receipt(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
         registration, code = self._context.membership.registration, error_in(content)
+        if isinstance(content, Acknowledged):
+            self._context.membership.record(content.deviations, now)
         if code is None or code in ENDS_REPORTING:
             registration.request_accepted()
             return Interpretation(Reaction.ANSWERED)

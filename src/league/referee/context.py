@@ -18,11 +18,13 @@ LONGEST_DETAIL = 300
 
 @dataclass(frozen=True, slots=True)
 class RefereeSettings:
-    """`move_seconds` is for managers that do not say how long a choice may take."""
+    """`retries` and `move_seconds` are for managers that do not say how often a player is asked again, and how long a
+    choice may take; `ask_standings`: ask for the table once a round, also when the assignment has all we need of it."""
 
     profile: Profile = "compat"
     retries: RetrySchedule = EXCHANGES["GAME_INVITATION"].retries
     move_seconds: float = EXCHANGES["CHOOSE_PARITY_CALL"].limit_s
+    ask_standings: bool = False
 
     @property
     def is_strict(self) -> bool:
@@ -38,12 +40,15 @@ class RefereeContext(Context):
     docket: Docket
     membership: Membership = field(init=False)
 
-    def record(self, match: Match, player_id: str, found: Iterable[Violation], now: float) -> None:
-        """A player deviates from the documents: recorded once per player and kind."""
+    def record(self, match: Match, player_id: str, found: Iterable[Violation], now: float) -> list[Violation]:
+        """A player deviates from the documents: recorded once per player and kind. What is new is returned."""
+        new = []
         for one in found:
             if (player_id, one.code, one.requirement) not in self.docket.deviations:
                 about = {**match.named, "player_id": player_id, "detail": shortened(one.detail)}
                 self.happened(PlayerDeviated(at=now, **about, code=one.code, requirement=one.requirement))
+                new.append(one)
+        return new
 
 
 def shortened(detail: str) -> str:

@@ -35,16 +35,19 @@ from league.machine import (
     Refusal,
     Step,
 )
-from league.membership import Membership
+from league.membership import EarlyLetters, Membership
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError
+from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import REPLY_TYPES
+from league.protocol.judge import shown
 from league.protocol.messages import (
     LeagueCompleted,
     LeagueCompletedAck,
+    LeagueError,
+    LeagueErrorAck,
     LeagueStandingsUpdate,
+    MemberRequest,
     Message,
-    Request,
     RoundAnnouncement,
     RoundAnnouncementAck,
     RoundCompleted,
@@ -53,6 +56,7 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import RefereeMeta
 from league.referee import assignments, posted_answers
+from league.referee.addresses import AddressBook
 from league.referee.conduct import Conduct
 from league.referee.context import RefereeContext, RefereeSettings
 from league.referee.match import Docket, Match
@@ -64,11 +68,12 @@ ACKS: Mapping[str, type[Message]] = {
     "ROUND_COMPLETED": RoundCompletedAck,
     "LEAGUE_STANDINGS_UPDATE": StandingsUpdateAck,
     "LEAGUE_COMPLETED": LeagueCompletedAck,
+    "LEAGUE_ERROR": LeagueErrorAck,
 }
 """What a manager may send us, and how it is acknowledged."""
+NO_CONVERSATION = "conv-unknown"
+"""The conversation of a message that names none."""
 ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
-EARLY = 16
-"""So many assignments may come before the answer to our registration does; managers of others assign only once."""
 
 
 class RefereeDesk(RoleMachine):
@@ -99,11 +104,11 @@ class RefereeDesk(RoleMachine):
         self._membership = context.membership = Membership(meta, manager_endpoint, context, profile=settings.profile)
         self._records = Records(context)
         self._polling = Polling(context, self._announced)
+        self._addresses = AddressBook(context, self._begin_waiting)
         self._capacity = meta.max_concurrent_matches or 1
         self._conducts: dict[str, Conduct] = {}
-        self._early: list[Letter] = []
+        self._early = EarlyLetters(self._membership, self._take)
         self._membership.registration.on_registered = self._polling.begin
-        self._membership.registration.on_call_ended = self._take_early
 
     # --- for the shell and for people ---------------------------------------------------------------------------------
 
@@ -132,8 +137,8 @@ class RefereeDesk(RoleMachine):
 
     @property
     def trouble(self) -> str:
-        """Why we are not registered yet, as far as something is wrong."""
-        return self._membership.registration.trouble
+        """Why we are not registered yet, or cannot play a match, as far as something is wrong."""
+        return self._addresses.trouble if self._membership.is_registered else self._membership.registration.trouble
 
     @property
     def matches(self) -> Mapping[tuple[str, int], Match]:
@@ -158,15 +163,16 @@ class RefereeDesk(RoleMachine):
         for match in [one for one in self._docket.open.values() if one.begun]:
             self._conduct(match, now)
         self._begin_waiting(now)
+        self._addresses.seek(now)
         return self._finish()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
-        if self._is_early(content):
-            self._early.append(letter)
-        elif isinstance(content, RecordRequest):
+        if self._assigns(content) and self._early.hold(letter):
+            return
+        if isinstance(content, RecordRequest):
             self._reply(letter, self._record(content))
         elif isinstance(content, Ping):
             held = tuple((match.match_id, match.attempt) for match in self._docket.open.values())
@@ -178,18 +184,11 @@ class RefereeDesk(RoleMachine):
         else:
             raise PeerError("E036", "a referee takes no such request")
 
-    def _is_early(self, content: Content) -> bool:
-        """Is it an assignment that overtook the answer to our registration? Before that nobody can say what it is
-        worth, so it waits."""
-        assigns = isinstance(content, Inquiry) and content.method in ASSIGNMENTS
-        announces = isinstance(content, Unsealed) and isinstance(content.message, RoundAnnouncement)
-        waits = self._membership.registration.is_calling and not self._membership.is_registered
-        return waits and (assigns or announces) and len(self._early) < EARLY
-
-    def _take_early(self, now: float) -> None:
-        early, self._early = self._early, []
-        for letter in early:
-            self._take(letter, now)
+    def _assigns(self, content: Content) -> bool:
+        """Does it give us matches?"""
+        if isinstance(content, Inquiry):
+            return content.method in ASSIGNMENTS
+        return isinstance(content, Unsealed) and isinstance(content.message, RoundAnnouncement)
 
     # --- questions that are no message of the protocol ----------------------------------------------------------------
 
@@ -198,10 +197,10 @@ class RefereeDesk(RoleMachine):
             return self._offered(asked, now)
         match_id = asked.params.get("match_id")
         if match_id is None:
-            raise PeerError("E003", "match_id is missing", {"field": "match_id"})
+            raise PeerError("E003", "match_id is missing or null", {"field": "match_id"})
         match = self._docket.newest(match_id) if isinstance(match_id, str) else None
         if match is None:
-            raise PeerError("E014", f"there is no match {str(match_id)[:80]!r} here")
+            raise PeerError("E014", f"there is no match {shown(match_id)[:80]} here")
         return Information({"match_id": match.match_id, "attempt": match.attempt, "state": match.game_state})
 
     def _offered(self, asked: Inquiry, now: float) -> Information:
@@ -236,7 +235,7 @@ class RefereeDesk(RoleMachine):
             return Acknowledged()
         if read.message_type is not None and read.message_type not in ACKS:
             raise PeerError("E036", f"a referee takes no {read.message_type}")
-        self._check_manager(read, now)
+        self._check_sender(read, now)
         message = read.open()
         self._membership.record(read.deviations, now)
         if isinstance(message, RoundAnnouncement):
@@ -245,6 +244,16 @@ class RefereeDesk(RoleMachine):
         elif isinstance(message, LeagueCompleted):
             self._league_ended(message, now)
         return self._acknowledged(message, now)
+
+    def _check_sender(self, read: Unsealed, now: float) -> None:
+        """Only the manager may say this; but an error, which changes nothing, `compat` takes from anybody."""
+        try:
+            self._check_manager(read, now)
+        except PeerError as error:
+            if read.message_type != "LEAGUE_ERROR" or read.message is None or self._referee.settings.is_strict:
+                raise
+            wrong = Violation(error.code, "auth_token", error.detail, "ENVELOPE.auth_token", lenient=True)
+            self._membership.record((wrong,), now)
 
     def _check_manager(self, read: Unsealed, now: float) -> None:
         try:
@@ -255,33 +264,44 @@ class RefereeDesk(RoleMachine):
             raise
 
     def _acknowledged(self, message: Message, now: float) -> Message:
-        assert isinstance(message, Request)
+        assert isinstance(message, MemberRequest | LeagueError)
         about = {"round_id": message.round_id} if isinstance(message, ABOUT_ROUNDS) else {}
-        envelope = self._membership.sealed(now, message.conversation_id)
+        envelope = self._membership.sealed(now, message.conversation_id or NO_CONVERSATION)
         return ACKS[message.type](**envelope, status="ACKNOWLEDGED", **about)
 
     def _announced(self, announcement: RoundAnnouncement, now: float) -> None:
-        if self.state == "SHUTDOWN":
-            raise PeerError("E031", "the league is over")
         if not self._membership.is_registered:
             raise PeerError("E023", "this referee is not registered yet")
         new = assignments.mine(announcement, self._referee)
+        is_replay = self._membership.derived_tokens and any((one.attempt or 1) > 1 for one in new)
+        if self.state == "SHUTDOWN" and not is_replay:
+            # Only of a manager that proved who it is do we believe that a match is played again after the end.
+            raise PeerError("E031", "the league is over")
         for one in new:
             dropped = assignments.take(announcement, one, self._referee, now)
             if dropped is not None:
                 self._stop(dropped.match_id)
-        if any(one.player_A_standings is None or one.player_B_standings is None for one in new):
+        unsaid = any(one.player_A_standings is None or one.player_B_standings is None for one in new)
+        if unsaid or self._referee.settings.ask_standings:
             self._records.ask(announcement.league_id, announcement.round_id, now)
+        self._renew(announcement, now)
+        self._begin_waiting(now)
+        self._addresses.seek(now)
+
+    def _renew(self, announcement: RoundAnnouncement, now: float) -> None:
+        """What it says of matches that we have: other tokens, and addresses that were missing."""
         for one in announcement.matches:
-            conduct = self._conducts.get(one.match_id)
+            conduct, match = self._conducts.get(one.match_id), self._docket.open.get(one.match_id)
+            if match is not None and match.attempt == (one.attempt or 1):
+                self._addresses.locate(match, assignments.endpoints_in(one), now)
             if conduct is not None and assignments.renew(one, conduct.match, self._referee):
                 conduct.renew_tokens()
-        self._begin_waiting(now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
         if self.state in ("INIT", "SHUTDOWN"):  # not registered: nothing to end
             return
         self._polling.end()
+        self._addresses.end()
         for match in list(self._docket.open.values()):
             self._happened(MatchDropped(at=now, **match.named, why="the league is over"))
             self._stop(match.match_id)
@@ -292,8 +312,7 @@ class RefereeDesk(RoleMachine):
     def _begin_waiting(self, now: float) -> None:
         """Begin what waits, as long as there is a place."""
         docket = self._docket
-        while docket.queue and len(docket.running) < self._capacity:
-            match = docket.open[next(iter(docket.queue))]
+        while len(docket.running) < self._capacity and (match := docket.next) is not None:
             self._happened(MatchBegun(at=now, **match.named))
             self._conduct(match, now)
 

@@ -28,6 +28,7 @@ from league.events import (
     PlayerDeviated,
     PlayerFaulted,
     PlayerJoined,
+    PlayersLocated,
     PlayersTold,
     Registered,
     ReportSettled,
@@ -102,6 +103,11 @@ class Match:
         return self.taken.attempt
 
     @property
+    def is_located(self) -> bool:
+        """Is it known where its players live?"""
+        return all(self.taken.endpoints)
+
+    @property
     def phase(self) -> Phase:
         return "move" if self.turn else "join"
 
@@ -171,6 +177,9 @@ class Match:
     def _player(self, player_id: str) -> Seated:
         return self.seated[self.taken.players.index(player_id)]
 
+    def _located(self, event: PlayersLocated) -> None:
+        self.taken = msgspec.structs.replace(self.taken, endpoints=event.endpoints)
+
     def _begun(self, event: MatchBegun) -> None:
         self.begun = True
 
@@ -222,6 +231,7 @@ class Match:
 
 
 _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
+    PlayersLocated: Match._located,
     MatchBegun: Match._begun,
     AttemptFailed: Match._attempt_failed,
     WrongAnswer: Match._wrong_answer,
@@ -259,6 +269,11 @@ class Docket:
         """The newest attempt of a match we were given; 0 for none."""
         return self._attempts.get(match_id, 0)
 
+    @property
+    def next(self) -> Match | None:
+        """The first that waits and can be played."""
+        return next((match for one in self.queue if (match := self.open[one]).is_located), None)
+
     def newest(self, match_id: str) -> Match | None:
         return self.matches.get((match_id, self.attempt_of(match_id)))
 
@@ -277,7 +292,7 @@ class Docket:
                 self._played(event)
 
     def _taken(self, event: MatchTaken) -> None:
-        self.state = after(self.state, "league_start")
+        self.state = after(after(self.state, "reopen"), "league_start")
         match = Match(event)
         self.matches[event.match_id, event.attempt] = match
         self.open[event.match_id] = match

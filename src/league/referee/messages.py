@@ -92,6 +92,7 @@ class Fault:
     retry_at: float | None = None
     time_remaining: float | None = None
     context: Object | None = field(default=None)
+    consequence: str = ""
 
 
 def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) -> GameError:
@@ -120,7 +121,7 @@ def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) 
             time_remaining=fault.time_remaining,
         ),
         context=fault.context,
-        consequence=_consequence(fault),
+        consequence=fault.consequence or _consequence(fault),
     )
 
 

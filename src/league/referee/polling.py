@@ -1,5 +1,5 @@
-"""Asking for matches where the manager gives none by itself (spec section 13.5): `get_assigned_matches`, and
-GET_REGISTRATIONS for addresses. Never under our manager, which announces, and never again where somebody else's did.
+"""Asking for matches where the manager gives none by itself (spec section 13.5): `get_assigned_matches`. Never under
+our manager, which announces, and never again where somebody else's did.
 
 What is asked and answered is lost in a crash; the matches that were taken are not.
 """
@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.dialects import assignments as foreign
-from league.dialects.assignments import REGISTRATIONS, Assignee, Fields, GetAssignedMatches
+from league.dialects.assignments import Assignee, Fields, GetAssignedMatches
 from league.machine import Content, Failure, Information, Refusal
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import LeagueQuery, Message, RoundAnnouncement
-from league.protocol.parts import QueryParams
+from league.protocol.messages import Message, RoundAnnouncement
 from league.protocol.tokens import MANAGER
 from league.referee import assignments
 from league.referee.context import RefereeContext
@@ -31,15 +30,13 @@ _METHOD: Final = "get_assigned_matches"
 
 
 class Polling:
-    """One call at a time, and none while a match is open. `take` opens what was found like any announcement."""
+    """One call at a time, and none while a match is played. `take` opens what was found like any announcement."""
 
     def __init__(self, context: RefereeContext, take: Callable[[RoundAnnouncement, float], None]) -> None:
         self._context, self._take = context, take
         self._polls = 0
         self._in_vain = 0
         self._delivery: Delivery | None = None
-        self._without_addresses: list[Fields] = []
-        """Matches whose players' addresses the call under way asks for."""
 
     def begin(self, now: float) -> None:
         """We have become a member, or are one again."""
@@ -53,7 +50,6 @@ class Polling:
     def end(self) -> None:
         """Matches come by themselves, or none will come: ask no more in this membership."""
         self._context.timers.clear(self)
-        self._without_addresses = []
         if self._delivery is not None:
             self._context.calls.drop(self._delivery, cancel=True)
             self._delivery = None
@@ -61,7 +57,7 @@ class Polling:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _poll(self, now: float) -> None:
-        if self._context.docket.open:
+        if any(match.is_located for match in self._context.docket.open.values()):
             self._poll_later(now)
             return
         self._polls += 1
@@ -71,15 +67,6 @@ class Polling:
             **self._envelope(now), referee_id=membership.agent_id, league_id=membership.league_id or None
         )
         self._call(f"assigned/{self._polls}", message, now)
-
-    def _ask_for_addresses(self, now: float) -> None:
-        message = LeagueQuery(
-            **self._envelope(now),
-            league_id=self._context.membership.league_id or foreign.UNNAMED_LEAGUE,
-            query_type=REGISTRATIONS,
-            query_params=QueryParams(),
-        )
-        self._call(f"addresses/{self._polls}", message, now)
 
     def _envelope(self, now: float) -> dict[str, Any]:
         """Any: as `seal` has it."""
@@ -114,8 +101,7 @@ class Polling:
     def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         """A manager that does not know the question is not asked again."""
         self._delivery = None
-        waiting, self._without_addresses = self._without_addresses, []
-        if failed.failure is not Failure.NOT_UNDERSTOOD or waiting:
+        if failed.failure is not Failure.NOT_UNDERSTOOD:
             self._poll_later(now)
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
@@ -125,51 +111,38 @@ class Polling:
                 self._poll_later(now, delivery.busy_s)
             return
         self._delivery = None
-        waiting, self._without_addresses = self._without_addresses, []
         content, registration = delivery.answer, self._context.membership.registration
         answer = content.data if isinstance(content, Information) else {}
         if isinstance(content, Information):
             registration.request_accepted()
         elif isinstance(content, Refusal):
             registration.request_refused(content.code, now)
-        if waiting:
-            self._look_at(waiting, foreign.addresses_in(answer), now)
-        else:
-            self._without_addresses = self._look_at(foreign.matches_in(answer), None, now)
-        if self._without_addresses:
-            self._ask_for_addresses(now)
-        else:
-            self._poll_later(now)
+        self._look_at(foreign.matches_in(answer), now)
+        self._poll_later(now)
 
-    def _look_at(self, listed: list[Fields], addresses: dict[str, str] | None, now: float) -> list[Fields]:
-        """Take what is new and ours. Returned are those to come back to when the addresses are known."""
-        membership, waiting = self._context.membership, []
+    def _look_at(self, listed: list[Fields], now: float) -> None:
+        """Take what is new and ours; of what we have, where its players live."""
+        membership = self._context.membership
         for one in listed:
             try:
-                if foreign.is_wanted(one, membership.agent_id) and not self._is_taken(one, addresses, now):
-                    waiting.append(one)
+                if foreign.is_wanted(one, membership.agent_id):
+                    self._take_listed(one, now)
             except PeerError as error:
                 clause = error.requirement or "ROUND_ANNOUNCEMENT.matches"
                 deviation = Violation(error.code, "matches", error.detail, clause, lenient=True)
                 membership.record((deviation,), now)
-        return waiting
 
-    def _is_taken(self, given: Fields, addresses: dict[str, str] | None, now: float) -> bool:
-        """False if it must be known first where its players live. PeerError for what nobody could play."""
-        if addresses:
-            known = foreign.endpoints_in(foreign.all_of(given))
-            given = {**given, "player_endpoints": {**addresses, **known}}
+    def _take_listed(self, given: Fields, now: float) -> None:
+        """PeerError for what nobody could play."""
         announcement = foreign.announcement_in(given, assignee(self._context), now).open()
         assert isinstance(announcement, RoundAnnouncement)
         (match,) = announcement.matches
-        if not assignments.is_new(match, self._context):
-            return True
-        if addresses is None and None in (match.player_A_endpoint, match.player_B_endpoint):
-            return False
-        self._take(announcement, now)
-        self._in_vain = 0
-        self._context.membership.record((foreign.deviation(_METHOD),), now)
-        return True
+        is_new, held = assignments.is_new(match, self._context), self._context.docket.open.get(match.match_id)
+        if is_new or (held is not None and not held.is_located):
+            self._take(announcement, now)
+        if is_new:
+            self._in_vain = 0
+            self._context.membership.record((foreign.deviation(_METHOD),), now)
 
 
 def assignee(context: RefereeContext) -> Assignee:

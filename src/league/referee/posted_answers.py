@@ -10,6 +10,7 @@ from league.machine import Letter
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Stage, as_error
+from league.protocol.judge import shown
 from league.protocol.messages import GameJoinAck
 from league.referee.answers import Question, Valid
 from league.referee.conduct import Conduct
@@ -51,10 +52,10 @@ def _check_envelope(read: Unsealed) -> None:
 def _match(read: Unsealed, context: RefereeContext) -> Match:
     match_id = read.field("match_id")
     if match_id is None:
-        raise PeerError("E003", "match_id is missing", {"field": "match_id"})
+        raise PeerError("E003", "match_id is missing or null", {"field": "match_id"})
     match = context.docket.newest(match_id) if isinstance(match_id, str) else None
     if match is None:
-        raise PeerError("E014", f"there is no match {str(match_id)[:80]!r} here")
+        raise PeerError("E014", f"there is no match {shown(match_id)[:80]} here")
     return match
 
 
@@ -79,7 +80,7 @@ def _check_author(letter: Letter, read: Unsealed, question: Question) -> bool:
         return not question.digests
     if not token:
         raise PeerError("E011", "auth_token is missing: show the one you registered with")
-    raise PeerError("E012", "this auth_token is not the player's", {"provided_token": tokens.masked(str(token))})
+    raise PeerError("E012", "this auth_token is not the player's", tokens.refused(str(token)))
 
 
 def _is_repeated(read: Unsealed, question: Question) -> bool:

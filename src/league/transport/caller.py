@@ -7,12 +7,13 @@ Another word is tried only after an answer that says "no such method": such a ca
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import msgspec
 
-from league.dialects import forms
+from league.dialects import forms, understanding
 from league.dialects.forms import Tool
 from league.machine import Address, Ping
 from league.protocol import jsonrpc
@@ -20,6 +21,7 @@ from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 from league.transport import letters
+from league.transport.http import MCP_PATH
 from league.transport.http_call import HttpReply
 from league.transport.http_client import HttpClient
 
@@ -28,6 +30,11 @@ LIST_LIMIT = 256 * 1024
 """The largest list of tools that is read."""
 ENDPOINTS = 4096
 _EVENTS = "text/event-stream"
+_MAY_BE_UNKNOWN = re.compile(
+    rb"-32601|e036|unknown|unsupport|unrecogni|unhandled|unexpected|invalid|bad|wrong|no such|no handler|not[ _-]|n't",
+    re.IGNORECASE,
+)
+"""Whatever says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""
 _GREETING = msgspec.json.encode(
     {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": {"name": "agent-league", "version": "1"}}
 )
@@ -42,6 +49,8 @@ class EndpointForm:
     tools: tuple[Tool, ...] | None = None
     """What it offers as tools; None before it was asked."""
     session: str = ""
+    url: str = ""
+    """Where it really takes messages, if it was named without a path."""
 
     @property
     def headers(self) -> bytes:
@@ -69,7 +78,7 @@ class Caller:
         elif to.endpoint not in self._known:
             # Nothing special is known of it: this is the path nearly all calls take.
             raw = letters.write_call(request_id, message, body, to)
-            reply = _without_events(await self._client.post(to.endpoint, raw, wait, limit))
+            reply = await self._post(to.endpoint, raw, wait, limit)
             if not _is_unknown(reply):
                 return reply
             candidates = _names(to.convention, message.type)[1:]
@@ -153,11 +162,23 @@ class Caller:
         return reply
 
     async def _post(self, endpoint: str, raw: bytes, wait: float, limit: int) -> HttpReply:
-        known = self._known.get(endpoint, _NOTHING)
-        return _without_events(await self._client.post(endpoint, raw, wait, limit, known.headers))
+        known, due = self._known.get(endpoint, _NOTHING), asyncio.get_running_loop().time() + wait
+        reply = await self._client.post(known.url or endpoint, raw, wait, limit, known.headers)
+        if reply.status in _NOT_HERE and not known.url and _has_no_path(endpoint):
+            # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
+            usual = endpoint.rstrip("/") + MCP_PATH
+            reply = await self._client.post(usual, raw, _left(due), limit, known.headers)
+            if reply.status not in _NOT_HERE:
+                self._form_of(endpoint).url = usual
+        return _without_events(reply)
 
 
 _NOTHING = EndpointForm()
+_NOT_HERE = (404, 405)
+
+
+def _has_no_path(endpoint: str) -> bool:
+    return "/" not in endpoint.partition("://")[2].rstrip("/")
 
 
 @lru_cache(maxsize=128)
@@ -185,10 +206,10 @@ def _content(reply: HttpReply) -> object:
 
 def _is_unknown(reply: HttpReply) -> bool:
     """Does this say that there is no such method or tool? Then nothing happened."""
-    if b"-32601" not in reply.body and b"nknown tool" not in reply.body:
+    if not _MAY_BE_UNKNOWN.search(reply.body):
         return False
     try:
         answer = forms.answer_in(jsonrpc.parse_answer(reply.body, LIST_LIMIT))
     except PeerError:
         return False
-    return answer.is_error and (answer.number == forms.UNKNOWN_METHOD or b"nknown tool" in reply.body)
+    return understanding.says_unknown(answer.content, answer.number, is_error=answer.is_error)

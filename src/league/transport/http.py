@@ -21,6 +21,8 @@ from league.protocol.exchanges import family_of
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 
 MCP_PATH = "/mcp"
+OTHER_PATHS = frozenset({"/MCP", "/mcp/", "/"})
+"""Where agents by others post messages too (spec section 13.1)."""
 RETRY_AFTER_S = 2
 
 ASGIScope = MutableMapping[str, Any]
@@ -178,6 +180,12 @@ class App:
     get: Mapping[str, Callable[[], Awaitable[Response] | Response]] = field(default_factory=dict)
     refusal: RefusalBody = plain_refusal
     rest: Handler | None = None
+    other_paths: frozenset[str] = frozenset()
+    """Where else messages are taken."""
+
+    def takes_messages(self, method: str, path: str) -> bool:
+        """Is this where messages go?"""
+        return path == MCP_PATH or (method == "POST" and path in self.other_paths)
 
 
 # --- who may call -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from league.transport.http import MCP_PATH, AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
+from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
 
 
 class Router:
@@ -27,7 +27,7 @@ class Router:
         origin = headers.get(b"origin")
         if origin is not None and not self._policy.takes_origin(origin):
             return self.refuse(403, "pages from this Origin may not call here")
-        if request.path == MCP_PATH:
+        if self._app.takes_messages(request.method, request.path):
             return self._check_message(request.method, headers)
         if request.path in self._app.get:
             if request.method not in ("GET", "HEAD"):
@@ -48,7 +48,7 @@ class Router:
 
     def dispatch(self, request: HttpRequest) -> Awaitable[Answer]:
         """The answer to a request that passed the check."""
-        if request.path == MCP_PATH:
+        if self._app.takes_messages(request.method, request.path):
             return self._app.post(request.body, request.address)
         page = self._app.get.get(request.path)
         if page is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from league.dialects import forms, normalise, reports
+from league.dialects import forms, normalise, reports, understanding
 from league.dialects.assignments import is_answered_freely
 from league.machine import (
     ASSIGNMENTS,
@@ -45,6 +45,11 @@ INQUIRIES: Mapping[Role, tuple[str, ...]] = {
     Role.PLAYER: ("get_player_state",),
 }
 """What is asked of a role without a message of the protocol, by method or by message type."""
+ACCEPTED = 202
+"""The HTTP status that says: the answer comes later."""
+_NO_RESULT = Violation(
+    "E035", "", "an answer is a JSON-RPC object with a result, not an empty body", "RPC.one_answer", lenient=True
+)
 _NAMING = ("message_type", "conversation_id", "sender", "match_id")
 
 
@@ -59,6 +64,7 @@ class Asked:
     sender: str | None = None
     match_id: str | None = None
     convention: Convention = Convention.SPEC
+    is_halved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ def write_call(
     if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
         return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
     tool = tool or forms.Tool(forms.spellings(to.convention, message.type)[0])
-    return forms.frame(to.convention, request_id, tool, body)
+    return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name))
 
 
 def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
@@ -107,16 +113,16 @@ def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMI
     content = call.params if isinstance(call.params, dict) else {}
     inquired = _inquired(call.method, content.get("message_type"), speaker.role)
     if inquired is not None:
-        return Asked(call.id, Inquiry(inquired, content), convention=call.convention)
+        return Asked(call.id, Inquiry(inquired, content), convention=call.convention, is_halved=call.is_halved)
     read = jsonrpc.read_call(call, speaker.reading, speaker.role)
     if speaker.reading.profile == "compat" and read.message is None:
         # What is right as it stands costs nothing more.
-        content, deviations = normalise.normalise_request(content, call.method)
+        content, deviations = normalise.normalise_request(content, call.method, speaker.reading.game_type)
         if deviations:
             normalised = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
             read = _with(normalised, deviations, content)
     kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
-    return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention)
+    return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention, call.is_halved)
 
 
 def _with(read: Unsealed, deviations: tuple[Violation, ...], content: dict[str, Any]) -> Unsealed:
@@ -168,6 +174,9 @@ def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: floa
         return msgspec.json.encode(result)
     if asked.convention is Convention.TOOLS:
         result = forms.tool_result(result)
+    elif asked.is_halved:
+        plain = msgspec.to_builtins(result)
+        result = {**plain, **forms.halved(plain)}
     return jsonrpc.encode_result(asked.id, result)
 
 
@@ -188,6 +197,11 @@ def write_bad_request(bad: BadRequestError, speaker: Speaker, now: float) -> byt
     return jsonrpc.encode_error(bad.id, bad.error.code, family_of(None), error_data(bad.error, asked, speaker, now))
 
 
+def write_refusal(code: str, detail: str, speaker: Speaker, now: float) -> bytes:
+    """The answer to a request that HTTP itself refuses: the whole error of the catalogue, to no particular request."""
+    return write_bad_request(BadRequestError(None, PeerError(code, detail)), speaker, now)
+
+
 def error_data(error: PeerError, asked: Asked, speaker: Speaker, now: float) -> dict[str, Any]:
     """The whole LEAGUE_ERROR or GAME_ERROR message of a refusal (R-13, R-46); a player's has no message_type."""
     about = asked.message_type or "UNKNOWN"
@@ -202,7 +216,7 @@ def error_data(error: PeerError, asked: Asked, speaker: Speaker, now: float) -> 
         "original_message_type": about,
         "context": {**error.context, "action": about},
         "affected_player": sender.partition(":")[2] or None if sender.startswith("player:") else None,
-        "action_required": about,
+        "action_required": _action(error, about, sender) if speaker.role is Role.MANAGER else about,
         "retryable": error.row.retry in (Retry.YES, Retry.LATER, Retry.IN_WINDOW),
     }
     del data["auth_token"]
@@ -210,15 +224,43 @@ def error_data(error: PeerError, asked: Asked, speaker: Speaker, now: float) -> 
     return {"message_type": kind, **data} if kind else data
 
 
-def read_answer(raw: bytes, sent: Message | Ping, reading: Reading, limit: int = jsonrpc.MESSAGE_LIMIT) -> Content:
-    """What an answer to our call says."""
+def _action(error: PeerError, about: str, sender: str) -> str:
+    """What to repeat; without a valid token that is the registration."""
+    if error.code != "E012":
+        return about
+    return "REFEREE_REGISTER_REQUEST" if sender.startswith("referee:") else "LEAGUE_REGISTER_REQUEST"
+
+
+def read_answer(
+    raw: bytes, sent: Message | Ping, reading: Reading, limit: int = jsonrpc.MESSAGE_LIMIT, status: int = 200
+) -> Content:
+    """What an answer to our call says. `status` is its HTTP status, below 300 unless the body says something."""
     if isinstance(sent, Ping):
         return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
+    if status < 300 and reading.profile == "compat":
+        return _read_empty(raw, status) or _read_accepted(_read_message(raw, sent, reading, limit), status)
+    return _read_message(raw, sent, reading, limit)
+
+
+def _read_message(raw: bytes, sent: Message, reading: Reading, limit: int) -> Content:
     try:
         value = jsonrpc.parse_answer(raw, limit)
         return _read_documented(value, sent, reading) or _read_otherwise(value, sent, reading)
     except PeerError as error:
         return _unreadable(error)
+
+
+def _read_empty(raw: bytes, status: int) -> Acknowledged | None:
+    """Nothing at all is a mere acknowledgement (section 6.2)."""
+    return Acknowledged((_NO_RESULT,), status == ACCEPTED) if not raw or raw.isspace() else None
+
+
+def _read_accepted(content: Content, status: int) -> Content:
+    """ "Accepted" without a message is one too, whatever stands there instead."""
+    is_message = isinstance(content, Unsealed) and (content.message is not None or content.message_type is not None)
+    if status != ACCEPTED or is_message or isinstance(content, Refusal | Information):
+        return content
+    return Acknowledged((_NO_RESULT,), is_promise=True)
 
 
 def _read_documented(value: object, sent: Message, reading: Reading) -> Unsealed | None:
@@ -244,7 +286,7 @@ def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
     content, deviations = answer.content, answer.deviations
     said = content.get("message_type") if isinstance(content, dict) else None
     if answer.is_error or (said not in expected and _is_refusal(content)):
-        return _refusal(content, answer.number, not forms.is_not_understood(answer))
+        return _refusal(content, answer.number, answer.is_error)
     if compat and isinstance(content, dict):
         content, more = normalise.normalise_answer(content, sent.type)
         said, deviations = content.get("message_type"), more + deviations
@@ -289,7 +331,7 @@ def _read_record(raw: bytes, limit: int) -> Content:
         return _unreadable(error)
     content = answer.content if isinstance(answer.content, dict) else {}
     if answer.is_error:
-        return _refusal(content, answer.number, not forms.is_not_understood(answer))
+        return _refusal(content, answer.number, answer.is_error)
     match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
     if match_id is None or not is_int(attempt) or not isinstance(events, list):
         return Acknowledged()
@@ -301,7 +343,7 @@ def _read_information(value: object) -> Content:
     answer = jsonrpc.RpcAnswer(value) if isinstance(value, list) else forms.answer_in(value)
     content = answer.content
     if answer.is_error or _is_refusal(content):
-        return _refusal(content, answer.number, not forms.is_not_understood(answer))
+        return _refusal(content, answer.number, answer.is_error)
     listed = {"matches": content} if isinstance(content, list) else content
     return Information(listed) if isinstance(listed, dict) else Acknowledged()
 
@@ -317,18 +359,34 @@ def _is_refusal(content: object) -> bool:
     return (
         content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
         or content.get("status") in ("ERROR", "REJECTED")
-        or content.get("success") is False
-        or content.get("error") is not None
         or (content.get("message_type") is None and bool(content.get("error_code")))
+        or understanding.is_trouble(content)
     )
 
 
-def _refusal(content: object, number: int | None, understood: bool) -> Refusal:
+def _refusal(content: object, number: int | None, is_error: bool) -> Refusal:
     fields = content if isinstance(content, dict) else {}
     inner = fields.get("error")
     fields = inner if isinstance(inner, dict) else fields
     code, name = _text(fields, "error_code"), _text(fields, "error_name") or _text(fields, "error_description")
-    known = read_foreign(code, name, number)
-    words = (_text(fields, place) for place in ("error_detail", "reason", "message"))
-    detail = next(filter(None, words), None) or name or ERRORS[known].when
-    return Refusal(known, detail[:500], understood)
+    is_unknown = understanding.says_unknown(content, number, is_error=is_error)
+    words = understanding.words_of(content, number)
+    known = "E036" if is_unknown else read_foreign(code, name, number)
+    said = (_text(fields, place) for place in ("error_detail", "reason", "message"))
+    detail = next(filter(None, said), None) or name or words or ERRORS[known].when
+    is_no = _is_no(content, is_error) and not is_unknown
+    understood = is_no or not understanding.is_not_understood(content, number)
+    return Refusal(known, detail[:500], understood, words)
+
+
+_ANSWERS = ("accept", "accepted", "parity_choice", "choice", "move_data")
+
+
+def _is_no(content: object, is_error: bool) -> bool:
+    """Whoever says no in a result, in the protocol's words or beside what it was asked for, has understood."""
+    if not isinstance(content, dict) or is_error:
+        return False
+    if content.get("status") in ("ERROR", "REJECTED") or content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR"):
+        return True
+    is_plain = content.get("success") is False and content.get("error") is None
+    return is_plain or any(name in content for name in _ANSWERS)

@@ -13,12 +13,14 @@ from league.protocol.messages import (
     ChooseParityCall,
     GameInvitation,
     LeagueCompletedAck,
+    LeagueErrorAck,
     LeagueQuery,
     MatchResultReport,
     RoundAnnouncementAck,
     RoundCompletedAck,
     StandingsUpdateAck,
 )
+from league.referee.context import RefereeSettings
 from tests.support.referee_rig import HERE, LEAGUE, ME, START, TOKEN, Rig, announced, code_of, of_manager, shown_to
 
 FOUR = (
@@ -39,6 +41,40 @@ def ends(rig: Rig, **changed: Any) -> dict[str, Any]:
     champion = {"player_id": "P01", "display_name": "Ada", "points": 9}
     fields = {"league_id": LEAGUE, "total_rounds": 1, "total_matches": 1, "champion": champion, "final_standings": []}
     return {**rig.envelope("LEAGUE_COMPLETED"), "auth_token": of_manager(), **fields, **changed}
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("LEAGUE_ERROR.acknowledged")
+@pytest.mark.parametrize("token", [of_manager(), "tok_wrong", None])
+def test_a_league_error_is_acknowledged_and_changes_nothing(token: str | None) -> None:
+    rig = Rig().enrolled()
+    wrong = {"error_code": "E016", "error_description": "MATCH_NOT_ASSIGNED"}
+    answer = rig.request({"message_type": "LEAGUE_ERROR", **wrong, **({"auth_token": token} if token else {})})
+    assert isinstance(answer, LeagueErrorAck)
+    assert answer.status == "ACKNOWLEDGED"
+    assert [one.code for one in rig.of(e.DeviationRecorded)] == (
+        [] if token == of_manager() else ["E012" if token else "E011"]
+    )
+    assert (rig.desk.state, len(rig.desk.matches)) == ("REGISTERED", 0)
+
+
+def test_strict_takes_a_league_error_from_the_manager_alone() -> None:
+    rig = Rig(profile="strict").enrolled()
+    wrong = {"error_code": "E016", "error_description": "MATCH_NOT_ASSIGNED"}
+    assert code_of(rig.request({**rig.envelope("LEAGUE_ERROR"), **wrong})) == "E011"
+
+
+@pytest.mark.requirement("PROFILE.compat_envelope")
+def test_an_announcement_without_an_envelope_is_taken_and_recorded() -> None:
+    rig = Rig().enrolled(derived=False)
+    bare = {"message_type": "ROUND_ANNOUNCEMENT", "league_id": LEAGUE, "round_id": 1, "matches": [announced()]}
+    assert isinstance(rig.request(bare), RoundAnnouncementAck)
+    assert len(rig.of(e.MatchTaken)) == 1
+    assert {one.requirement for one in rig.of(e.DeviationRecorded)} == {
+        f"ENVELOPE.{name}" for name in ("protocol", "sender", "timestamp", "conversation_id")
+    }
 
 
 # --- assignments ------------------------------------------------------------------------------------------------------
@@ -98,17 +134,24 @@ def test_where_the_manager_does_not_derive_its_tokens_anyone_is_believed() -> No
     ("changed", "code"),
     [
         ({"protocol": "league.v1", "auth_token": "x"}, "E018"),
-        ({"sender": None, "auth_token": "x"}, "E003"),
+        ({"sender": 7, "auth_token": "x"}, "E007"),
         ({"auth_token": "x", "sender": "player:P01"}, "E012"),
         ({"sender": "player:P01", "league_id": "autumn"}, "E032"),
         ({"league_id": "autumn", "round_id": "one"}, "E028"),
         ({"round_id": "one"}, "E007"),
-        ({"matches": []}, "E008"),
+        ({"round_id": 0}, "E008"),
     ],
 )
 def test_of_several_errors_the_first_is_answered(changed: dict[str, Any], code: str) -> None:
     rig = Rig().enrolled()
     assert code_of(rig.announce(announced(), **changed)) == code
+    assert rig.of(e.MatchTaken) == []
+
+
+@pytest.mark.requirement("ROUND.announced_to_referees")
+def test_a_round_without_a_match_for_us_is_acknowledged() -> None:
+    rig = Rig().enrolled()
+    assert code_of(rig.announce(matches=[])) == ""
     assert rig.of(e.MatchTaken) == []
 
 
@@ -128,14 +171,9 @@ def test_our_id_decides_even_if_the_endpoint_is_written_otherwise() -> None:
     assert len(rig.of(e.MatchTaken)) == 1
 
 
-@pytest.mark.parametrize(
-    ("changed", "code"), [({"player_B_endpoint": None}, "E003"), ({"game_type": "backgammon"}, "E027")]
-)
-def test_an_announcement_with_a_match_nobody_could_play_is_refused_as_a_whole(
-    changed: dict[str, Any], code: str
-) -> None:
+def test_an_announcement_with_a_match_nobody_could_play_is_refused_as_a_whole() -> None:
     rig = Rig().enrolled()
-    assert code_of(rig.announce(announced(), announced("R1M2", "P03", "P04", **changed))) == code
+    assert code_of(rig.announce(announced(), announced("R1M2", "P03", "P04", game_type="backgammon"))) == "E027"
     assert rig.of(e.MatchTaken) == []
 
 
@@ -297,6 +335,15 @@ def test_after_the_end_it_is_acknowledged_again_and_nothing_new_is_taken() -> No
     assert len(rig.sent) == sent
 
 
+def test_a_match_that_is_played_again_after_the_end_is_taken_of_a_manager_that_proves_who_it_is() -> None:
+    rig = Rig().given().plays()
+    rig.request(ends(rig))
+    assert code_of(rig.announce(announced(attempt=2))) == ""
+    assert (rig.desk.state, held(rig)) == ("ACTIVE", (("R1M1", 2),))
+    assert isinstance(rig.request(ends(rig)), LeagueCompletedAck)
+    assert (rig.desk.state, len(rig.of(e.LeagueEnded))) == ("SHUTDOWN", 2)
+
+
 def test_nobody_but_the_manager_ends_the_league() -> None:
     rig = Rig().given()
     assert code_of(rig.request(ends(rig, auth_token="tok_forged"))) == "E012"
@@ -344,6 +391,14 @@ def test_records_the_manager_does_not_give_are_asked_for_once_a_round(place: str
     assert len(rig.said(LeagueQuery)) == 1
     contexts = [one.context for one in rig.said(ChooseParityCall)]
     assert [one.your_standings.points for one in contexts if one and one.your_standings] == [6, 0]
+
+
+def test_a_referee_that_is_told_to_asks_for_the_table_once_a_round_anyway() -> None:
+    assert Rig().given().said(LeagueQuery) == []
+    rig = Rig(settings=RefereeSettings(ask_standings=True)).given()
+    rig.announce(dict(announced(), match_id="R1M2", player_A_id="P03", player_B_id="P04"))
+    (query,) = rig.said(LeagueQuery)
+    assert query.query_type == "GET_STANDINGS"
 
 
 @pytest.mark.requirement("QUERY.retried")

@@ -7,6 +7,8 @@ import pytest
 from league import events as e
 from league.machine import Failure
 from league.protocol.conventions import Convention
+from league.protocol.envelope import Reading
+from league.transport import letters
 from tests.support.referee_rig import ENDPOINTS, Rig, announced
 
 UNKNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
@@ -134,7 +136,10 @@ def test_if_no_convention_helps_the_refusal_that_tells_most_counts_and_is_come_b
     for _ in ORDER[2:]:
         rig.says("P02", UNKNOWN)
     (failed,) = rig.of(e.AttemptFailed)
-    assert (failed.code, failed.detail.partition(":")[0]) == ("E009", "answered with E003")
+    assert (failed.code, failed.detail) == (
+        "E009",
+        'answered GAME_INVITATION (TYPE) with "-32602 nobody knows this field" (E003 MISSING_REQUIRED_FIELD)',
+    )
     rig.until(2)
     assert put(rig) == [*ORDER, "TYPE"]
 
@@ -160,10 +165,48 @@ def test_strict_speaks_one_way_only() -> None:
 
 
 @pytest.mark.requirement("DIALECT.choice_goes_the_proven_way")
-def test_the_call_for_a_choice_is_never_put_otherwise() -> None:
+@pytest.mark.requirement("DIALECT.not_understood")
+def test_the_call_for_a_choice_is_put_otherwise_only_to_who_says_that_it_knows_no_such_method() -> None:
     rig = Rig().given().joins("P01", "P02").says("P02", UNKNOWN)
-    assert put(rig, kind="CHOOSE_PARITY_CALL") == ["SPEC"]
+    assert put(rig, kind="CHOOSE_PARITY_CALL") == ["SPEC", "TYPE"]
+    assert counted(rig) == []
+    # Anything else may have been said after the choice was made.
+    rig.says("P02", b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"something went wrong"}}')
+    assert put(rig, kind="CHOOSE_PARITY_CALL") == ["SPEC", "TYPE"]
     assert [one.code for one in rig.of(e.AttemptFailed)] == ["E009"]
+
+
+@pytest.mark.requirement("DIALECT.not_understood")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":{"error":"Unknown method"},"error":null}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"status":"unknown_message_type"}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"status":"error","message":"handler not implemented"}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"status":"unsupported"}}',
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":4002,"message":"Invalid method, expected league.handle"}}',
+        b'{"status":"error","error":"Unknown message type: CHOOSE_PARITY_CALL"}',
+    ],
+)
+def test_unknown_may_be_said_in_a_result_and_costs_nothing(said: bytes) -> None:
+    rig = Rig().given().joins("P01").says("P02", said).joins("P02")
+    assert put(rig) == ["SPEC", "TYPE"]
+    rig.says("P02", said)
+    assert put(rig, kind="CHOOSE_PARITY_CALL")[1] != put(rig, kind="CHOOSE_PARITY_CALL")[0]
+    assert counted(rig) == []
+
+
+@pytest.mark.requirement("DIALECT.own_words")
+def test_an_author_reads_its_own_words_and_what_we_called() -> None:
+    said = b'{"jsonrpc":"2.0","id":1,"error":{"code":4002,"message":"Invalid method, expected league.handle"}}'
+    rig = Rig().given().joins("P01")
+    for _ in ORDER:
+        rig.says("P02", said)
+    (failed,) = rig.of(e.AttemptFailed)
+    assert failed.detail == (
+        'answered handle_game_invitation (SPEC) with "4002 Invalid method, expected league.handle" '
+        "(E036 UNKNOWN_METHOD)"
+    )
 
 
 def test_a_convention_of_no_document_is_recorded_once() -> None:
@@ -219,3 +262,74 @@ def test_an_answer_is_found_in_every_shape(said: bytes) -> None:
     rig.says("P02", said % join)
     assert [one.player_id for one in rig.of(e.PlayerJoined)] == ["P01", "P02"]
     assert counted(rig) == []
+
+
+# --- empty answers ----------------------------------------------------------------------------------------------------
+
+
+def acknowledges(rig: Rig, player: str, body: bytes = b"", status: int = 202) -> Rig:
+    """Nothing that could be read as a message."""
+    sent = rig.question(player)
+    rig.answer(sent, letters.read_answer(body, sent.message, Reading(rig.profile), status=status))
+    return rig
+
+
+@pytest.mark.requirement("MATCH.empty_answer_acknowledges")
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b""),
+        (204, b""),
+        (202, b""),
+        (202, b" \n"),
+        (202, b"Accepted"),
+        (202, b"{}"),
+        (202, b'{"status":"queued"}'),
+    ],
+)
+def test_nothing_is_an_acknowledgement_and_the_answer_may_follow(status: int, body: bytes) -> None:
+    rig = acknowledges(Rig().given().joins("P01"), "P02", body, status).until(0.5)
+    rig.request(rig.joining("P02"))
+    assert put(rig) == ["SPEC"]
+    assert learned(rig) == ["SPEC"]
+    acknowledges(rig.chooses("P01", "even"), "P02", body, status).until(30)
+    rig.request(rig.choosing("P02", "odd"))
+    assert (rig.decided.status, counted(rig)) == ("WIN", [])
+    assert [one.requirement for one in rig.of(e.PlayerDeviated)] == ["RPC.one_answer"]
+
+
+@pytest.mark.requirement("MATCH.empty_answer_acknowledges")
+def test_who_says_accepted_is_asked_nothing_else_until_its_time_is_over() -> None:
+    rig = acknowledges(Rig().given().joins("P01"), "P02").until(4.9)
+    assert put(rig) == ["SPEC"]
+    rig.until(5)
+    assert put(rig) == ["SPEC", "TYPE"]
+    acknowledges(rig, "P02").until(6)
+    assert put(rig) == ["SPEC", "TYPE", "TOOLS"]
+    rig.request(rig.joining("P02"))
+    assert (learned(rig), counted(rig)) == (["SPEC"], [])
+
+
+def test_an_empty_200_may_also_be_for_what_is_not_known() -> None:
+    rig = acknowledges(Rig().given().joins("P01"), "P02", status=200).until(1)
+    rig.joins("P02")
+    assert (put(rig), learned(rig), counted(rig)) == (["SPEC", "TYPE"], ["TYPE"], [])
+
+
+@pytest.mark.requirement("MATCH.empty_answer_acknowledges")
+def test_whoever_acknowledges_its_choice_and_never_sends_it_is_late() -> None:
+    rig = acknowledges(Rig().given().joins("P01", "P02"), "P02").until(29.9)
+    assert counted(rig) == []
+    rig.until(30)
+    assert [one.code for one in rig.of(e.AttemptFailed) if one.player_id == "P02"] == ["E001"]
+
+
+def test_accepted_with_an_error_is_an_error() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
+    rig = acknowledges(Rig().given().joins("P01", "P02"), "P02", body)
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E009"]
+
+
+def test_in_strict_nothing_is_no_answer() -> None:
+    rig = acknowledges(Rig("strict").given().joins("P01", "P02"), "P02")
+    assert [one.code for one in rig.of(e.WrongAnswer)] == ["E034"]

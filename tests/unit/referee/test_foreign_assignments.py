@@ -171,7 +171,6 @@ def test_the_way_of_assigning_is_recorded_of_the_manager_once() -> None:
 @pytest.mark.parametrize(
     ("changed", "code", "field"),
     [
-        ({"player_A_endpoint": None}, "E003", "player_A_endpoint"),
         ({"player_B_endpoint": "elsewhere"}, "E008", "player_B_endpoint"),
         ({"player_B_id": None}, "E003", "player_B_id"),
         ({"player_A_id": 7}, "E007", "player_A_id"),

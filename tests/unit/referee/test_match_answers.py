@@ -8,6 +8,7 @@ import pytest
 
 from league import events as e
 from league.machine import Blame, Failure
+from league.protocol import tokens
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import Stage, Violation
 from league.protocol.messages import ChooseParityCall, GameError, GameInvitation
@@ -62,7 +63,7 @@ def test_a_wrong_choice_is_corrected_under_the_same_deadline(changed: dict[str, 
 
 @pytest.mark.parametrize(
     ("raw", "code"),
-    [(b"banana", "E034"), (b"", "E034"), (b"[]", "E035"), (b'{"jsonrpc":"2.0","id":1}', "E035"), (b"\xff", "E034")],
+    [(b"banana", "E034"), (b"[]", "E035"), (b'{"jsonrpc":"2.0","id":1}', "E035"), (b"\xff", "E034")],
 )
 def test_an_answer_that_cannot_be_read_is_a_wrong_one(raw: bytes, code: str) -> None:
     rig = choosing().says("P02", raw)
@@ -243,8 +244,68 @@ def test_a_missing_or_wrong_token_in_an_answer_is_wrong_in_strict_only(token: ob
     compat.says("P02", compat.choosing("P02", "odd", auth_token=token))
     assert compat.decided.status == "WIN"
     strict.says("P02", strict.choosing("P02", "odd", auth_token=token))
-    assert wrongs(strict) == [(code, 3)]
+    assert wrongs(strict) == [(code, 0 if code == "E012" else 3)]
     assert "stolen" not in str(strict.said(GameError))
+
+
+@pytest.mark.requirement("MATCH.wrong_token_is_final")
+def test_a_wrong_token_is_not_corrected_in_strict_unless_the_manager_has_shown_another() -> None:
+    rig = choosing("strict")
+    rig.says("P02", rig.choosing("P02", "odd", auth_token="tok_P02_stolen"))
+    (error,) = rig.said(GameError)
+    assert (error.error_code, error.retryable, error.consequence) == ("E012", False, "technical loss")
+    assert [one.code for one in rig.of(e.PlayerFaulted)] == ["E012"]
+    rig = choosing("strict")
+    rig.announce(announced(player_B_answers=[tokens.verifier("tok_P02_new")]))
+    rig.says("P02", rig.choosing("P02", "odd", auth_token="tok_P02_stolen"))
+    assert rig.said(GameError)[0].retryable
+    rig.says("P02", rig.choosing("P02", "odd", auth_token="tok_P02_new"))
+    assert rig.decided.status == "WIN"
+
+
+# --- what costs nothing here, and would in a strict league ------------------------------------------------------------
+
+FOREIGN_TIME = "2025-06-15T17:06:40+02:00"
+
+
+@pytest.mark.requirement("MATCH.told_of_deviations")
+@pytest.mark.parametrize(
+    ("changed", "code", "field"),
+    [
+        ({"timestamp": FOREIGN_TIME}, "E021", "timestamp"),
+        ({"auth_token": LEFT_OUT}, "E011", "auth_token"),
+        ({"auth_token": "tok_P02_stolen"}, "E012", "auth_token"),
+    ],
+)
+def test_a_wrong_zone_or_token_costs_nothing_but_is_told_once(changed: dict[str, Any], code: str, field: str) -> None:
+    rig = Rig().given()
+    rig.joins("P01").says("P02", rig.joining("P02", **changed))
+    (error,) = rig.said(GameError)
+    assert (error.error_code, error.affected_player, error.match_id) == (code, "P02", "R1M1")
+    assert (error.retryable, error.consequence) == (True, "none in this league; strict leagues refuse it")
+    assert error.context is not None
+    assert error.context["field"] == field
+    rig.chooses("P01", "even").says("P02", rig.choosing("P02", "odd", **changed))
+    assert rig.decided.status == "WIN"
+    rig.until(20).acknowledge()
+    rig.restart().announce(announced("R2M1"))
+    rig.says("P02", rig.joining("P02", **changed))
+    assert len(rig.said(GameError)) == 1
+    assert [one.code for one in rig.of(e.PlayerDeviated)] == [code]
+
+
+@pytest.mark.requirement("MATCH.told_of_deviations")
+def test_what_another_referee_of_the_league_has_told_is_not_told_again() -> None:
+    rig = Rig().given(announced(player_B_told=["E021"])).joins("P01")
+    rig.says("P02", rig.joining("P02", timestamp=FOREIGN_TIME, auth_token=LEFT_OUT))
+    assert [one.error_code for one in rig.said(GameError)] == ["E011"]
+
+
+@pytest.mark.requirement("MATCH.told_of_deviations")
+def test_what_came_as_a_request_of_its_own_is_told_too() -> None:
+    rig = Rig().given().joins("P01").says("P02", {"status": "ok"})
+    rig.request(rig.joining("P02", timestamp=FOREIGN_TIME, arrival_timestamp=FOREIGN_TIME))
+    assert [one.error_code for one in rig.said(GameError)] == ["E021"]
 
 
 @pytest.mark.requirement("TOKEN.answers_taken")

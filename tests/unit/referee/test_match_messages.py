@@ -121,6 +121,7 @@ def test_the_game_error_of_a_first_time_out_announces_the_first_retry() -> None:
             "retry_count": 1,
             "max_retries": 3,
             "retry_info": {"retry_count": 1, "max_retries": 3, "next_retry_at": "2025-06-15T15:06:47Z"},
+            "context": {"attempt": 1, "limit_seconds": 5.0, "elapsed": 5.0},
             "consequence": "technical loss after retry 3",
         }
     ]
@@ -135,15 +136,21 @@ def test_each_failure_has_its_game_error_and_the_last_says_so() -> None:
         {"retry_count": 3, "max_retries": 3, "next_retry_at": "2025-06-15T15:08:16Z"},
         {"retry_count": 3, "max_retries": 3},
     ]
+    assert [one["context"] for one in said] == [
+        {"attempt": nth, "limit_seconds": 30.0, "elapsed": 30.0} for nth in (1, 2, 3, 4)
+    ]
     assert {one["game_state"] for one in said} == {"COLLECTING_CHOICES"}
     assert {one["action_required"] for one in said} == {"CHOOSE_PARITY_RESPONSE"}
     assert said[-1]["consequence"] == "technical loss"
 
 
 def test_a_connection_error_is_told_as_e009() -> None:
-    rig = Rig().given().breaks("P02").says("P01", Refusal("E042", "not now"))
+    rig = Rig().given().wait(0.25).breaks("P02").says("P01", Refusal("E042", "not now"))
+    assert errors(rig)[0]["context"] == {"attempt": 1, "limit_seconds": 5.0, "elapsed": 0.25}
     assert [(one["error_code"], one["error_name"]) for one in errors(rig)] == [("E009", "CONNECTION_ERROR")]
-    assert errors(rig, "P01")[0]["error_detail"] == "answered with E042: not now"
+    assert errors(rig, "P01")[0]["error_detail"] == (
+        'answered handle_game_invitation (SPEC) with "not now" (E042 OVERLOADED)'
+    )
 
 
 @pytest.mark.requirement("MATCH.correction")
@@ -161,6 +168,48 @@ def test_the_game_error_of_an_illegal_choice_says_how_much_time_is_left_for_whic
         "valid_choices": ["even", "odd"],
     }
     assert error["consequence"] == "technical loss without a valid answer before the deadline"
+
+
+@pytest.mark.requirement("GAME_ERROR.context")
+def test_a_choice_that_was_right_is_not_called_invalid() -> None:
+    rig = Rig().given().joins("P01", "P02")
+    rig.says("P02", rig.choosing("P02", "even", match_id="R9M9"))
+    (error,) = errors(rig)
+    assert error["context"] == {"field": "match_id", "valid_choices": ["even", "odd"]}
+
+
+@pytest.mark.requirement("MATCH.game_error_before_game_over")
+def test_game_over_leaves_when_the_last_game_error_was_answered() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even")
+    for _ in range(4):
+        rig.says("P02", rig.choosing("P02", "Even"))
+    last = [one for one in rig.under_way.values() if isinstance(one.message, GameError)][-1]
+    assert (rig.times("GAME_OVER", "P01"), rig.times("GAME_OVER", "P02")) == ([0], [])
+    rig.until(0.5)
+    assert rig.times("GAME_OVER", "P02") == []
+    rig.answer(last, rig.envelope("GAME_ERROR_ACK", "player:P02", status="ACKNOWLEDGED", match_id="R1M1"))
+    assert rig.times("GAME_OVER", "P02") == [0.5]
+    rig.until(10)
+    assert rig.times("GAME_OVER", "P02") == [0.5]
+
+
+@pytest.mark.requirement("MATCH.game_error_before_game_over")
+def test_game_over_does_not_wait_long_for_a_player_that_is_silent_or_gone() -> None:
+    rig = Rig().given().joins("P01").until(40)
+    assert (rig.times("GAME_ERROR", "P02")[-1], rig.times("GAME_OVER", "P02")) == (26, [28])
+    rig = Rig().given().joins("P01")
+    for t in (0, 2, 4, 6):
+        rig.until(t).breaks("P02")
+    assert rig.times("GAME_OVER", "P02") == []
+    rig.fail([one for one in rig.under_way.values() if isinstance(one.message, GameError)][-1])
+    assert rig.times("GAME_OVER", "P02") == [6]
+
+
+def test_a_match_dropped_while_game_over_waits_sends_none() -> None:
+    rig = Rig().given().joins("P01").until(26)
+    rig.announce(announced(attempt=2))
+    rig.until(40)
+    assert rig.times("GAME_OVER", "P02") == []
 
 
 def test_corrections_are_numbered_and_the_last_wrong_answer_names_none() -> None:
@@ -273,7 +322,7 @@ def test_a_match_gives_3_and_0_or_1_and_1(choices: tuple[str, str], winner: str 
 @pytest.mark.requirement("MATCH.technical_loss_fields")
 @pytest.mark.requirement("DRAW.seed_shown")
 def test_after_a_fault_at_the_join_number_parity_and_choices_are_null_and_the_seed_is_shown() -> None:
-    rig = Rig().given().joins("P01").until(31)
+    rig = Rig().given().joins("P01").until(33)
     over = plain(rig.said(GameOver)[0])
     assert over["game_result"] == {
         "status": "TECHNICAL_LOSS",

@@ -25,6 +25,24 @@ def faults(rig: Rig) -> list[tuple[float, str, str]]:
     return [(one.at - START, one.player_id, one.code) for one in rig.of(e.PlayerFaulted)]
 
 
+# --- the record -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("ERROR.timeout_record")
+def test_a_timeout_is_recorded_as_document_1_has_it() -> None:
+    rig = Rig().given().joins("P01").until(6)
+    (failed,) = rig.of(e.AttemptFailed)
+    assert (failed.rpc_code, failed.timeout_seconds, failed.retry, failed.max_retries) == (-1, 5.0, 1, 3)
+    rig = Rig().given().joins("P01", "P02").until(31)
+    assert {(one.rpc_code, one.timeout_seconds) for one in rig.of(e.AttemptFailed)} == {(-1, 30.0)}
+
+
+def test_what_is_no_timeout_has_no_such_code() -> None:
+    rig = Rig().knows("P02").given().joins("P01").breaks("P02", Failure.REFUSED)
+    (failed,) = rig.of(e.AttemptFailed)
+    assert (failed.code, failed.rpc_code, failed.timeout_seconds) == ("E009", None, None)
+
+
 # --- the beginning ----------------------------------------------------------------------------------------------------
 
 
@@ -354,3 +372,12 @@ def test_keys_nobody_knows_are_ignored() -> None:
     before = rig.desk.snapshot()
     rig.answer(type(sent)(0, sent.to, "R9M9/1/invite/P01/1", sent.message, 5), rig.joining("P01"))
     assert rig.desk.snapshot() == before
+
+
+@pytest.mark.requirement("MATCH.league_retry_delays")
+def test_the_league_says_how_often_and_when_a_player_is_asked_again() -> None:
+    rig = Rig().given(announced(retry_delays_s=[1.0, 4.0])).joins("P01").until(20)
+    assert rig.times("GAME_INVITATION", "P02") == [0, 6, 15]
+    assert [one.max_retries for one in rig.said(GameError, "P02")] == [2, 2, 2]
+    assert rig.times("GAME_ERROR", "P02") == [5, 11, 20]
+    assert rig.decided.status == "TECHNICAL_LOSS"
