@@ -67,3 +67,8 @@ def test_a_rejected_player_that_registers_on_is_found_out() -> None:
     stubborn = Registration(pause_s=0.0, again_when_rejected=True)
     assert warned(checked_member(Conforming("Ada", registration=stubborn), 20.0, only)) == set(only)
     assert warned(checked_member(Conforming("Ada"), 20.0, only)) == set()
+
+
+def test_null_is_called_null() -> None:
+    report = checked_member(Conforming("Ada", **registers(rpc={"id": None})), 20.0, ("RPC.id",))
+    assert "has the id null" in told(report)

@@ -148,6 +148,7 @@ DEFECTS = (
     broken_by("BROADCAST.acknowledged", note="refused", script=on("ROUND_COMPLETED", refusal(-32601))),
     broken_by("GAME_OVER.acknowledged", script=on("GAME_OVER", refusal(4005))),
     broken_by("GAME_ERROR.acknowledged", script=on("GAME_ERROR", refusal(-32601))),
+    broken_by("LEAGUE_ERROR.acknowledged", script=on("LEAGUE_ERROR", refusal(-32601))),
     broken_by("KEEPING.repetition_harmless", script=on("GAME_OVER", HONEST, refusal(4005))),
     broken_by("ROUND_ANNOUNCEMENT_ACK.status", **says("ROUND_ANNOUNCEMENT", status="OK")),
     broken_by("ROUND_ANNOUNCEMENT_ACK.player_id", **says("ROUND_ANNOUNCEMENT", player_id="")),
@@ -166,6 +167,8 @@ DEFECTS = (
     broken_by("GAME_ERROR_ACK.status", **says("GAME_ERROR", status="NOTED")),
     broken_by("GAME_ERROR_ACK.player_id", **says("GAME_ERROR", player_id="")),
     broken_by("GAME_ERROR_ACK.match_id", "ACK.own_type", **says("GAME_ERROR", match_id=5)),
+    broken_by("LEAGUE_ERROR_ACK.status", **says("LEAGUE_ERROR", status="NOTED")),
+    broken_by("LEAGUE_ERROR_ACK.player_id", **says("LEAGUE_ERROR", player_id="")),
     # --- habits
     broken_by("SIZE.replies", script=on("GAME_OVER", HUGE)),
     broken_by(

@@ -26,6 +26,7 @@ BAD_TIMES = {"ENVELOPE.timestamp", "GAME_JOIN_ACK.arrival_timestamp"}
 OTHER_ID = {"JOIN.echoes_match_id", "CHOICE.echoes_match_id"}
 NOT_ACKNOWLEDGED = {"BROADCAST.acknowledged", "RPC.one_answer"}
 
+META = "LEAGUE_REGISTER_REQUEST.player_meta"
 CONVENTIONS: dict[str, tuple[str, set[str]]] = {
     "SPEC": ("SPEC", set()),
     "SPEC, choose_parity": ("SPEC", set()),
@@ -50,6 +51,19 @@ CONVENTIONS: dict[str, tuple[str, set[str]]] = {
     "BARE or 400": ("BARE", ASKS_ITS_OWN_WAY),
     "BARE, ok to the rest": ("BARE", ASKS_ITS_OWN_WAY),
     "REST": ("SPEC", set()),
+    "SPEC, choose_parity, says so in a result": ("SPEC", set()),
+    "TYPE, unknown_message_type": ("TYPE", set()),
+    "NESTED, status error": ("NESTED", ASKS_ITS_OWN_WAY),
+    "league.handle": ("NESTED", ASKS_ITS_OWN_WAY),
+    "REST, few words": ("SPEC", set()),
+    "at /MCP": ("SPEC", set()),
+    "an endpoint without a path": ("SPEC", set()),
+    "no game_types": ("SPEC", {f"{META}.game_types"}),
+    "no display_name": ("SPEC", {f"{META}.display_name"}),
+    "endpoint": ("SPEC", {f"{META}.contact_endpoint"}),
+    "url, no game_types": ("SPEC", {f"{META}.contact_endpoint", f"{META}.game_types"}),
+    "flat meta": ("SPEC", {META}),
+    "PLAYER_REGISTER_REQUEST": ("SPEC", {"RPC.method"}),
 }
 """The dialect that is found, and all that fails."""
 
@@ -58,18 +72,21 @@ HABITS: dict[str, set[str]] = {
     "joins by accepted": JOINS_BY_A_WORD,
     "joins by status ACCEPTED": JOINS_BY_A_WORD - {"GAME_JOIN_ACK.match_id"},
     "chooses by choice": {"CHOOSE_PARITY_RESPONSE.parity_choice"},
+    "CHOOSE_PARITY_REQUEST": {"CHOICE.in_time"},
     "answers like a request": {"RPC.one_answer"},
     "null beside the result": set(),
     "another id": {"RPC.echoes_id"},
     "the id as a string": {"RPC.echoes_id"},
     "no id": {"RPC.echoes_id"},
     "posts its answers": set(),
+    "posts its answers later": {"RPC.one_answer"},
+    "an empty 200 to all": {"RPC.one_answer"},
     "no player_id": {"GAME_JOIN_ACK.player_id", "CHOOSE_PARITY_RESPONSE.player_id"},
     "a player_id of its own": OTHER_ID,
     "microseconds": set(),
     "milliseconds": set(),
     "+00:00Z": BAD_TIMES,
-    "compact times": BAD_TIMES,
+    "compact times": set(),
     "no times": {"GAME_JOIN_ACK.arrival_timestamp"},
     "sender players:": {"ENVELOPE.sender"},
     "sender by name": {"WRITING.sender"},
@@ -141,7 +158,8 @@ def test_a_habit_fails_the_clause_it_breaks_and_no_other(name: str) -> None:
     report = _checked(_player(name))
     assert failed(report) == HABITS[name], told(report)
     untested = {one.clause.id for one in report.of(Verdict.UNTESTABLE)}
-    assert untested.isdisjoint(ALWAYS_JUDGED) or name == "exits without a word"
+    # Who knows no CHOOSE_PARITY_CALL leaves its choices untestable.
+    assert untested.isdisjoint(ALWAYS_JUDGED) or name in ("exits without a word", "CHOOSE_PARITY_REQUEST")
 
 
 @pytest.mark.parametrize(
@@ -167,3 +185,31 @@ def test_who_never_joins_is_shown_the_call_of_which_it_understood_most(reaction:
 
 def test_a_registration_by_another_path_is_named_as_the_reason_why_nobody_registered() -> None:
     assert "POST /register" in _checked(_player("REST")).record.listening
+
+
+def _warned(report: CheckReport, clause: str) -> str:
+    (found,) = (one.outcome for one in report.results if one.clause.id == clause)
+    assert found.verdict is Verdict.WARN, found
+    return found.detail
+
+
+def test_what_may_cost_matches_elsewhere_is_a_warning() -> None:
+    assert '"error": null' in _warned(_checked(_player("null beside the result")), "RPC.one_answer")
+    assert "basic form" in _warned(_checked(_player("compact times")), "GAME_JOIN_ACK.arrival_timestamp")
+    said = Reaction(fields={"status": "unknown_message_type"}, alone=True)
+    unknown = _checked(Peer("unknown", script=on("LEAGUE_STANDINGS_UPDATE", said)))
+    assert "unknown_message_type" in _warned(unknown, "BROADCAST.acknowledged")
+    again = Reaction(fields={"message_type": lambda asked: asked["message_type"]})
+    repeating = _checked(Peer("repeating", script=on("LEAGUE_STANDINGS_UPDATE", again)))
+    assert "its own type again" in _warned(repeating, "ACK.own_type")
+
+
+def test_a_refusal_in_milliseconds_is_not_called_late() -> None:
+    report = _checked(Peer("refusing", script=on("GAME_INVITATION", refusal(4005, "not today"))))
+    (join,) = (one.outcome for one in report.results if one.clause.id == "JOIN.in_time")
+    assert "in time" in join.detail
+    assert "not too late" in join.advice
+
+
+def test_a_registration_that_could_not_be_read_is_shown() -> None:
+    assert '"display_name": "REST, few words"' in _checked(_player("REST, few words")).record.listening

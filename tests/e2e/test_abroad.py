@@ -64,6 +64,7 @@ def _spoken(processes: Processes) -> str:
     return enrolled.convention
 
 
+@pytest.mark.requirement("DIALECT.run_match")
 @pytest.mark.parametrize("name", MANAGERS)
 def test_a_league_under_another_manager_is_played_to_its_end(name: str, tmp_path: Path) -> None:
     with MANAGERS[name]() as manager, Processes(tmp_path) as processes:

@@ -79,8 +79,37 @@ def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Proc
         assert metric in out
     for metric in ("illegal choices", "registered at the first try", "mean round trip", "mean query time"):
         assert metric in out
+    # Two referees ask once a round, if they have a match in it.
+    assert re.search(r"mean query time +[0-9.]+ ms  \([3-6] LEAGUE_QUERY\)", out)
+    assert re.search(r"mean standings latency +[0-9.]+ ms +< 5 s", out)
     assert "league new player" in out
     assert "\x1b" not in out
+
+
+@pytest.mark.requirement("FILES.by_default")
+def test_a_demo_keeps_the_files_of_every_role_beside_its_journals(processes: Processes) -> None:
+    document = played(processes, *ANY_PORT, *SMALL, "--journal", "here")
+    data = Path("SHARED", "data")
+    expected = {
+        Path("config", "agents", "agents_config.json"),
+        data / "leagues" / document["league_id"] / "standings.json",
+        data / "matches" / document["league_id"] / "R1M1.json",
+        data / "players" / "P01" / "history.json",
+        data / "players" / "P02" / "history.json",
+    }
+    here = processes.folder / "here"
+    assert {one.relative_to(here) for one in here.rglob("*.json")} == expected
+    played(processes, *ANY_PORT, *SMALL, "--journal", "bare", "--no-shared")
+    assert not list((processes.folder / "bare").rglob("*.json"))
+
+
+def test_a_demo_says_once_that_it_cannot_write_the_files_and_plays_on(processes: Processes) -> None:
+    here = processes.folder / "here"
+    here.mkdir()
+    (here / "SHARED").write_text("in the way", encoding="utf-8")
+    ended = processes.run("demo", "--json", *ANY_PORT, *SMALL, "--journal", "here")
+    assert (ended.returncode, json.loads(ended.stdout)["matches"]) == (0, 1)
+    assert ended.stderr == "here: shared files cannot be written: Not a directory; trying again\n"
 
 
 @pytest.mark.parametrize("game", ["rock_paper_scissors", "tic_tac_toe"])

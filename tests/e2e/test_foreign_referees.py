@@ -35,7 +35,9 @@ WAYS = {
 def config(processes: Processes) -> str:
     """A manager that soon tries another way, and a league with room for all of them."""
     file = processes.folder / "league.toml"
-    file.write_text("start_match_after_s = 1.0\nmax_referees = 20\nstandings_interval_s = 0.2\n")
+    file.write_text(
+        "start_match_after_s = 1.0\nreferee_patience = 1.0\nmax_referees = 20\nstandings_interval_s = 0.2\n"
+    )
     return str(file)
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 
-from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
+from league.events import AttemptFailed, LeagueFinished, PlayerFaulted, ResultAccepted
 from tests.support.peer import Peer
 from tests.support.processes import Processes, assert_kept
 from tests.support.scripts import (
@@ -62,6 +62,7 @@ SILENT = {
     "joins and then hangs": Bad("E001", on("CHOOSE_PARITY_CALL", HANG)),
     "answers too late": Bad("E001", in_matches(LATE)),
     "answers byte by byte": Bad("E001", in_matches(SLOW)),
+    "answers with nothing": Bad("E001", in_matches(Reaction(body=b""))),
 }
 BROKEN = {
     "speaks no HTTP": Bad("E009", always(NO_HTTP)),
@@ -77,7 +78,6 @@ UNREADABLE = {
     "says banana": Bad("E034", always(BANANA)),
     "answers with a page": Bad("E034", always(HTML)),
     "answers with a batch": Bad("E035", in_matches(Reaction(batch=True))),
-    "answers with nothing": Bad("E034", in_matches(Reaction(body=b""))),
 }
 WRONG = {
     "declines": Bad("DECLINED", in_matches(DECLINE)),
@@ -121,7 +121,9 @@ def test_bad_players_lose_and_nobody_else(processes: Processes, bad: Mapping[str
     # Whoever answers must have the time to on a busy machine; of silence there is no doubt.
     scale = SCALE if bad in (SILENT, BUSY_FOR_EVER) else SCALE / 4
     # After so many rounds every bad player has met a good one.
-    manager = processes.manager(players=len(bad) + 2, move_seconds=5, rounds=max(2, len(bad) - 1))
+    # So many bad ones at once look like an outage: this league waits for nobody.
+    rounds = max(2, len(bad))
+    manager = processes.manager(players=len(bad) + 2, move_seconds=5, rounds=rounds, outage_minutes=0)
     with ExitStack() as stack:
         for name, one in bad.items():
             stack.enter_context(Peer(name, one.script)).register(manager.endpoint)
@@ -158,6 +160,8 @@ def test_a_player_killed_in_mid_league_loses_the_rest_and_nobody_else(processes:
     assert_kept(processes)
 
 
+FOREIGN_TIME = "2026-01-15T12:30:00+02:00"
+FOREIGN_ZONE = Reaction(fields={"timestamp": FOREIGN_TIME, "arrival_timestamp": FOREIGN_TIME})
 LONG_TIME = "2026-01-15T10:30:00.123456Z"
 HABITS = {
     "adds fields": always(Reaction(fields={"mood": "good", "debug": {"depth": [1, 2]}, "note": None})),
@@ -191,3 +195,40 @@ def test_odd_habits_cost_nobody_a_match(processes: Processes) -> None:
     assert_only_these_lost(processes, {})
     results = processes.events("manager", ResultAccepted)
     assert len(results) == len(list(combinations(range(len(HABITS) + 2), 2)))
+
+
+@pytest.mark.requirement("MATCH.kept_connections")
+def test_a_kept_connection_that_breaks_is_no_failed_attempt(processes: Processes) -> None:
+    manager = processes.manager(players=2)
+    # The call comes over the connection of the invitation.
+    with Peer("Short", on("CHOOSE_PARITY_CALL", Reaction(cut=0, ending="close"), HONEST)) as short:
+        short.register(manager.endpoint)
+        good, referee = processes.players(manager), processes.referee(manager)
+        assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
+    assert len(short.requests("CHOOSE_PARITY_CALL")) == 2
+    assert short.requests("GAME_ERROR") == []
+    assert processes.events("referee", AttemptFailed) == []
+    assert_only_these_lost(processes, {})
+
+
+@pytest.mark.requirement("MATCH.game_error_before_game_over")
+@pytest.mark.requirement("MATCH.told_of_deviations")
+def test_what_a_player_is_told_and_in_which_order(processes: Processes) -> None:
+    manager = processes.manager(players=3)
+    banana = on("CHOOSE_PARITY_CALL", Reaction(fields={"parity_choice": "banana"}))
+    # GAME_ERROR is answered late: GAME_OVER waits for it.
+    slow = on("GAME_ERROR", Reaction(drip=(60, 0.02)))
+    with Peer("Wrong", (*banana, *slow)) as wrong, Peer("Elsewhere", in_matches(FOREIGN_ZONE)) as elsewhere:
+        for one in (wrong, elsewhere):
+            one.register(manager.endpoint)
+        good, referee = processes.players(manager), processes.referee(manager)
+        assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
+    for over in wrong.requests("GAME_OVER"):
+        errors = [one for one in wrong.requests("GAME_ERROR") if one.message["match_id"] == over.message["match_id"]]
+        assert [one.message["retryable"] for one in errors] == [True, True, True, False]
+        assert all(one.answered_at and one.answered_at < over.at for one in errors)
+        assert {one.message["context"]["invalid_choice"] for one in errors} == {"banana"}
+    (told,) = elsewhere.requests("GAME_ERROR")
+    assert (told.message["error_code"], told.message["retryable"]) == ("E021", True)
+    assert told.message["consequence"] == "none in this league; strict leagues refuse it"
+    assert_only_these_lost(processes, {processes.members()["Wrong"]: "E004"})

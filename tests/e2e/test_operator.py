@@ -177,7 +177,7 @@ def test_without_the_token_nothing_is_changed(processes: Processes) -> None:
         sam.register(manager.endpoint)
         tom.register(manager.endpoint)
         before = league_of(manager)["journal_seq"]
-        for order in ("start", "pause", "resume", "approve", "withdraw", "replay-match"):
+        for order in ("start", "pause", "resume", "approve", "withdraw", "replay-match", "close"):
             body = {"target": "P01"}
             assert post(manager, order, "tok_admin_" + "x" * 43, body)[0] == 401
             assert post(manager, order, sam.token or "", body)[0] == 401
@@ -300,3 +300,10 @@ def test_a_manager_with_an_hour_says_when_it_starts_and_that_too_few_are_there(p
         referee = processes.referee(manager, time_scale=SCALE)
         sam.saw("LEAGUE_COMPLETED")
         assert (referee.wait(), manager.stop()) == (0, 0)
+
+
+@pytest.mark.requirement("SIZE.large_leagues")
+def test_a_large_league_is_told_at_its_start_what_it_breaks(processes: Processes) -> None:
+    manager = processes.manager(players=61)
+    assert "10 KB" in manager.said("61 players: tables will pass ")[0]
+    assert manager.stop() == 0

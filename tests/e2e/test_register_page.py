@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import AgentRegistered, DeviationRecorded
+from league.protocol.envelope import STRICT, unseal
 from tests.support.peer import post
 from tests.support.processes import Process, Processes
 
@@ -58,7 +59,20 @@ def test_what_is_refused_is_told_without_a_frame_too(processes: Processes) -> No
         found, said = register(manager, body)
         assert (found, said["error_code"]) == (status, code)
         assert "jsonrpc" not in said
-    assert register(manager, b'"' + b"x" * 10_240 + b'"')[0] == 413
+        assert status == 409 or said["original_message_type"]
+    assert manager.stop() == 0
+
+
+@pytest.mark.requirement("ERROR.whole_refusals")
+@pytest.mark.parametrize("page", ["/mcp", "/register"])
+def test_what_http_itself_refuses_is_a_whole_error_too(processes: Processes, page: str) -> None:
+    manager = processes.manager()
+    status, raw = asyncio.run(post(manager.endpoint.replace("/mcp", page), b'"' + b"x" * 10_240 + b'"'))
+    answer = json.loads(raw)
+    assert (status, answer["id"], answer["error"]["code"]) == (413, None, -32600)
+    read = unseal(answer["error"]["data"], STRICT)
+    assert (read.message_type, read.violations, read.field("error_code")) == ("LEAGUE_ERROR", (), "E037")
+    assert read.field("original_message_type") == "UNKNOWN"
     assert manager.stop() == 0
 
 

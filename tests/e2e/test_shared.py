@@ -1,4 +1,4 @@
-"""`--shared DIR`: every role keeps its files while a league is played; nobody waits for them, no token is in them."""
+"""The shared files: every role keeps its own while a league is played; nobody waits for them, no token is in them."""
 
 from __future__ import annotations
 
@@ -145,6 +145,30 @@ def test_a_league_does_not_wait_for_a_folder_that_cannot_be_written(processes: P
     manager.said(f"{out}: the shared files are written again")
     assert json.loads(next(out.rglob("standings.json")).read_bytes())["champion"]
     assert manager.stop() == 0
+
+
+@pytest.mark.requirement("FILES.by_default")
+def test_a_manager_keeps_its_files_beside_its_journal_unless_told_not_to(processes: Processes, tmp_path: Path) -> None:
+    for name, told in (("kept", None), ("none", True)):
+        journal = tmp_path / name / "journal.db"
+        manager = processes.manager(players=2, league_id=name, journal=journal, no_shared=told)
+        assert manager.stop() == 0
+    assert set(read(tmp_path / "kept")) == {"SHARED/data/leagues/kept/standings.json"}
+    assert read(tmp_path / "none") == {}
+
+
+@pytest.mark.requirement("FILES.by_default")
+def test_a_folder_of_a_league_that_cannot_be_written_is_told_once_and_stops_nobody(
+    processes: Processes, tmp_path: Path
+) -> None:
+    (tmp_path / "SHARED").write_text("in the way", encoding="utf-8")
+    (tmp_path / "config").write_text("in the way", encoding="utf-8")
+    manager = processes.manager(players=2)
+    players = processes.players(manager, count=2)
+    referee = processes.referee(manager)
+    assert (players.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
+    assert len([line for line in manager.lines if "cannot be written" in line]) == 1
+    assert len(processes.events("manager", ResultAccepted)) == 1
 
 
 @pytest.mark.parametrize("role", ["manager", "referee", "player"])

@@ -78,6 +78,7 @@ class Bench(Generic[M, What]):
         self.under_way: dict[tuple[str, str], Sent[What]] = {}
         self.cancelled: list[str] = []
         self.replies: dict[int, Replied] = {}
+        self.news: list[object] = []
         self._letters = count(1)
         self.machine = self._new()
 
@@ -119,6 +120,7 @@ class Bench(Generic[M, What]):
             assert (one.key, one.to.agent_id) not in self.under_way, f"{one.key} is used twice"
             self.sent.append(one)
             self.under_way[one.key, one.to.agent_id] = one
+        self.news += step.news
         for key in step.cancel:
             self.cancelled.append(key)
             for place in [one for one in self.under_way if one[0] == key]:

@@ -116,6 +116,11 @@ def refuses(code: int = -32601, message: str = "Method not found", status: int =
     return lost
 
 
+def says_in_a_result(**result: object) -> Lost:
+    """No error, by its looks; "error": null stands beside it."""
+    return lambda call: _said({**_result(call, result), "error": None})
+
+
 def says_ok(call: Object) -> Reaction:
     """Fine with everything, and did nothing."""
     return _said(_result(call, {"status": "ok"}))
@@ -183,6 +188,31 @@ def nested(method: str = "handle_message", lost: Lost = UNKNOWN) -> Convention:
         request=lambda number, _method, message: SPEC.request(number, method, {"message": message}),
         read=lambda call: (str(call.get("method", "")), _inner(call, "message")),
         aside=_unless(lambda call: call.get("method") == method and "message_type" in _inner(call, "message"), lost),
+    )
+
+
+_HALF: Final = ("protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id")
+
+
+def _halves(message: Object) -> Object:
+    envelope = {name: one for name, one in message.items() if name in _HALF}
+    return {"envelope": envelope, "payload": {name: one for name, one in message.items() if name not in _HALF}}
+
+
+def _whole(halves: Object) -> Object:
+    return {**_part(halves, "envelope"), **_part(halves, "payload")}
+
+
+def in_halves() -> Convention:
+    """`league.handle` for everything, the message in two halves; so are its answers."""
+    lost = refuses(4002, "Invalid method, expected league.handle")
+    return replace(
+        SPEC,
+        request=lambda number, _method, message: SPEC.request(number, "league.handle", _halves(message)),
+        read=lambda call: (str(call.get("method", "")), _whole(_params(call))),
+        answer=lambda call, message: _result(call, _halves(message)),
+        hear=lambda answer: _whole(_part(answer, "result")),
+        aside=_unless(lambda call: call.get("method") == "league.handle" and "envelope" in _params(call), lost),
     )
 
 
@@ -319,6 +349,59 @@ def _meta(_number: int, _method: str, message: Object) -> Object:
     return dict(next(part for name, part in message.items() if name.endswith("_meta")))
 
 
+def registering(change: Callable[[Object], Object], convention: Convention | None = None) -> Convention:
+    """Knows the verbs, but its registrations are changed so."""
+
+    def request(number: int, method: str, message: Object) -> Object:
+        changed = change(message)
+        kind = changed.get("message_type")
+        return SPEC.request(number, method if kind == message["message_type"] else str(kind), changed)
+
+    return replace(convention or VERBS_ONLY, registers=replace(SPEC, request=request))
+
+
+def meta_without(*names: str, **others: str) -> Callable[[Object], Object]:
+    """The meta fields but these; and what stands in them under another name."""
+
+    def change(message: Object) -> Object:
+        place = next(name for name in message if name.endswith("_meta"))
+        meta = message[place]
+        renamed = {new: meta[old] for new, old in others.items()}
+        kept = {name: one for name, one in meta.items() if name not in (*names, *others.values())}
+        return {**message, place: {**kept, **renamed}}
+
+    return change
+
+
+def flat(message: Object) -> Object:
+    """The meta fields beside the envelope."""
+    place = next(name for name in message if name.endswith("_meta"))
+    return {**{name: one for name, one in message.items() if name != place}, **message[place]}
+
+
+def called(kind: str) -> Callable[[Object], Object]:
+    """The same message under another type."""
+    return lambda message: {**message, "message_type": kind}
+
+
+def pathless(message: Object) -> Object:
+    """Its endpoint is a host and a port."""
+    place = next(name for name in message if name.endswith("_meta"))
+    endpoint = str(message[place]["contact_endpoint"]).removesuffix("/mcp")
+    return {**message, place: {**message[place], "contact_endpoint": endpoint}}
+
+
+def only_at(path: bytes, convention: Convention) -> Convention:
+    """There is nothing at any other path."""
+
+    def aside(request: Received, before: Sequence[Received]) -> Reaction | None:
+        if request.head.startswith(b"POST %b " % path):
+            return convention.aside(request, before)
+        return _said({"detail": "Not Found"}, 404)
+
+    return replace(convention, aside=aside)
+
+
 def verb(_: str, method: str) -> str:
     """Says what the documents say."""
     return method
@@ -373,7 +456,34 @@ MCP_EVENTS: Final = replace(tools(BY_VERB, handshake=True, session=True), events
 NESTED: Final = nested()
 NESTED_PROTOCOL: Final = nested("protocol/message")
 BARE: Final = bare()
+HALVES: Final = in_halves()
+
+
+def _asked_to_choose(lost: Lost) -> Convention:
+    """Knows the types, but calls the call for a choice a request."""
+    request, call = "CHOOSE_PARITY_REQUEST", "CHOOSE_PARITY_CALL"
+    known = {*TYPES, request} - {call}
+
+    def read(asked: Object) -> tuple[str, Object]:
+        method, message = _read_params(asked)
+        return method, {**message, "message_type": call} if message.get("message_type") == request else message
+
+    return replace(SPEC, read=read, aside=_unless(lambda asked: _params(asked).get("message_type") in known, lost))
+
+
 REST: Final = replace(VERBS_ONLY, registers=replace(SPEC, request=_meta, hear=lambda answer: answer, path="/register"))
+
+
+def _few_words() -> Convention:
+    registers = REST.registers
+    assert registers is not None
+
+    def request(number: int, method: str, message: Object) -> Object:
+        meta = registers.request(number, method, message)
+        return {"display_name": meta["display_name"], "version": "1.0.0", "endpoint": meta["contact_endpoint"]}
+
+    return replace(registers, request=request)
+
 
 CONVENTIONS: Final[Mapping[str, Convention]] = {
     "SPEC": VERBS_ONLY,
@@ -391,6 +501,13 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
     "TOOLS in a session": MCP_SESSION,
     "TOOLS as events": MCP_EVENTS,
     "TOOLS or 404": tools(BY_VERB, lost=http_status(404)),
+    "SPEC, choose_parity, says so in a result": by_method(
+        _BY_OTHER_VERB, verb, says_in_a_result(error="Unknown method"), pings=True
+    ),
+    "TYPE, unknown_message_type": typed(says_in_a_result(status="unknown_message_type")),
+    "NESTED, status error": nested(lost=says_in_a_result(status="error", message="Unsupported message")),
+    "CHOOSE_PARITY_REQUEST": _asked_to_choose(says_in_a_result(status="unknown_message_type")),
+    "league.handle": HALVES,
     "NESTED": NESTED,
     "NESTED, protocol/message": NESTED_PROTOCOL,
     "NESTED or 500": nested(lost=http_status(500, error="KeyError: 'message'")),
@@ -399,4 +516,13 @@ CONVENTIONS: Final[Mapping[str, Convention]] = {
     "BARE or 400": bare(http_status(400, error="unknown message")),
     "BARE, ok to the rest": bare(says_ok_barely),
     "REST": REST,
+    "REST, few words": replace(REST, registers=_few_words()),
+    "at /MCP": replace(VERBS_ONLY, path="/MCP"),
+    "an endpoint without a path": registering(pathless, only_at(b"/mcp", VERBS_ONLY)),
+    "no game_types": registering(meta_without("game_types")),
+    "no display_name": registering(meta_without("display_name")),
+    "endpoint": registering(meta_without(endpoint="contact_endpoint")),
+    "url, no game_types": registering(meta_without("game_types", url="contact_endpoint")),
+    "flat meta": registering(flat),
+    "PLAYER_REGISTER_REQUEST": registering(called("PLAYER_REGISTER_REQUEST")),
 }

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from tests.support.dialects import (
     BARE,
     BY_VERB,
+    HALVES,
     MCP_SESSION,
     NESTED,
     NESTED_PROTOCOL,
@@ -64,6 +65,14 @@ class Office:
     spelling: Spelling = CAPITALS
     endpoints: bool = True
     """Its announcements say where the players live."""
+    rounds: str = "{}"
+    """What it calls a round."""
+    page: str = ""
+    """Where it posts its assignments, without JSON-RPC."""
+    referee_ids: bool = True
+    """They say whose the matches are."""
+    lists_homes: bool = False
+    """Its list of matches says where the players live."""
 
 
 @dataclass(slots=True)
@@ -194,7 +203,7 @@ class Manager(Peer):
     def _assigned(self, one: Fixture) -> Object:
         status = "COMPLETED" if one.match_id in self.reports else "PENDING"
         match = {"match_id": one.match_id, "round": one.round_id, "status": status}
-        return {**match, **self._spelled(one, CAPITALS, endpoints=False)}
+        return {**match, **self._spelled(one, CAPITALS, endpoints=self.office.lists_homes)}
 
     # --- the league ---------------------------------------------------------------------------------------------------
 
@@ -220,22 +229,30 @@ class Manager(Peer):
             for number, pair in enumerate(pairs, 1)
         ]
         self._fixtures |= {one.match_id: one for one in fixtures}
-        matches = [self._announced(one) for one in fixtures]
-        await self._tell(self._all("player"), "ROUND_ANNOUNCEMENT", round_id=round_id, matches=matches)
+        matches, named = [self._announced(one) for one in fixtures], self._named(round_id)
+        await self._tell(self._all("player"), "ROUND_ANNOUNCEMENT", round_id=named, matches=matches)
         if self.office.is_polled:
             pass
         elif self.office.assigns is None:
-            await self._tell(referees, "ROUND_ANNOUNCEMENT", round_id=round_id, matches=matches)
+            await self._tell(referees, "ROUND_ANNOUNCEMENT", round_id=named, matches=matches)
         else:
             await asyncio.gather(*(self._assign(one, *self.office.assigns) for one in fixtures))
         await self._until(lambda: all(one.match_id in self.reports for one in fixtures))
-        await self._tell(self._all("player"), "LEAGUE_STANDINGS_UPDATE", round_id=round_id, standings=self._table())
+        await self._tell(self._all("player"), "LEAGUE_STANDINGS_UPDATE", round_id=named, standings=self._table())
         done = {"matches_completed": len(fixtures), "next_round_id": round_id + 1 if more else None}
-        await self._tell(self._all("player"), "ROUND_COMPLETED", round_id=round_id, **done)
+        await self._tell(self._all("player"), "ROUND_COMPLETED", round_id=named, **done)
+
+    def _named(self, round_id: int) -> object:
+        return round_id if self.office.rounds == "{}" else self.office.rounds.format(round_id)
 
     def _announced(self, one: Fixture) -> Object:
-        referee = {"referee_id": one.referee.member_id, "referee_endpoint": one.referee.endpoint}
-        match = {"match_id": one.match_id, "game_type": "even_odd", **referee}
+        match: Object = {
+            "match_id": one.match_id,
+            "game_type": "even_odd",
+            "referee_endpoint": one.referee.endpoint,
+        }
+        if self.office.referee_ids:
+            match["referee_id"] = one.referee.member_id
         return {**match, **self._spelled(one, CAPITALS, self.office.endpoints)}
 
     def _spelled(self, one: Fixture, spelling: Spelling, endpoints: bool = True) -> Object:
@@ -246,9 +263,18 @@ class Manager(Peer):
         return known
 
     async def _assign(self, one: Fixture, kind: str, method: str) -> None:
-        body = {"match_id": one.match_id, "round_id": one.round_id, "league_id": LEAGUE_ID, "game_type": "even_odd"}
+        body: Object = {
+            "match_id": one.match_id,
+            "round_id": one.round_id,
+            "league_id": LEAGUE_ID,
+            "game_type": "even_odd",
+        }
+        body["round_id"] = self._named(one.round_id)
         assignment = {"message_type": kind, **body, **self._spelled(one, self.office.spelling)}
-        await self._call(one.referee.endpoint, assignment, method)
+        if self.office.page:
+            await self._post(one.referee.endpoint, replace(self.convention, path=self.office.page), assignment)
+        else:
+            await self._call(one.referee.endpoint, assignment, method)
 
     async def _tell(self, members: Sequence[Member], kind: str, **content: object) -> None:
         """To all at once; whoever does not hear it does not matter."""
@@ -306,6 +332,9 @@ ROWS: Final[Mapping[str, Object]] = {
     "no token": speaks(VERBS_ONLY, status="REGISTERED", tokens=False),
     "few words": speaks(VERBS_ONLY, status="REGISTERED", ids=_hexadecimal, tokens=False, extras=False),
     "refuses queries": {**speaks(VERBS_ONLY), "script": REFUSES_QUERIES},
+    "announces as the documents": speaks(VERBS_ONLY, endpoints=False, referee_ids=False),
+    "announces as the documents, TYPE": speaks(TYPE, endpoints=False, ids=_hexadecimal),
+    "lists addresses": {**speaks(POLLED, endpoints=False, lists_homes=True), "script": REFUSES_QUERIES},
     "start_match": speaks(VERBS_ONLY, assigns=_START),
     "start_match, numbered": speaks(VERBS_ONLY, assigns=_START, spelling=NUMBERED, endpoints=False),
     "assign_match": speaks(VERBS_ONLY, assigns=_ASSIGN, spelling=SMALL, ids=_hexadecimal),
@@ -316,6 +345,11 @@ ROWS: Final[Mapping[str, Object]] = {
     "polled": speaks(POLLED, is_polled=True),
     "polled, TOOLS": speaks(tools({**BY_VERB, POLL: POLL}), is_polled=True),
     "MATCH_ASSIGNMENT, BARE": speaks(BARE, assigns=_ASSIGN, spelling=NUMBERED),
+    "league.handle": speaks(HALVES),
+    "start_match_command": speaks(VERBS_ONLY, assigns=("START_MATCH_COMMAND", "start_match_command"), spelling=SMALL),
+    "rounds by name": speaks(VERBS_ONLY, rounds="R{}"),
+    "posts to /MCP": speaks(replace(VERBS_ONLY, path="/MCP")),
+    "POST /run_match": speaks(VERBS_ONLY, assigns=("RUN_MATCH", "run_match"), page="/run_match", spelling=SMALL),
 }
 
 

@@ -16,6 +16,7 @@ from tests.support.scripts import (
     HONEST,
     MATCH_CALLS,
     POSTED,
+    POSTED_LATER,
     Object,
     Reaction,
     always,
@@ -56,6 +57,7 @@ def _milliseconds(now: datetime) -> str:
 BUSY_A_SECOND: Final = Reaction(
     status=429, reason="Too Many Requests", headers=(("Retry-After", "1"),), body=b'{"detail": "Rate limit exceeded"}'
 )
+NOTHING: Final = Reaction(body=b"")
 BAD_REQUEST: Final = Reaction(status=400, reason="Bad Request", body=b'{"error": "unknown message type"}')
 
 HABITS: Final[Mapping[str, Object]] = {
@@ -69,6 +71,8 @@ HABITS: Final[Mapping[str, Object]] = {
     "the id as a string": wraps(id=lambda call: str(call.get("id"))),
     "no id": wraps(id=ABSENT),
     "posts its answers": {"script": on(MATCH_CALLS, POSTED)},
+    "posts its answers later": {"script": on(MATCH_CALLS, POSTED_LATER)},
+    "an empty 200 to all": {"script": (*on(MATCH_CALLS, replace(POSTED_LATER, status=200)), *always(NOTHING))},
     "no player_id": answers(player_id=ABSENT),
     "a player_id of its own": answers(player_id="agent-alice"),
     "microseconds": {"clock": datetime.isoformat},

@@ -6,8 +6,8 @@ They invite by the documents' verbs, ask once and never again, and believe what 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle
 from typing import Any, Final, Literal
@@ -15,17 +15,19 @@ from urllib.parse import urlsplit
 
 from tests.support.dialects import (
     BARE,
+    HALVES,
     NESTED,
     TYPE,
     TYPES_ONLY,
     VERBS_ONLY,
     by_method,
+    http_status,
     structured,
     tools,
     verb,
 )
 from tests.support.peer import SPEC, Convention, Peer, Received, Sent
-from tests.support.scripts import Object
+from tests.support.scripts import Object, Reaction
 
 DRAWS: Final = (3, 8, 5, 10, 2, 7)
 POLL_S: Final = 0.1
@@ -73,6 +75,10 @@ class Report:
     status: bool = True
     flat: bool = False
     """Everything beside the match, by the players' letters."""
+    mapped: bool = False
+    """Everything beside the match, in a map of the players."""
+    rounds: str = "{}"
+    """What it calls a round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,8 @@ class Trade:
     at_once: int = 2
     """So many matches; what comes on top is refused."""
     report: Report = field(default_factory=Report)
+    invites: Convention = SPEC
+    """How it speaks to players."""
 
 
 # --- matches ----------------------------------------------------------------------------------------------------------
@@ -147,7 +155,10 @@ class Outcome:
     def reported(self, how: Report) -> Object:
         """MATCH_RESULT_REPORT, without its envelope."""
         winner = how.draw if self.status == "DRAW" else self.winner
-        known = {"match_id": self.match.match_id, "round_id": self.match.round_id}
+        named = self.match.round_id if how.rounds == "{}" else how.rounds.format(self.match.round_id)
+        known = {"match_id": self.match.match_id, "round_id": named}
+        if how.mapped:
+            return {**known, "drawn_number": self.number, "players": self._by_players(how)}
         if how.flat:
             return {**known, how.winner: winner, "drawn_number": self.number, **self._by_letters()}
         result: Object = {how.winner: winner, "score": self.points(how)}
@@ -157,6 +168,12 @@ class Outcome:
 
     def _facts(self) -> Object:
         return {"drawn_number": self.number, "choices": dict(zip(self.match.players, self.choices, strict=True))}
+
+    def _by_players(self, how: Report) -> Object:
+        points = self.points(how)
+        said = {one: "DRAW" if self.status == "DRAW" else "WIN" if one == self.winner else "LOSS" for one in points}
+        chosen = zip(self.match.players, self.choices, strict=True)
+        return {one: {"choice": choice, "score": points[one], "result": said[one]} for one, choice in chosen}
 
     def _by_letters(self) -> Object:
         flat: Object = {}
@@ -250,10 +267,10 @@ class Referee(Peer):
         about = {"message_type": kind, "conversation_id": f"conv-{match.match_id}", "match_id": match.match_id}
         asked = {**about, **(content or _question(match, side))}
         try:
-            sent = await self._call(match.endpoints[side], asked, convention=SPEC)
+            sent = await self._call(match.endpoints[side], asked, convention=self.trade.invites)
         except OSError:
             return {}
-        return SPEC.hear(sent.json)
+        return self.trade.invites.hear(sent.json)
 
     async def _poll(self) -> None:
         while not self.requests("LEAGUE_COMPLETED"):
@@ -290,6 +307,25 @@ _NAMES: Final = {
 METHODS: Final = by_method(_NAMES, verb, pings=True)
 """Knows these and no broadcast but the last."""
 MATCH_TOOLS: Final = tools(_NAMES)
+_COMMAND: Final = {"start_match_command": "START_MATCH", "notify_league_completed": "LEAGUE_COMPLETED"}
+
+
+def _run_match() -> Convention:
+    """Takes matches at a page of its own, without JSON-RPC, and has nothing anywhere else but its pulse."""
+    own = by_method({}, verb, http_status(404), pings=True)
+
+    def read(call: Object) -> tuple[str, Object]:
+        return own.read(call) if "jsonrpc" in call else ("", {**call, "message_type": "START_MATCH"})
+
+    def aside(request: Received, before: Sequence[Received]) -> Reaction | None:
+        if request.head.startswith(b"POST /run_match "):
+            return None
+        return own.aside(request, before) if "jsonrpc" in request.call else http_status(404)(request.call)
+
+    return replace(own, read=read, aside=aside, answer=lambda _, message: message, request=SPEC.request)
+
+
+RUN_MATCH: Final = _run_match()
 
 
 def announced(filters: Callable[[Referee, Object], bool], convention: Convention = VERBS_ONLY, **report: Any) -> Object:
@@ -331,6 +367,11 @@ ROWS: Final[Mapping[str, Object]] = {
     "a win is worth 2": announced(by_id, points=(2, 1)),
     "no status": announced(by_id, status=False),
     "no details": announced(by_id, details=False),
+    "a map of players": announced(by_id, mapped=True),
+    "rounds by name": announced(by_id, rounds="R{}"),
+    "announced, by id, league.handle": announced(by_id, HALVES),
+    "start_match_command": assigned("START_MATCH", by_method(_COMMAND, verb, pings=True)),
+    "start_match, POST /run_match": assigned("START_MATCH", RUN_MATCH, SMALL),
 }
 
 

@@ -125,6 +125,7 @@ class _League:
             traffic=tuple(self.traffic),
             faulted=frozenset(player for players in faulty for player in players),
             recoveries=(Recovery(LM, 1_000.5, acknowledged=1, recovered=1), Recovery("REF01", 1_001.5, 1, 2)),
+            downtimes={},
             finished=True,
             stalled=False,
             bounds={"league_manager calls": (7, 90)},

@@ -83,12 +83,14 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
             for one in mine:
                 self.answer(one)
 
-    def restart(self, after: float = 0.0, keep: int | None = None) -> None:
-        """The process dies and comes back from its journal, or from the first part of it."""
+    def restart(self, after: float = 0.0, keep: int | None = None, *, probed: bool = True) -> None:
+        """The process dies and comes back from its journal, or from the first part of it. Players answer its probes."""
         self.now += after
         before = self.manager.snapshot()
         assert keep is not None or self.replayed().snapshot() == before
         self.reborn(keep)
+        if probed and self.manager.ledger.is_running:
+            self.answer_pings(but=self.manager.ledger.in_play.holdings)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -154,7 +156,8 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         return self.request(Operate(order, key or f"order-{self._orders}", target))
 
     def report_of(self, match_id: str, winner: str | None = "A", **changed: Any) -> Object:
-        """The report of a match that A or B won, that was drawn (None), or lost by a fault of "-A", "-B" or "--"."""
+        """The report of a match that A or B won, that was drawn (None), or lost by a fault of "-A", "-B" or "--": they
+        declined."""
         match = self.manager.ledger.matches[match_id]
         a, b = match.players
         numbers: dict[str | None, tuple[int | None, str | None, str | None, str | None]] = {
@@ -168,6 +171,10 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         number, first, second, won = numbers[winner]
         status = "TECHNICAL_LOSS" if number is None else "WIN" if won else "DRAW"
         points = 1 if winner is None else 0
+        at_fault = {"-A": (a,), "-B": (b,), "--": (a, b)}.get(winner or "", ())
+        faults: Object = (
+            {"faults": {one: {"code": "DECLINED", "phase": "join"} for one in at_fault}} if at_fault else {}
+        )
         return {
             **self.envelope("MATCH_RESULT_REPORT", f"referee:{match.referee_id}"),
             "auth_token": self.tokens.get(match.referee_id or "", "tok_none"),
@@ -179,7 +186,7 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
             "result": {
                 "winner": won,
                 "score": {one: 3 if one == won else points for one in (a, b)},
-                "details": {"drawn_number": number, "choices": {a: first, b: second}, "status": status},
+                "details": {"drawn_number": number, "choices": {a: first, b: second}, "status": status, **faults},
             },
             **changed,
         }

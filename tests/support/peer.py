@@ -274,15 +274,15 @@ class Peer:
     def _answer(self, request: Received, reaction: Reaction) -> bytes:
         """The bytes of a whole HTTP answer."""
         body = reaction.body
-        if body is None:
+        if body is None or reaction.posted:
             changes = {name: one(request.message) if callable(one) else one for name, one in reaction.fields.items()}
             message = _changed({} if reaction.alone else self.honest(request), changes)
             if reaction.posted:
-                self.begin(self._call(self._referees[request.message["match_id"]], message))
+                self.begin(self._call_later(reaction.posted_after_s, request.message["match_id"], message))
                 message = {"status": "received, the answer follows"}
             around = {name: one(request.call) if callable(one) else one for name, one in reaction.rpc.items()}
             answer: object = _changed(self.convention.answer(request.call, message), around)
-            body = json.dumps([answer] if reaction.batch else answer).encode()
+            body = json.dumps([answer] if reaction.batch else answer).encode() if body is None else body
         if reaction.registers:
             self.begin(self._enter_league(self._manager, {}))
         if self.convention.events and body and reaction.status == 200:
@@ -357,6 +357,11 @@ class Peer:
             await self._open(url, how)
         whole = {**self._envelope(kind), **message}
         return await self._post(url, how, how.request(self._number(), method or VERBS.get(kind, kind), whole))
+
+    async def _call_later(self, seconds: float, match_id: str, message: Object) -> None:
+        """To the referee of a match, after a while."""
+        await asyncio.sleep(seconds)
+        await self._call(self._referees[match_id], message)
 
     async def _open(self, url: str, how: Convention) -> None:
         self._sessions[url] = ()

@@ -7,6 +7,7 @@ from typing import Any
 
 from league.machine import Step
 from league.player.competitor import Competitor
+from league.player.league import QueryAnswer
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
@@ -45,6 +46,11 @@ class Rig(Bench[Competitor, Message]):
     def restart(self) -> Step:
         """The process dies; a new one replays the journal."""
         return self.reborn()
+
+    @property
+    def query_answers(self) -> list[QueryAnswer]:
+        """What became of its queries."""
+        return [one for one in self.news if isinstance(one, QueryAnswer)]
 
     # --- its manager --------------------------------------------------------------------------------------------------
 

@@ -219,11 +219,19 @@ class Rig(bench.Bench[RefereeDesk, Message]):
 
     def hears_game_over(self, *players: str) -> Rig:
         for player in players:
+            self.hears_errors(player)
             sent = self.open(player, "GAME_OVER")
             match_id = sent.key.partition("/")[0]
             self.answer(
                 sent, self.envelope("GAME_OVER_ACK", f"player:{player}", status="ACKNOWLEDGED", match_id=match_id)
             )
+        return self
+
+    def hears_errors(self, player: str) -> Rig:
+        """It acknowledges every GAME_ERROR under way to it."""
+        for one in list(self.under_way.values()):
+            if one.to.agent_id == player and one.kind == "GAME_ERROR":
+                self.answer(one, self.envelope("GAME_ERROR_ACK", f"player:{player}", status="ACKNOWLEDGED"))
         return self
 
     def plays(self, choices: Mapping[str, str] | None = None) -> Rig:

@@ -44,7 +44,8 @@ class Reaction:
     padding: int = 0
     """So many blanks behind the body."""
     posted: bool = False
-    """The message goes to the referee as a request of our own; the result is a mere acknowledgement."""
+    """The message goes to the referee as a request of our own; the result, or the `body`, is a mere acknowledgement."""
+    posted_after_s: float = 0.0
     registers: bool = False
     """Beside the answer it registers again."""
 
@@ -120,6 +121,7 @@ RESET: Final = Reaction(cut=0, ending="reset")
 DECLINE: Final = Reaction(fields={"accept": False})
 LATE: Final = Reaction(after="GAME_ERROR")
 POSTED: Final = Reaction(posted=True)
+POSTED_LATER: Final = Reaction(posted=True, posted_after_s=0.5, body=b"", status=202, reason="Accepted")
 BANANA: Final = Reaction(body=b"banana")
 HTML: Final = Reaction(body=b"<!doctype html><title>It works!</title>", content_type="text/html")
 NO_HTTP: Final = Reaction(raw=b"\x16\x03\x01 I am no web server\n", ending="close")

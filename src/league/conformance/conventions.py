@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+from league.dialects.forms import halved
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import ENVELOPED, joined_halves
 
 Object = dict[str, Any]
 """A JSON object (Any: whatever agents say)."""
@@ -32,6 +34,7 @@ ABOUT: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "GAME_MOVE_CALL": (("move",),),
     "GAME_OVER": (("game", "over"), ("game", "end"), ("match", "result"), ("result",)),
     "GAME_ERROR": (("game", "error"), ("error",)),
+    "LEAGUE_ERROR": (("league", "error"),),
     "ROUND_ANNOUNCEMENT": (("round", "announ"), ("round", "start"), ("new", "round"), ("round",)),
     "ROUND_COMPLETED": (("round", "complet"), ("round", "end")),
     "LEAGUE_STANDINGS_UPDATE": (("standing",),),
@@ -67,7 +70,8 @@ class CallForm:
             case Convention.TOOLS:
                 return {**call, "method": "tools/call", "params": {"name": self._tool(kind), "arguments": message}}
             case Convention.NESTED:
-                return {**call, "method": self.method, "params": {"message": message}}
+                inner = halved(message) if self.method == ENVELOPED else {"message": message}
+                return {**call, "method": self.method, "params": inner}
             case Convention.BARE:
                 return message
             case Convention.SPEC:
@@ -87,6 +91,9 @@ def unpacked(content: object) -> object:
     """The message MCP content holds; anything else as it is."""
     if not isinstance(content, dict):
         return content
+    whole = joined_halves(content)
+    if whole is not None:
+        return whole
     structured = content.get("structuredContent")
     if isinstance(structured, dict):
         return structured
@@ -118,4 +125,5 @@ def message_in(document: object) -> Object:
         inner = value.get(name) if isinstance(value, dict) and "message_type" not in value else None
         if isinstance(inner, dict):
             value = inner
+    value = joined_halves(value) or value
     return value if isinstance(value, dict) and isinstance(value.get("message_type"), str) else {}

@@ -96,7 +96,8 @@ class Kit:
         body = json.dumps(document).encode()
         made = await self._post(label, body, kind, message, number, name, is_rpc, form.convention)
         first = replace(made, plain=plain and made.proper)
-        if is_bare_acknowledgement(kind, first.parsed.content) and first.is_readable and first.parsed.error is None:
+        may_follow = first.is_empty or (first.is_readable and first.parsed.error is None)
+        if may_follow and is_bare_acknowledgement(kind, first.parsed.content):
             return await self._with_posted_answer(first, self._posted_wait_s(first))
         self.record.probes.append(first)
         return first

@@ -12,10 +12,11 @@ from typing import Any, Final
 from league.conformance.conventions import Object, message_in
 from league.conformance.messages import LEAGUE
 from league.conformance.record import OPPONENT, Arrival, RegisteredPlayer, RunRecord
+from league.dialects.forms import halved
 from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import REPLY_TYPES
-from league.protocol.jsonrpc import MANAGER_LIMIT
+from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 from league.protocol.versions import PROTOCOL
 
 UNUSUAL_ID: Final = "kit-player-7f"
@@ -195,6 +196,8 @@ def _result(document: object, result: Object) -> bytes:
     if isinstance(document, dict) and document.get("method") == "tools/call":
         text = {"type": "text", "text": json.dumps(result)}
         result = {**result, "content": [text], "structuredContent": result, "isError": False}
+    if isinstance(document, dict) and document.get("method") == ENVELOPED:
+        result = {**result, **halved(result)}
     return json.dumps(result if bare else {"jsonrpc": "2.0", "id": _id_of(document), "result": result}).encode()
 
 

@@ -100,6 +100,22 @@ class MessageWriter:
             "final_standings": table,
         }
 
+    def league_error(self, now: float) -> Object:
+        """About a query that nobody made: there is nothing to be done about it."""
+        envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error", now)
+        return {
+            **envelope,
+            "error_code": "E029",
+            "error_description": "INVALID_QUERY_TYPE",
+            "error_name": "INVALID_QUERY_TYPE",
+            "error_detail": "there is no such query",
+            "original_message_type": "LEAGUE_QUERY",
+            "context": {"action": "LEAGUE_QUERY"},
+            "affected_player": self.player_id,
+            "action_required": "LEAGUE_QUERY",
+            "retryable": False,
+        }
+
     # --- the referee's ------------------------------------------------------------------------------------------------
 
     def invitation(self, number: int, now: float, game: str = EVEN_ODD) -> Object:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from league.conformance.conventions import Convention, Object, of_event_stream, text_of_content, unpacked
 from league.conformance.wire import RawResponse, Trouble
+from league.dialects import understanding
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.strict_json import parse
@@ -30,12 +31,19 @@ class ErrorAnswer:
     name: str | None
     number: int | None
     text: str
+    is_unknown: bool = False
+    """It says so in words."""
 
     def means(self, wanted: str) -> bool:
         """Is it this row of the catalogue? A bare JSON-RPC number may stand for each row that has it."""
         if self.code is None and self.name is None:
             return any(ERRORS[wanted].number(family) == self.number for family in Family)
         return read_foreign(self.code, self.name, self.number) == wanted
+
+    @property
+    def says_unknown(self) -> bool:
+        """Does it say that there is no such method or message?"""
+        return self.is_unknown or self.number == understanding.UNKNOWN_METHOD
 
     def __str__(self) -> str:
         told = (self.code, self.name or self.text[:80], None if self.number is None else f"({self.number})")
@@ -141,6 +149,8 @@ class Probe:
     @property
     def is_answered(self) -> bool:
         """Answered as it should be: an invitation or a call with a message, the rest with anything but an error."""
+        if self.is_empty and self.posted is not None:
+            return True
         if not self.is_readable or self.parsed.error is not None or self.is_busy:
             return False
         return self.posted is not None or not is_bare_acknowledgement(self.kind, self.parsed.content)
@@ -321,10 +331,12 @@ def _error_in(content: object) -> ErrorAnswer | None:
     if (
         content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
         or content.get("status") in ("ERROR", "REJECTED")
-        or content.get("success") is False
-        or inner is not None
+        or understanding.is_trouble(content)
     ):
-        return _error_answer(inner if isinstance(inner, dict) else {"data": content})
+        answer = _error_answer(inner if isinstance(inner, dict) else {"data": content})
+        said = understanding.words_of(content)
+        text = answer.text if isinstance(inner, dict) else said or answer.text
+        return replace(answer, text=text, is_unknown=understanding.says_unknown(content))
     return None
 
 

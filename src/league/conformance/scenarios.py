@@ -13,10 +13,10 @@ from league.conformance import malformed
 from league.conformance.conventions import DOCUMENTED, CallForm, Convention, Object
 from league.conformance.kit import Kit
 from league.conformance.messages import EVEN_ODD, match_id, number_in
-from league.conformance.record import Probe
+from league.conformance.record import Arrival, Probe
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import MANAGER_LIMIT
+from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 
 Scenario = Callable[[Kit], Awaitable[None]]
 FORMS: Final = (
@@ -26,6 +26,7 @@ FORMS: Final = (
     CallForm(Convention.TOOLS),
     CallForm(Convention.NESTED),
     CallForm(Convention.NESTED, method="protocol/message"),
+    CallForm(Convention.NESTED, method=ENVELOPED),
     CallForm(Convention.BARE),
 )
 """In the order in which they are tried."""
@@ -67,8 +68,11 @@ WATCH_REJECTED_S: Final = 5.0
 """Longer than the first retry delays of a registration together."""
 SETTLE_S: Final = 0.5
 """Time for an agent to read the answer to its registration; leagues do not start sooner either."""
+SHOWN, LONGEST_SHOWN = 3, 300
+"""So many registrations that could not be read are shown, so much of each."""
 
 # The matches, by the number of their round.
+LONGEST_TABLE: Final = 100
 ORDINARY, READINGS, WRONG_CHOICE, ONE_OF_TWO, OTHER_OF_TWO, OTHER_GAME = range(1, 7)
 AFTERWARDS: Final = malformed.INVITED + 1
 
@@ -85,9 +89,8 @@ async def registration(kit: Kit) -> None:
     first = await kit.server.wait_for(lambda one: one.kind == "LEAGUE_REGISTER_REQUEST", options.wait_s)
     if first is None and not record.requests("LEAGUE_REGISTER_REQUEST"):
         record.listening = f"nobody registered at {kit.manager_url} within {options.wait_s:g} seconds"
-        other = next((one for one in record.arrivals if one.method == "POST"), None)
-        if other is not None:
-            record.listening += f"; POST {other.place} came, but without a LEAGUE_REGISTER_REQUEST"
+        for other in [one for one in record.arrivals if one.method == "POST"][:SHOWN]:
+            record.listening += f"; POST {other.place} came, but without a LEAGUE_REGISTER_REQUEST: {_shown(other)}"
         return
     if record.rejected_at is not None:
         await asyncio.sleep(WATCH_REJECTED_S / options.time_scale)
@@ -99,6 +102,12 @@ async def registration(kit: Kit) -> None:
         return
     await asyncio.sleep(SETTLE_S / options.time_scale)
     kit.writer.player_id, kit.writer.names_player = record.member.id, True
+
+
+def _shown(arrival: Arrival) -> str:
+    """The beginning of what could not be read, for its author."""
+    text = arrival.body[:LONGEST_SHOWN].decode(errors="replace")
+    return "".join(char if char.isprintable() else " " for char in text) or "an empty body"
 
 
 async def ping(kit: Kit) -> None:
@@ -251,12 +260,13 @@ async def notifications(kit: Kit) -> None:
         await kit.send_message("large standings", _large(kit, now), plain=False)
     await kit.send_message("announcement again", writer.announcement(ORDINARY, now), plain=False)
     await kit.send_message("round completed", writer.round_completed(ORDINARY, now))
+    await kit.send_message("league error", writer.league_error(now), plain=False)
 
 
 def _large(kit: Kit, now: float) -> Object:
-    """Just under what players must take."""
-    players = (MANAGER_LIMIT - 2000) // 160
-    return {**kit.writer.standings(ORDINARY + 1, now, players), "padding": "x" * 1000}
+    """Just under what players must take: the longest table, and padding that nobody reads."""
+    table = kit.writer.standings(ORDINARY + 1, now, LONGEST_TABLE)
+    return {**table, "padding": "x" * (MANAGER_LIMIT - 200 * LONGEST_TABLE)}
 
 
 async def correction(kit: Kit) -> None:

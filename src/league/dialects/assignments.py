@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import Role
-from league.protocol.fields import Ordinal, Seconds, Text, Token, Url
+from league.protocol.fields import Ordinal, Seconds, Text, Token, Url, is_url
 from league.protocol.judge import specs
 from league.protocol.messages import LeagueQuery, Message, Request
 from league.protocol.parts import AnnouncedMatch
@@ -76,7 +76,7 @@ class GetAssignedMatches(Request, kw_only=True, frozen=True, tag="GET_ASSIGNED_M
 
 
 VERBS = {
-    "START_MATCH": ("start_match",),
+    "START_MATCH": ("start_match", "start_match_command", "run_match"),
     "MATCH_ASSIGNMENT": ("assign_match", "match_assignment"),
     "GET_ASSIGNED_MATCHES": ("get_assigned_matches",),
 }
@@ -105,6 +105,7 @@ _ADDRESSES: Final = ("endpoint", "contact_endpoint", "player_endpoint", "url")
 _KNOWN: Final = tuple(spec.name for spec in specs(AnnouncedMatch))
 _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
 _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
+_ID_AND_HOME: Final = 2
 UNNAMED_LEAGUE: Final = "league"
 _MATCHES: Final = ("matches", "assigned_matches", "assignments")
 _PLAYERS: Final = ("players", "registrations", "registered_players")
@@ -153,11 +154,19 @@ def deviation(method: str) -> Violation:
     return Violation("E036", "method", detail, "RPC.method", lenient=True)
 
 
-def _round(fields: Fields) -> object:
-    """Its number. Some name their rounds, such as "R1"; a name without a number in it is judged like any value."""
-    said = fields.get("round_id", fields.get("round", fields.get("round_number", 1)))
+def round_number(said: object) -> int | None:
+    """The number of a round that may have a name, such as "R1"; None if there is none."""
+    if isinstance(said, int) and not isinstance(said, bool):
+        return said
     numbered = _NUMBERED.fullmatch(said) if isinstance(said, str) else None
-    return int(numbered[1]) if numbered else said
+    return int(numbered[1]) if numbered else None
+
+
+def _round(fields: Fields) -> object:
+    """Its number; a name without a number in it is judged like any value."""
+    said = fields.get("round_id", fields.get("round", fields.get("round_number", 1)))
+    number = round_number(said)
+    return said if number is None else number
 
 
 def _sender(fields: Fields) -> str:
@@ -242,6 +251,23 @@ def _listed(answer: Fields, names: tuple[str, ...]) -> list[Fields]:
 def addresses_in(answer: Fields) -> dict[str, str]:
     """Where the players in an answer to GET_REGISTRATIONS live."""
     return dict(home for one in _listed(answer, _PLAYERS) if (home := home_in(one)) is not None)
+
+
+def addresses_in_matches(answer: Fields) -> dict[str, str]:
+    """Where the players of the matches in an answer to `get_assigned_matches` live."""
+    found: dict[str, str] = {}
+    for given in matches_in(answer):
+        fields = all_of(given)
+        for index, (seat, spellings) in enumerate(_SEATS):
+            player = _player(fields, seat, spellings, index)
+            if len(player) == _ID_AND_HOME:
+                found[player[f"{seat}_id"]] = player[f"{seat}_endpoint"]
+    return found
+
+
+def usable(addresses: Mapping[str, str]) -> dict[str, str]:
+    """Those that are addresses at all."""
+    return {player: url for player, url in addresses.items() if is_url(url)}
 
 
 def matches_in(answer: Fields) -> list[Fields]:

@@ -10,16 +10,15 @@ from typing import Any
 import msgspec
 
 from league.dialects import assignments
-from league.dialects.normalise import META_FIELDS
+from league.dialects.normalise import OTHER_TYPES
+from league.dialects.registrations import META_FIELDS
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Stage, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import NESTED_METHODS, TOOLS_CALL, RpcAnswer, is_int
+from league.protocol.jsonrpc import ENVELOPED, NESTED_METHODS, TOOLS_CALL, RpcAnswer, is_int, joined_halves
+from league.protocol.judge import ENVELOPE
 from league.protocol.messages import Message
-
-UNKNOWN_METHOD = -32601
-INTERNAL_ERROR = -32603
 
 # What the tool for a message is called, when it is not called by its verb or its type.
 _HINTS: Mapping[str, tuple[str, ...]] = {
@@ -59,10 +58,14 @@ def spellings(convention: Convention, message_type: str) -> tuple[str, ...]:
     others = assignments.VERBS.get(message_type, (message_type.lower(),))
     verbs = (row.method, *row.other_methods) if row else others
     if convention in (Convention.TYPE, Convention.LOWER):
-        kind = message_type if convention is Convention.TYPE else message_type.lower()
+        kinds = (message_type, *OTHER_TYPES.get(message_type, ()))
+        kinds = kinds if convention is Convention.TYPE else tuple(map(str.lower, kinds))
         # What is in no document has no type either: everybody may go by its verb.
-        return (kind,) if row else tuple(dict.fromkeys((kind, *others)))
-    return NESTED_METHODS[:2] if convention is Convention.NESTED else verbs
+        return kinds if row else tuple(dict.fromkeys((*kinds, *others)))
+    return _NESTED if convention is Convention.NESTED else verbs
+
+
+_NESTED = (*NESTED_METHODS[:2], ENVELOPED)
 
 
 def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
@@ -98,11 +101,31 @@ def _wrapper(schema: object) -> str | None:
     return None if is_text else str(name)
 
 
+def retyped(message: Message, body: bytes, name: str) -> bytes:
+    """The message under the type that it goes by at an agent whose method for it has that name."""
+    if name.upper() not in OTHER_TYPES.get(message.type, ()):
+        return body
+    return body.replace(b'"%b"' % message.type.encode(), b'"%b"' % name.upper().encode(), 1)
+
+
+def halved(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as `envelope` and `payload`. Any: JSON."""
+    envelope = {name: value for name, value in fields.items() if name in _OUTSIDE}
+    payload = {name: value for name, value in fields.items() if name not in _ENVELOPE}
+    return {"envelope": envelope, "payload": payload}
+
+
+_ENVELOPE = frozenset((*ENVELOPE, "auth_token"))
+_OUTSIDE = _ENVELOPE | {"league_id", "round_id", "match_id"}
+
+
 def frame(convention: Convention, request_id: int, tool: Tool, body: bytes) -> bytes:
     """A request around an encoded message. Whatever the frame, the message carries its type."""
     if convention is Convention.BARE:
         return body
-    if convention is Convention.NESTED:
+    if convention is Convention.NESTED and tool.name == ENVELOPED:
+        body = msgspec.json.encode(halved(msgspec.json.decode(body)))
+    elif convention is Convention.NESTED:
         body = b'{"message":' + body + b"}"
     elif convention is Convention.TOOLS:
         name = msgspec.json.encode(tool.name)
@@ -151,8 +174,11 @@ def _loosely(value: Mapping[str, Any], problem: PeerError) -> RpcAnswer:
 
 
 def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
-    """MCP: the message is in `structuredContent`, or written down as text in `content`."""
+    """MCP: the message is in `structuredContent`, or written down as text in `content`. Elsewhere it is in halves."""
     content = answer.content
+    whole = joined_halves(content)
+    if whole is not None:
+        return replace(answer, content=whole)
     if not isinstance(content, dict) or not ("content" in content or "structuredContent" in content):
         return answer
     if "message_type" in content:
@@ -187,21 +213,6 @@ def event_data(body: bytes) -> bytes:
         lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
         found = b"\n".join(lines) if lines else found
     return found
-
-
-def is_not_understood(answer: RpcAnswer) -> bool:
-    """An error that names nothing of our catalogue rather means the call itself; so do those about requests. An
-    internal error is a bug of theirs."""
-    if not answer.is_error:
-        return False
-    data = answer.content if isinstance(answer.content, dict) else {}
-    if answer.number == UNKNOWN_METHOD or "nknown tool" in str(data.get("message")):
-        # Whatever catalogue the code beside it is from.
-        return True
-    if answer.number == INTERNAL_ERROR:
-        return False
-    named = data.get("error_code") or data.get("error_name") or data.get("error_description")
-    return not named or data.get("error_code") in ("E034", "E035", "E036")
 
 
 def tool_result(result: Message | dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ PATIENCE_S: Final = 1.0
 """So long an acknowledgement in a convention that is not proven may be followed by the answer (R-02)."""
 REGISTER_PATH: Final = "/register"
 """Where some managers take registrations, and nothing else, as a bare object."""
+RUN_MATCH_PATH: Final = "/run_match"
+"""Where some referees take a match so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +33,36 @@ def routes(endpoint: str, first: Convention) -> tuple[Route, ...]:
 
 def registration_routes(endpoint: str, first: Convention) -> tuple[Route, ...]:
     """Every way to register with a manager."""
+    return (*routes(endpoint, first), bare_route(endpoint, REGISTER_PATH))
+
+
+def bare_route(endpoint: str, path: str) -> Route:
+    """A page of the same server that takes one kind of message, as a bare object."""
     scheme, _, rest = endpoint.partition("://")
     host = rest.partition("/")[0].partition("?")[0]
-    return (*routes(endpoint, first), Route(f"{scheme}://{host}{REGISTER_PATH}", Convention.BARE))
+    return Route(f"{scheme}://{host}{path}", Convention.BARE)
 
 
 class Negotiation:
     """The search for one message to one endpoint. `is_proven`: the endpoint answered in the first convention before.
-    `on_understood` is told the convention in which it answered."""
+    `is_harmless`: the message may well arrive twice; if not, only who says that it knows no such method is asked
+    otherwise. `on_understood` is told the convention in which it answered; `pause_s` is how long to wait before the
+    next try."""
 
     def __init__(
         self,
         candidates: tuple[Route, ...],
         *,
         is_proven: bool = False,
+        is_harmless: bool = True,
         on_understood: Callable[[Convention, float], None] = lambda *_: None,
+        pause_s: float = 0.0,
     ) -> None:
         self.route = candidates[0]
         """Where the next call goes."""
-        self.is_proven = is_proven
+        self.is_proven, self.is_harmless = is_proven, is_harmless
         self.on_understood = on_understood
+        self.pause_s = pause_s
         self.verdict: object = None
         """What was made of the first call that it did not understand, or of the one it said most about: it counts if no
         candidate helps."""

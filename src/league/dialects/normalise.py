@@ -7,19 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from league.dialects import notifications, reports
+from league.dialects import notifications, registrations, reports
+from league.dialects.assignments import round_number
 from league.dialects.notifications import Normalised
+from league.dialects.registrations import META_FIELDS
 from league.protocol.errors import Violation
 from league.protocol.exchanges import message_type_of
-from league.protocol.judge import ENVELOPE
 from league.protocol.messages import MESSAGES
 
-UNKNOWN_VERSION = "0.0.0"
-META_FIELDS: Mapping[str, str] = {
-    "LEAGUE_REGISTER_REQUEST": "player_meta",
-    "REFEREE_REGISTER_REQUEST": "referee_meta",
+OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
+    "LEAGUE_REGISTER_REQUEST": ("PLAYER_REGISTER_REQUEST", "PLAYER_REGISTRATION_REQUEST"),
+    "REFEREE_REGISTER_REQUEST": ("REFEREE_REGISTRATION_REQUEST",),
+    "CHOOSE_PARITY_CALL": ("CHOOSE_PARITY_REQUEST",),
+    "CHOOSE_PARITY_RESPONSE": ("CHOOSE_PARITY_REPLY", "PARITY_CHOICE"),
 }
-"""The registrations, and where each says who registers."""
+"""What messages are called outside the documents."""
+_STANDS_FOR: Mapping[str, str] = {other: kind for kind, others in OTHER_TYPES.items() for other in others}
 _JOINED = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
 _MEMBERSHIPS = frozenset(one.replace("REQUEST", "RESPONSE") for one in META_FIELDS)
 _MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CONFIRMED", "ACK", "ACKNOWLEDGED"})
@@ -39,7 +42,7 @@ def normalise_answer(content: dict[str, Any], sent: str) -> Normalised:
 
 def _join(content: dict[str, Any]) -> Normalised:
     told, accept = content.get("message_type"), content.get("accept")
-    if told not in (None, "GAME_JOIN_ACK") or (told is not None and accept is not None):
+    if _is_another(told, "GAME_JOIN_ACK") or (told == "GAME_JOIN_ACK" and accept is not None):
         return content, ()
     if accept is None:
         accept = content.get("accepted")
@@ -53,10 +56,10 @@ def _join(content: dict[str, Any]) -> Normalised:
 
 def _choice(content: dict[str, Any]) -> Normalised:
     told, choice = content.get("message_type"), content.get("choice")
-    if told not in (None, "CHOOSE_PARITY_RESPONSE"):
+    if _is_another(told, "CHOOSE_PARITY_RESPONSE"):
         return content, ()
     if "parity_choice" in content:
-        return _typed(content, "CHOOSE_PARITY_RESPONSE", []) if told is None else (content, ())
+        return _typed(content, "CHOOSE_PARITY_RESPONSE", []) if told != "CHOOSE_PARITY_RESPONSE" else (content, ())
     if not isinstance(choice, str):
         return content, ()
     place = "parity_choice"
@@ -82,9 +85,7 @@ def _membership(content: dict[str, Any], sent: str) -> Normalised:
         for name, value in said.items()
         if value is not None and value != content.get(name)
     ]
-    if told is not None and told != kind:
-        found.append(_deviation("message_type", f"this is a {kind}, whatever its type says", "ENVELOPE.message_type"))
-    return _typed({**fields, **said}, kind, found) if found or told is None else (content, ())
+    return _typed({**fields, **said}, kind, found) if found or told != kind else (content, ())
 
 
 def _membership_status(fields: Mapping[str, Any], has_id: bool) -> str | None:
@@ -102,9 +103,16 @@ def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
     return next((value for value in found if isinstance(value, str) and value), None)
 
 
+def _is_another(told: object, kind: str) -> bool:
+    """Is it the type of another message?"""
+    return told is not None and told != kind and told not in OTHER_TYPES.get(kind, ())
+
+
 def _typed(content: dict[str, Any], kind: str, found: list[Violation]) -> Normalised:
-    if "message_type" not in content:
-        found.append(_deviation("message_type", f"message_type is missing; this is a {kind}", "ENVELOPE.message_type"))
+    told = content.get("message_type")
+    if told != kind:
+        what = f"message_type is missing; this is a {kind}" if told is None else f"this is a {kind}, not {told}"
+        found.append(_deviation("message_type", what, "ENVELOPE.message_type"))
     return {**content, "message_type": kind}, tuple(found)
 
 
@@ -112,48 +120,44 @@ def _deviation(path: str, detail: str, clause: str) -> Violation:
     return Violation("E003", path, detail, clause, lenient=True)
 
 
-def normalise_request(content: dict[str, Any], method: str) -> Normalised:
+def normalise_request(content: dict[str, Any], method: str, game_type: str = "even_odd") -> Normalised:
     """A request of an agent as it is said out there: a choice or a join as its own POST, a registration whose meta
     fields stand flat in it, a report or what a player is told in other words. Any: JSON of others."""
-    told = content.get("message_type") or message_type_of(method)
-    if told == "GAME_JOIN_ACK":
+    said = content.get("message_type") or message_type_of(method) or _STANDS_FOR.get(method.upper())
+    told = said or registrations.kind_of_method(method, content)
+    if not isinstance(told, str):
+        return content, ()
+    kind = _STANDS_FOR.get(told.upper(), told)
+    found: list[Violation] = []
+    if kind != told and "message_type" in content:
+        content = {**content, "message_type": kind}
+        found.append(_deviation("message_type", f"{kind} is called {told}", "ENVELOPE.message_type"))
+    content, more = _numbered_round(content, kind)
+    found += more
+    content, others = _of_kind(content, kind, game_type)
+    found += others
+    is_clear = META_FIELDS.get(kind, "") in content or method.upper() in _STANDS_FOR
+    return _typed(content, kind, found) if "message_type" not in content and is_clear else (content, tuple(found))
+
+
+def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
+    if kind == "GAME_JOIN_ACK":
         return _join(content)
-    if told == "CHOOSE_PARITY_RESPONSE":
+    if kind == "CHOOSE_PARITY_RESPONSE":
         return _choice(content)
-    if isinstance(told, str) and told in META_FIELDS:
-        return _registration(content, str(told))
-    if isinstance(told, str) and told in notifications.KINDS:
-        return notifications.normalise(content, told)
-    return reports.normalise(content) if told == reports.KIND else (content, ())
+    if kind in META_FIELDS:
+        return registrations.normalise(content, kind, game_type)
+    if kind in notifications.KINDS:
+        return notifications.normalise(content, kind)
+    return reports.normalise(content) if kind == reports.KIND else (content, ())
 
 
-def _registration(content: dict[str, Any], kind: str) -> Normalised:
-    place = META_FIELDS[kind]
-    if place in content and "message_type" in content:
+def _numbered_round(content: dict[str, Any], kind: str) -> Normalised:
+    """Some name their rounds, such as "R1"; a name without a number in it is judged like any value."""
+    said = content.get("round_id")
+    number = round_number(said)
+    if number is None or not isinstance(said, str) or said.isdigit():
         return content, ()
-    if place in content:
-        content, found = _with_version(content, place, kind)
-        return _typed(content, kind, found)
-    if "contact_endpoint" not in content:
-        return content, ()
-    envelope = {name: value for name, value in content.items() if name in ENVELOPE or name == "auth_token"}
-    meta = {name: value for name, value in content.items() if name not in envelope}
-    flat = _deviation(place, f"the fields of {place} stand in an object of that name", f"{kind}.{place}")
-    content, found = _with_version({**envelope, place: meta}, place, kind)
-    return _typed(content, kind, [flat, *found])
-
-
-def _with_version(content: dict[str, Any], place: str, kind: str) -> tuple[dict[str, Any], list[Violation]]:
-    """Who sends no message of the documents, only what is to be in one, need not say its version. Any: JSON."""
-    meta = content[place]
-    if not isinstance(meta, dict) or meta.get("version") is not None:
-        return content, []
-    found = _deviation(f"{place}.version", "version is missing", f"{kind}.{place}.version")
-    return {**content, place: {**meta, "version": UNKNOWN_VERSION}}, [found]
-
-
-def registration_of(fields: dict[str, Any]) -> dict[str, Any]:
-    """What is posted to /register, as a message: who offers to run matches is a referee. Any: JSON of others."""
-    role = str(fields.get("role") or fields.get("agent_type") or fields.get("sender") or "")
-    is_referee = role.lower().startswith("ref") or "max_concurrent_matches" in fields or "referee_meta" in fields
-    return {"message_type": "REFEREE_REGISTER_REQUEST" if is_referee else "LEAGUE_REGISTER_REQUEST", **fields}
+    detail = f"a round has a number, not the name {said!r}"
+    found = Violation("E007", "round_id", detail, f"{kind}.round_id", lenient=True)
+    return {**content, "round_id": number}, (found,)

@@ -1,6 +1,7 @@
 """What referees and managers by others tell a player (spec section 13.5), in the words of the documents: a GAME_OVER
 whose choices have another name or whose loser reads LOSS, a table whose rows lack what their order or another field
-says, and a call whose context is a form that nobody filled in.
+says, a call whose context is a form that nobody filled in, an invitation to a seat of another name, a time without a
+zone. None of it puts the player's own choice at risk.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from league.protocol import timestamps
 from league.protocol.errors import Violation
 
 GAME_OVER: Final = "GAME_OVER"
 STANDINGS: Final = "LEAGUE_STANDINGS_UPDATE"
 CALL: Final = "CHOOSE_PARITY_CALL"
 _UNFILLED: Final = {"opponent_id": "", "round_id": 0}
+_SEATS: Final = ("PLAYER_A", "PLAYER_B")
+_TIMES: Final = ("timestamp", "deadline")
 _PLAYED: Final = ("matches_played", "games_played", "matches")
 
 Normalised = tuple[dict[str, Any], tuple[Violation, ...]]
@@ -22,7 +26,42 @@ Normalised = tuple[dict[str, Any], tuple[Violation, ...]]
 
 def normalise(content: dict[str, Any], kind: str) -> Normalised:
     """A message of one of these KINDS."""
-    return KINDS[kind](content)
+    content, zones = _with_zones(content, kind)
+    content, found = KINDS[kind](content)
+    return content, (*zones, *found)
+
+
+def _with_zones(content: dict[str, Any], kind: str) -> Normalised:
+    """A time without a zone is read as UTC."""
+    bare = [name for name in _TIMES if isinstance(one := content.get(name), str) and _is_bare(one)]
+    deviations = []
+    for name in bare:
+        detail = f"{content[name]!r} names no zone; read as UTC"
+        deviations.append(Violation("E021", name, detail, _clause(kind, name), lenient=True))
+    return ({**content, **{name: content[name] + "Z" for name in bare}}, tuple(deviations)) if bare else (content, ())
+
+
+def _is_bare(text: str) -> bool:
+    return not timestamps.is_compat(text) and timestamps.is_compat(text + "Z")
+
+
+def _clause(kind: str, name: str) -> str:
+    return f"ENVELOPE.{name}" if name == "timestamp" else f"{kind}.{name}"
+
+
+def _as_it_is(content: dict[str, Any]) -> Normalised:
+    return content, ()
+
+
+def _invitation(content: dict[str, Any]) -> Normalised:
+    """Which of the two it is changes nothing for a player."""
+    role = content.get("role_in_match")
+    if role in _SEATS:
+        return content, ()
+    seat = _SEATS[1] if isinstance(role, str) and role.lower().rstrip(" ")[-1:] in ("b", "2") else _SEATS[0]
+    code, detail = ("E003", "role_in_match is missing") if role is None else ("E008", f"{role!r:.80} is no seat")
+    found = Violation(code, "role_in_match", detail, "GAME_INVITATION.role_in_match", lenient=True)
+    return {**content, "role_in_match": seat}, (found,)
 
 
 def _call(content: dict[str, Any]) -> Normalised:
@@ -49,9 +88,11 @@ def _game_over(content: dict[str, Any]) -> Normalised:
         return content, ()
     told: dict[str, Any] = {}
     deviations = []
-    if "choices" not in result and isinstance(result.get("player_choices"), dict):
-        told["choices"] = result["player_choices"]
-        deviations.append(_result_deviation("E003", "choices", "the choices are under choices"))
+    if not isinstance(result.get("choices"), dict):
+        given = result.get("player_choices")
+        told["choices"] = given if isinstance(given, dict) else {}
+        detail = "the choices are under choices" if isinstance(given, dict) else "nobody's choice is told"
+        deviations.append(_result_deviation("E003", "choices", detail))
     if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
         # As its receiver sees it; the match itself was won by somebody.
         told["status"] = "WIN"
@@ -88,4 +129,10 @@ KINDS: Final[Mapping[str, Callable[[dict[str, Any]], Normalised]]] = {
     GAME_OVER: _game_over,
     STANDINGS: _standings,
     CALL: _call,
+    "GAME_INVITATION": _invitation,
+    "GAME_MOVE_CALL": _as_it_is,
+    "GAME_ERROR": _as_it_is,
+    "ROUND_ANNOUNCEMENT": _as_it_is,
+    "ROUND_COMPLETED": _as_it_is,
+    "LEAGUE_COMPLETED": _as_it_is,
 }

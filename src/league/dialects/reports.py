@@ -20,6 +20,12 @@ _SIDES = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2
 _WON, _LOST = frozenset({"WIN", "WON", "WINNER"}), frozenset({"LOSS", "LOST", "LOSE", "LOSER"})
 _DETAILS = ("drawn_number", "choices", "number_parity", "draw_seed")
 _STATUSES = ("WIN", _DRAW, "TECHNICAL_LOSS")
+_COLUMNS = (
+    ("_choice", ("choice", "parity_choice", "parity")),
+    ("_score", ("score", "points")),
+    ("_result", ("result", "outcome", "status")),
+)
+"""In a row of a `players` map."""
 _MISSING = object()
 
 Fields = dict[str, Any]
@@ -28,8 +34,9 @@ Fields = dict[str, Any]
 
 def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
     """The report as the documents have it, and its deviations; E039 among them is a contradiction, which is refused."""
+    content, is_mapped = _seated(content)
     result = content.get("result")
-    if isinstance(result, dict) and "winner" in result:
+    if isinstance(result, dict) and "winner" in result and not is_mapped:
         return content, ()
     source = result if isinstance(result, dict) else content
     winners = list(_winners(source))
@@ -47,6 +54,34 @@ def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
         told = _gathered(content, winner)
         deviation = _deviation("result", "winner, score and details stand in an object of that name")
     return {**content, "message_type": KIND, "result": told}, (deviation,)
+
+
+def _seated(content: Fields) -> tuple[Fields, bool]:
+    """A `players` map, by ids, in the report or in its result: the same by the players' seats, flat beside it."""
+    result = content.get("result")
+    for source in (content, result if isinstance(result, dict) else {}):
+        players = source.get("players")
+        if isinstance(players, dict) and len(players) == len(_SIDES) and all(map(_is_object, players.values())):
+            seats = zip(_SIDES, players.items(), strict=True)
+            told = {f"{side[0]}{name}": one for side, player in seats for name, one in _said_of(*player).items()}
+            outer = {name: one for name, one in content.items() if name != "result"}
+            inner = result if isinstance(result, dict) else {}
+            return {**outer, **inner, **told}, True
+    return content, False
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _said_of(player_id: str, player: Fields) -> Fields:
+    """What a row of the map says, by the endings of the flat names."""
+    told: Fields = {"_id": player_id}
+    for ending, names in _COLUMNS:
+        found = next((player[name] for name in names if name in player), None)
+        if found is not None:
+            told[ending] = found
+    return told
 
 
 def _winners(source: Mapping[str, Any]) -> Iterator[str | None]:
@@ -99,12 +134,19 @@ def with_flat_fields(message: Message, body: bytes) -> bytes:
         return body
     result, details = message.result, message.result.details
     choices = (details.choices if details else None) or {}
-    flat: Fields = {"winner_id": result.winner, "drawn_number": (details and details.drawn_number) or None}
+    number = (details and details.drawn_number) or None
+    flat: Fields = {"winner_id": result.winner, "drawn_number": number, "players": {}}
     for side, player_id in zip(("player_a", "player_b"), result.score, strict=False):
         flat[f"{side}_id"] = player_id
         flat[f"{side}_choice"] = choices.get(player_id)
         flat[f"{side}_score"] = result.score[player_id]
         flat[f"{side}_result"] = _outcome(message, player_id)
+        row = {
+            "choice": choices.get(player_id),
+            "score": result.score[player_id],
+            "result": _outcome(message, player_id),
+        }
+        flat["players"][player_id] = row
     return body[:-1] + b"," + msgspec.json.encode(flat)[1:]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from league.agent import sources
-from league.agent.agent import Setup
+from league.agent.agent import Agent, Setup
 from league.hosting import USAGE, CommandError, admin_token, require_game, serving, start_time
 from league.hosting.manager_api import league_pages, other_pages
 from league.hosting.options import ManagerOptions
@@ -19,13 +19,17 @@ from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
+from league.protocol.consistency import MAX_ROWS
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.settings import LeagueSettings
 from league.storage import urls
-from league.transport.http import App
+from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
+
+SMALL_TABLE = 60
+"""Tables of more players pass the 10 KB of document 4."""
 
 
 def run(options: ManagerOptions) -> int:
@@ -35,10 +39,16 @@ def run(options: ManagerOptions) -> int:
 
 async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     settings = league_settings(options, datetime.now().astimezone())
-    shared = serving.open_shared(options.shared)
     location = options.journal or serving.default_journal(settings.league_id)
+    shared = serving.open_shared(options.shared, beside=location)
     host = HostedAgent()
-    app = App(host.post, {**host.basic_pages(), **league_pages(host)}, rest=other_pages(host))
+    app = App(
+        host.post,
+        {**host.basic_pages(), **league_pages(host)},
+        host.refusal,
+        other_pages(host),
+        OTHER_PATHS if settings.profile == "compat" else frozenset(),
+    )
     await host.listen(options.host, options.first_port, app, jsonrpc.MESSAGE_LIMIT, next_free=options.port is None)
     identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
@@ -46,14 +56,33 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     agent = await host.start(setup, journal, shared)
     serving.say_ready(host.endpoint)
     serving.print_stderr(f"journal: {location}")
-    starting = asyncio.create_task(start_time.watch(agent))
+    if notice := size_notice(settings.players, settings.profile):
+        serving.print_stderr(notice)
+    watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_refusals(agent))]
     try:
         await stop.wait()
     finally:
-        starting.cancel()
+        for one in watching:
+            one.cancel()
         await host.stop()
         await setup.client.close()
     return 0
+
+
+async def _tell_refusals(agent: Agent) -> None:
+    """Say at the terminal which registrations and reports are refused, and why."""
+    assert isinstance(agent.machine, LeagueManager)
+    told = len(agent.machine.ledger.refusals)
+    while True:
+        agent.changed.clear()
+        await agent.changed.wait()
+        assert isinstance(agent.machine, LeagueManager)
+        refusals = agent.machine.ledger.refusals
+        for one in refusals[told:]:
+            what = f"report of {one.match_id}" if one.match_id else one.request
+            said = f"refused the {what} by {one.role} {one.name} ({one.endpoint}): {one.code} {one.detail}"
+            serving.print_stderr("".join(char if char.isprintable() else "?" for char in said))
+        told = len(refusals)
 
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Callable[[], str]) -> Setup:
@@ -62,7 +91,7 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Ca
         allows = partial(_allows, options.endpoints)
         return LeagueManager(settings, sources.chance, kept, allows=allows, operator=admin_verifier())
 
-    reading = Reading(settings.profile, settings.max_concurrent_matches_limit)
+    reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
     return Setup(build, lambda _: speaker, HttpClient(), sources.Clock(), log=serving.open_log(options.log))
 
@@ -82,6 +111,19 @@ def _allows(policy: str, endpoint: str) -> bool:
     except ValueError:
         return policy == "lan"
     return address.is_loopback or (policy == "lan" and address.is_private)
+
+
+def size_notice(players: int, profile: str) -> str:
+    """What to say about a league whose tables outgrow the documents."""
+    if players <= SMALL_TABLE:
+        return ""
+    broken = "a message of at most 10 KB" + f" and a table of at most {MAX_ROWS} rows" * (players > MAX_ROWS)
+    refused = "; agents in the strict profile refuse the tables" * (players > MAX_ROWS)
+    ours = ", this manager's profile" if refused and profile == "strict" else ""
+    return (
+        f"{players} players: tables will pass 10 KB. Document 4 (Game Protocol Messages, 14.1) has {broken}; "
+        f"agents of ours take up to 1 MiB, those by others may not{refused}{ours}"
+    )
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
@@ -110,6 +152,8 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         announcement_lead_s=lead if lead is not None else (60.0 if official else 0.0),
         standings_interval_s=options.standings_interval_s,
         start_match_after_s=options.start_match_after_s,
+        referee_patience_s=options.referee_patience,
+        outage_minutes=options.outage_minutes,
         unique_names=options.unique_names,
         late_referees=options.late_referees and not official,
         max_concurrent_matches_limit=options.max_concurrent_matches_limit,

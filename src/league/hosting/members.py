@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Protocol, cast
 
 from league.agent import sources
-from league.agent.agent import Agent, Setup, Think
+from league.agent.agent import Agent, Setup, Tell, Think
 from league.hosting import serving
+from league.hosting.bare_posts import referee_pages
 from league.hosting.options import MemberOptions
 from league.hosting.serving import HostedAgent, print_stderr
 from league.machine import Machine, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.transport.http import App
+from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
 
@@ -27,11 +28,14 @@ LIMIT = jsonrpc.MANAGER_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class HostedMember:
-    """A referee or player to be: what makes its machine from endpoint and secrets, and what thinks for it."""
+    """A referee or player to be: what makes its machine from endpoint and secrets, what thinks for it, and what is told
+    its news. `on_stopping` is waited for while it still answers."""
 
     build: Callable[[str, Mapping[str, str]], Machine]
     think: Think | None = None
+    tell: Tell = lambda _: None
     on_started: Callable[[Agent], None] | None = None
+    on_stopping: Callable[[], Awaitable[None]] | None = None
 
 
 class Registering(Protocol):
@@ -55,6 +59,7 @@ class MemberProcess:
         self._shared = serving.open_shared(options.shared)
         self._client = HttpClient()
         self._hosts: list[HostedAgent] = []
+        self._members: list[HostedMember] = []
 
     async def serve(self, is_over: Callable[[Agent], bool], stop: asyncio.Event) -> int:
         """Until their league is over, or they are stopped; the exit status."""
@@ -64,11 +69,12 @@ class MemberProcess:
             while len(self._hosts) < self._options.count and not stop.is_set():
                 host = await self._bring_up(len(self._hosts), port)
                 self._hosts.append(host)
-                registering.append(asyncio.create_task(_report_registration(host)))
+                registering.append(asyncio.create_task(_report_obstacles(host, self._role)))
                 port = host.port + 1 if port else 0
             agents = [host.running for host in self._hosts]
             is_done = _is_refused if self._options.until_stdin_closes else is_over
             await serving.until(stop, serving.all_over(agents, is_done))
+            await asyncio.gather(*(one.on_stopping() for one in self._members if one.on_stopping is not None))
         finally:
             for task in registering:
                 task.cancel()
@@ -79,7 +85,13 @@ class MemberProcess:
     async def _bring_up(self, number: int, port: int) -> HostedAgent:
         """One member: its port, its machine, its journal."""
         options, member, host = self._options, self._member(number), HostedAgent()
-        app = App(post=host.post, get=host.basic_pages())
+        app = App(
+            post=host.post,
+            get=host.basic_pages(),
+            refusal=host.refusal,
+            rest=referee_pages(host) if self._role is Role.REFEREE else None,
+            other_paths=OTHER_PATHS if options.profile == "compat" else frozenset(),
+        )
         await host.listen(options.host, port, app, LIMIT, next_free=number > 0 or options.port is None)
         setup = Setup(
             partial(member.build, host.endpoint),
@@ -87,6 +99,8 @@ class MemberProcess:
             self._client,
             sources.Clock(options.time_scale),
             think=member.think,
+            tell=member.tell,
+            show=print_stderr,
             log=serving.open_log(numbered(options.log, number, options.count)),
             limit=LIMIT,
             answer_limit=LIMIT,
@@ -98,6 +112,7 @@ class MemberProcess:
             transcript=options.transcript,
         )
         agent = await host.start(setup, journal, self._shared)
+        self._members.append(member)
         serving.say_ready(host.endpoint)
         if member.on_started is not None:
             member.on_started(agent)
@@ -115,10 +130,11 @@ def _is_refused(agent: Agent) -> bool:
     return _registering(agent).rejected is not None
 
 
-async def _report_registration(host: HostedAgent) -> None:
-    """Tell whoever started us what keeps this member from registering, until it is registered or refused."""
+async def _report_obstacles(host: HostedAgent, role: Role) -> None:
+    """Tell whoever started us what keeps this member from registering, until it is registered or refused; and a referee
+    from playing its matches."""
     agent, told = host.running, {""}
-    while not _registering(agent).agent_id and not _is_refused(agent):
+    while (role is Role.REFEREE or not _registering(agent).agent_id) and not _is_refused(agent):
         agent.changed.clear()
         await agent.changed.wait()
         obstacle = _obstacle(_registering(agent), host.endpoint)
@@ -126,14 +142,16 @@ async def _report_registration(host: HostedAgent) -> None:
             told.add(obstacle)
             print_stderr(obstacle)
     if (refusal := _registering(agent).rejected) is not None:
-        print_stderr(f"the manager refused {host.endpoint}: {refusal.code} {refusal.detail}")
+        said = f"{refusal.code} {refusal.detail}".strip()
+        print_stderr(f"the manager refused {host.endpoint}: {said}")
 
 
 def _obstacle(machine: Registering, endpoint: str) -> str:
     """Why this member is none yet, in a sentence, if it does not just take its time."""
     if machine.pending is not None:
         return f"{endpoint} is no member yet and keeps trying: {machine.pending.detail}"
-    return f"{endpoint} cannot register yet: {machine.trouble}; trying again" if machine.trouble else ""
+    does = "cannot play a match yet" if machine.agent_id else "cannot register yet"
+    return f"{endpoint} {does}: {machine.trouble}; trying again" if machine.trouble else ""
 
 
 def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:

@@ -35,7 +35,6 @@ class RoleOptions:
     profile: Profile
     transcript: Mode
     log: str
-    shared: str
     until_stdin_closes: bool
 
     @property
@@ -69,8 +68,12 @@ class ManagerOptions(RoleOptions):
     retry_delays_s: tuple[float, ...]
     standings_interval_s: float
     start_match_after_s: float
+    referee_patience: float | None
+    outage_minutes: float
     unique_names: bool
     late_referees: bool
+    shared: str | None
+    """None: in the folder of the journal; "": nowhere."""
     max_concurrent_matches_limit: int
     tiebreakers: tuple[str, ...]
 
@@ -84,6 +87,7 @@ class MemberOptions(RoleOptions):
     game: str
     count: int
     time_scale: float
+    shared: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,7 @@ class RefereeOptions(MemberOptions):
 
     enrolment_key: str
     max_concurrent_matches: int
+    ask_standings: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +152,16 @@ class Option:
     least: float | None = None
     most: float | None = None
     only_in_file: bool = False
+    off: str = ""
+    """What the flag --no-NAME does, if there is one: it stands for the empty text."""
 
     @property
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def off_flag(self) -> str:
+        return "--no-" + self.name.replace("_", "-")
 
 
 def _in_file(name: str, kind: Kind, default: Any, told: str, least: float | None = None) -> Option:
@@ -162,7 +173,10 @@ _MEMBERS = ("referee", "player")
 PROFILES, TRANSCRIPTS = ("compat", "strict"), ("full", "matches", "off")
 PRESETS, REACHES, ENROLMENTS = ("local", "official"), ("local", "lan", "public"), ("open", "key", "approve")
 WHO = "who may register: anybody, referees with the key, or whom the operator approves"
+SHARED = "a folder to keep the shared files in, for other tools"
 WAIT = "wait before a referee by others is given a match otherwise"
+PATIENCE = "seconds a referee may take for a match it has acknowledged (default: the longest a match can take)"
+OUTAGE = "how long a round is held while half of the players are gone at once (0: never)"
 
 OPTIONS: tuple[Option, ...] = (
     Option("host", TEXT, "127.0.0.1", "the address to listen at"),
@@ -182,12 +196,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("start", TEXT, "when-full", "when the league starts: when-full, manual, or a time such as 18:30", _M),
     Option("preset", TEXT, "local", "local: quick; official: a minute between announcement and play", _M, PRESETS),
     Option("move_seconds", NUMBER, 30.0, "how long a player may think about a move", _M, least=0.1),
+    Option("outage_minutes", NUMBER, 10.0, OUTAGE, _M, least=0),
     Option("endpoints", TEXT, "local", "which addresses agents may register", _M, REACHES),
     Option("enrolment", TEXT, "open", WHO, _M, ENROLMENTS),
     Option("enrolment_key", TEXT, "", "the key a referee registers with", ("manager", "referee")),
     Option("state", TEXT, "", "the folder the admin token is kept in (default: the journal's)", _M),
     Option("max_referees", WHOLE, 10, "how many referees are taken", _M, least=1),
+    Option("referee_patience", NUMBER, None, PATIENCE, _M, least=0.1),
     Option("max_concurrent_matches", WHOLE, 2, "how many matches to run at once", _R, least=1),
+    Option("ask_standings", FLAG, False, "ask the manager for the table once a round, as the demo's referees do", _R),
     Option("strategy", TEXT, "random", "a built-in strategy, or module:Class; several with commas take turns", _P),
     Option("seed", WHOLE, None, "make the choices of random strategies repeatable", _P),
     Option("count", WHOLE, 1, "so many of them in this process, on following ports", _MEMBERS, least=1),
@@ -196,7 +213,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("profile", TEXT, "compat", "compat: habits of other agents are recorded; strict: refused", ALL, PROFILES),
     Option("transcript", TEXT, "full", "which letters are kept beside the journal", ALL, TRANSCRIPTS),
     Option("log", TEXT, "", "a file for one JSON line per letter and event"),
-    Option("shared", TEXT, "", "a folder to keep the shared files in, for other tools"),
+    Option("shared", TEXT, None, SHARED + " (default: the journal's)", _M, off="keep no shared files"),
+    Option("shared", TEXT, "", SHARED, _MEMBERS),
     Option("until_stdin_closes", FLAG, False, "serve until stdin is closed, also when the league is over"),
     _in_file("announcement_lead_s", NUMBER, None, "seconds between announcement and play", least=0),
     _in_file("retry_delays_s", NUMBERS, (2.0, 2.0, 2.0), "pauses before the retries of a call", least=0),
@@ -228,6 +246,8 @@ def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without:
             continue
         shown = f" (default: {one.default})" if one.default not in (None, "") else ""
         parser.add_argument(one.flag, default=None, help=one.help + shown, choices=one.choices or None)
+        if one.off:
+            parser.add_argument(one.off_flag, dest=one.name, action="store_const", const="", help=one.off)
     parser.add_argument("--config", metavar="FILE", help="read settings from this file (league.toml)")
 
 
@@ -237,8 +257,12 @@ def defaults(role: type[AnyRole]) -> AnyRole:
 
 
 def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
-    """All options of a role, from what was said on the command line and in the file it names."""
+    """All options of a role, from what was said on the command line and in the file it names. Roles share a file: what
+    stands there for another role is checked like the rest, and left to it."""
     stored = _stored(args.config) if args.config else {}
+    for one in OPTIONS:
+        if one.name in stored:
+            _value(one, stored[one.name], f"{one.name} in {args.config}", one.kind.types)
     given: dict[str, Any] = {}
     for one in options_of(role):
         said = None if one.only_in_file else getattr(args, one.name, None)

@@ -1,18 +1,15 @@
 """Players as processes: a strategy found and described, asked in its own thread or task, its author told what fails.
 
 A strategy is an object with `choose(turn)`, which may be `async`. It may also have a `name`, a `version`, the `games`
-it is for, `plays(game_type)` to say what it can, and `match_over(match, history)` to be told results.
+it is for, `plays(game_type)` to say what it can, and what `author_news` says to be told what happens.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import inspect
 import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -22,13 +19,14 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent
 from league.hosting import USAGE, CommandError, authors
+from league.hosting.author_code import Raised, ask_author, caught
+from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import print_stderr, run_loop
 from league.machine import Ask
 from league.player import strategies
 from league.player.competitor import Competitor, StrategyFailed
-from league.player.history import PastMatch
 from league.player.strategies import BuiltIn, Strategy, Turn
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
@@ -37,8 +35,6 @@ from league.strategies.human import Human
 HUMAN = "human"
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
-LAST_RESULTS_S = 1.0
-"""How long a player may still think about its last result when everything ends."""
 
 
 # --- who plays --------------------------------------------------------------------------------------------------------
@@ -158,7 +154,9 @@ async def _serve(options: PlayerOptions, entrants: Sequence[Entrant], stop: asyn
 
     def member(number: int) -> HostedMember:
         runner = runners[number]
-        return HostedMember(partial(build, options, number, runner.entrant), runner.think, runner.start)
+        return HostedMember(
+            partial(build, options, number, runner.entrant), runner.think, runner.tell, runner.start, runner.stop
+        )
 
     try:
         return await MemberProcess(options, Role.PLAYER, member).serve(_is_over, stop)
@@ -167,14 +165,8 @@ async def _serve(options: PlayerOptions, entrants: Sequence[Entrant], stop: asyn
 
 
 def _is_over(agent: Agent) -> bool:
-    machine = _competitor(agent)
+    machine = competitor(agent)
     return machine.state == "SHUTDOWN" or machine.rejected is not None
-
-
-def _competitor(agent: Agent) -> Competitor:
-    machine = agent.machine
-    assert isinstance(machine, Competitor)
-    return machine
 
 
 def build(
@@ -199,42 +191,32 @@ Seeding = Callable[[str, Turn], str]
 
 
 class StrategyRunner:
-    """Runs a strategy for one agent: asks it for choices, tells it results, and shows its author what fails."""
+    """Runs a strategy for one agent: asks it for choices, tells it news, and shows its author what fails."""
 
     def __init__(self, entrant: Entrant, seeded: Seeding | None = None) -> None:
         self.entrant = entrant
         self._seeded = seeded
-        self._told: set[tuple[str, int]] = set()
-        self._is_stopping = False
-        self._watching: asyncio.Task[None] | None = None
+        self._news = AuthorNews(entrant.strategy, entrant.title)
+        self.tell = self._news.tell
+        self.stop = self._news.stop
 
     def start(self, agent: Agent) -> None:
-        """Begin to work for this agent; what it remembers from before is no news."""
+        """Begin to work for this agent."""
         self._agent = agent
-        self._told.update((row.match_id, row.attempt) for row in _competitor(agent).history)
-        if callable(getattr(self.entrant.strategy, "match_over", None)):
-            self._watching = asyncio.create_task(self._watch())
-
-    async def stop(self) -> None:
-        """The agent has stopped; the last results are still told."""
-        if self._watching is not None:
-            self._is_stopping = True
-            self._agent.changed.set()
-            await asyncio.wait((self._watching,), timeout=LAST_RESULTS_S)
-            self._watching.cancel()
+        self._news.start(agent)
 
     async def think(self, ask: Ask) -> object:
         """What the strategy answers, right or wrong; StrategyFailed where that is nothing that can be sent."""
         turn = self._turn(ask)
         choose = partial(self.entrant.strategy.choose, turn)
         if isinstance(self.entrant.strategy, BuiltIn):
-            value = _caught(choose)
+            value = caught(choose)
         else:
             value = await self._in_time(ask, turn, choose)
         return self._judged(ask, turn, value)
 
     def _turn(self, ask: Ask) -> Turn:
-        machine = _competitor(self._agent)
+        machine = competitor(self._agent)
         turn = machine.turn(ask)
         if self._seeded is None:
             return turn
@@ -270,92 +252,9 @@ class StrategyRunner:
             print_stderr(authors.illegal_choice(who, value, ask.call, turn.options))
         return value
 
-    def _who(self, about: Turn | PastMatch) -> str:
-        me = _competitor(self._agent).agent_id
+    def _who(self, about: Turn) -> str:
+        me = competitor(self._agent).agent_id
         return f"{self.entrant.title}{f' ({me})' if me else ''} in {about.match_id}"
-
-    # --- results ------------------------------------------------------------------------------------------------------
-
-    async def _watch(self) -> None:
-        while True:
-            news = list(self._news())
-            for match in news:
-                await self._tell(match)
-            if not news:
-                if self._is_stopping:
-                    return
-                self._agent.changed.clear()
-                await self._agent.changed.wait()
-
-    def _news(self) -> Iterable[PastMatch]:
-        """The matches that ended since we looked; they are always the last ones."""
-        news: list[PastMatch] = []
-        for row in reversed(_competitor(self._agent).history):
-            if (row.match_id, row.attempt) in self._told:
-                break
-            news.append(row)
-            self._told.add((row.match_id, row.attempt))
-        return reversed(news)
-
-    async def _tell(self, match: PastMatch) -> None:
-        print(authors.result(match), flush=True)
-        strategy: Any = self.entrant.strategy
-        told = await ask_author(partial(strategy.match_over, match, _competitor(self._agent).history))
-        if isinstance(told, Raised):
-            print_stderr(authors.hook_raised(self._who(match), told.error))
-
-
-# --- the author's code ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """The author's code came to no value."""
-
-    error: BaseException
-
-
-async def ask_author(code: Callable[[], object]) -> object:
-    """Run it in a thread, for it may take its time; if it is `async`, it becomes part of this task."""
-    value = await _in_a_thread(partial(_caught, code))
-    if not inspect.isawaitable(value):
-        return value
-    try:
-        return await value
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        return Raised(error)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the author's code: shown to its author
-        return Raised(error)
-
-
-def _caught(code: Callable[[], object]) -> object:
-    try:
-        return code()
-    except BaseException as error:  # noqa: BLE001 - the author's code: whatever it raises is shown to its author
-        return Raised(error)
-
-
-def _in_a_thread(code: Callable[[], object]) -> asyncio.Future[object]:
-    """In a thread that neither waits for others to think nor keeps the process from ending."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[object] = loop.create_future()
-
-    def give(value: object) -> None:
-        if not answer.done():
-            answer.set_result(value)
-        elif inspect.iscoroutine(value):
-            value.close()  # nobody waits for it any more
-
-    def work() -> None:
-        value = code()
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(give, value)
-
-    threading.Thread(target=work, daemon=True).start()
-    return answer
 
 
 def _is_text(value: object) -> bool:

@@ -47,5 +47,5 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         max_concurrent_matches=options.max_concurrent_matches,
         enrolment_key=options.enrolment_key or None,
     )
-    settings = RefereeSettings(profile=options.profile)
+    settings = RefereeSettings(profile=options.profile, ask_standings=options.ask_standings)
     return RefereeDesk(meta, options.manager, sources.chance, secrets, settings)

@@ -22,7 +22,8 @@ from league.storage.notices import JournalError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
-from league.transport.http import App, Limits, Response, loop_factory
+from league.transport import letters
+from league.transport.http import App, Limits, Response, loop_factory, plain_refusal
 from league.transport.http_server import PortTakenError, Server, serve
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class HostedAgent:
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
         return await self.agent.post(raw, origin)
+
+    def refusal(self, status: int, code: str | None, detail: str) -> bytes:
+        """The body of what HTTP itself refuses: the role's whole error, where the catalogue has a row for it."""
+        if self.agent is None or code is None:
+            return plain_refusal(status, code, detail)
+        return letters.write_refusal(code, detail, self.agent.speaker, self.agent.now())
 
     async def listen(self, host: str, port: int, app: App, limit: int, next_free: bool = False) -> None:
         """Open the port; when it is taken, the `next_free` one if that will do."""
@@ -145,13 +152,24 @@ def open_journal(agent: Agent, location: str, identity: Mapping[str, str], trans
         raise CommandError(str(error)) from error
 
 
-def open_shared(folder: str) -> SharedFiles | None:
-    """Where the agents of this process write their shared files, if they do."""
-    if not folder:
+def open_shared(folder: str | None, beside: str = "") -> SharedFiles | None:
+    """Where the agents of this process write their shared files, if they do: in this folder, which must be one, or
+    (None) beside the journal, if that can be written: nobody asked for them there."""
+    if folder == "":
         return None
-    from league.hosting.sharing import SharedFiles  # knows all three roles: only who shares pays for it
+    from league.hosting.sharing import SharedFiles, check_folder  # knows all three roles: only who shares pays for it
 
+    if folder is None:
+        return SharedFiles(_journal_path(beside).parent, print_stderr)
+    check_folder(Path(folder))
     return SharedFiles(Path(folder), print_stderr)
+
+
+def _journal_path(location: str) -> Path:
+    try:
+        return urls.parse(location).path
+    except JournalError as error:
+        raise CommandError(str(error)) from error
 
 
 def open_log(name: str) -> Log:

@@ -1,4 +1,4 @@
-"""`--shared DIR`: the shared files (spec section 8.14) of all agents of a process, written while they work.
+"""The shared files (spec section 8.14) of all agents of a process, written while they work (`--shared DIR`).
 
 One thread follows their journals and writes what changed. The agents never wait for it: a disk that is slow, full or
 gone costs them nothing but a sentence on stderr.
@@ -118,7 +118,6 @@ class SharedFiles:
     def __init__(
         self, folder: Path, warn: Callable[[str], None], pause_s: float = PAUSE_S, clock: Clock | None = None
     ) -> None:
-        _check(folder)
         self.folder = folder
         self._warn, self._pause_s, self._clock = warn, pause_s, clock or Clock()
         self.written = 0
@@ -219,7 +218,7 @@ def _resolve(finished: Future[None]) -> None:
             finished.set_result(None)
 
 
-def _check(folder: Path) -> None:
+def check_folder(folder: Path) -> None:
     """Say at the start what would fail later."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from league.agent import sources
-from league.agent.agent import Agent, LiveJournal, Setup, Think
+from league.agent.agent import Agent, LiveJournal, Setup
 from league.events import Event
 from league.hosting import CommandError, players, referees, serving
 from league.hosting.options import PlayerOptions, RefereeOptions, defaults
@@ -150,7 +150,7 @@ class SparringSession:
         for name, entrant in zip(self._plan.names, self._plan.entrants, strict=True):
             runner = StrategyRunner(entrant, self._seeding(entrant))
             self._runners.append(runner)
-            runner.start(await self._start(name, Role.PLAYER, partial(self._opponent, name, entrant), runner.think))
+            runner.start(await self._start(name, Role.PLAYER, partial(self._opponent, name, entrant), runner))
 
     async def close(self) -> None:
         for host in self._hosts.values():
@@ -184,11 +184,13 @@ class SparringSession:
         return lambda _, turn: f"{seed}/{fixtures.meetings_before(turn.match_id)}/{turn.number}"
 
     async def _start(
-        self, name: str, role: Role, build: Callable[[Mapping[str, str]], Machine], think: Think | None = None
+        self, name: str, role: Role, build: Callable[[Mapping[str, str]], Machine], runner: StrategyRunner | None = None
     ) -> Agent:
         sender = MANAGER if role is Role.MANAGER else f"{role.value}:{name}"
         speaker = Speaker(role, sender, Reading(self._plan.profile))
-        setup = Setup(build, lambda _: speaker, self._client, self._clock, think, limit=LIMIT, answer_limit=LIMIT)
+        setup = Setup(build, lambda _: speaker, self._client, self._clock, limit=LIMIT, answer_limit=LIMIT)
+        if runner is not None:
+            setup.think, setup.tell = runner.think, runner.tell
         return await self._hosts[name].start(setup, partial(self._journal, role))
 
     def _journal(self, role: Role, agent: Agent) -> LiveJournal:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league.dialects import forms, normalise
+from league.dialects import forms, registrations
 from league.machine import Acknowledged, Address, Answering, Inquiry, Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention, convention_of
@@ -144,7 +144,7 @@ def test_flat_fields_are_taken_for_the_meta_object_and_recorded() -> None:
     ],
 )
 def test_who_offers_to_run_matches_registers_as_a_referee(fields: dict[str, Any], kind: str) -> None:
-    assert normalise.registration_of(fields)["message_type"] == kind
+    assert registrations.registration_of(fields)["message_type"] == kind
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_an_error_about_the_request_says_that_it_was_not_understood(error: dict[
     assert not read.understood
 
 
-@pytest.mark.parametrize(("kind", "place"), normalise.META_FIELDS.items())
+@pytest.mark.parametrize(("kind", "place"), registrations.META_FIELDS.items())
 def test_who_sends_no_message_need_not_name_its_version_but_a_message_has_one(kind: str, place: str) -> None:
     content = vector(f"{kind.lower()}.full")
     del content[place]["version"]

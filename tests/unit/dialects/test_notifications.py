@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from league.protocol.envelope import Profile, Reading, Unsealed
+from league.machine import Answering
+from league.protocol.envelope import Profile, Reading, Unsealed, seal
 from league.protocol.exchanges import Role
-from league.protocol.messages import ChooseParityCall, GameOver, LeagueStandingsUpdate
+from league.protocol.messages import (
+    ChooseParityCall,
+    GameInvitation,
+    GameJoinAck,
+    GameOver,
+    LeagueStandingsUpdate,
+    RoundCompleted,
+)
 from league.transport import letters
 from league.transport.letters import Speaker
 from tests.support.vectors import message
@@ -96,3 +104,83 @@ def test_what_is_said_in_the_words_of_the_documents_is_left_alone(name: str) -> 
 @pytest.mark.parametrize("standings", [None, 7, [7], [None, {}], [{"player_id": "P01", "matches_played": "1"}]])
 def test_what_is_no_table_stays_none(standings: object) -> None:
     assert heard({**message("league_standings_update.full"), "standings": standings}).message is None
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+@pytest.mark.parametrize(
+    ("role", "seat"),
+    [("player_a", "PLAYER_A"), ("player_b", "PLAYER_B"), (None, "PLAYER_A"), ("home", "PLAYER_A")],
+)
+def test_an_invitation_is_one_whatever_the_seat_is_called(role: str | None, seat: str) -> None:
+    content = message("game_invitation.full")
+    del content["role_in_match"]
+    read = heard(content if role is None else {**content, "role_in_match": role})
+    assert isinstance(read.message, GameInvitation)
+    assert read.message.role_in_match == seat
+    assert clauses(read) == ["GAME_INVITATION.role_in_match"]
+    assert heard(content, "strict").message is None
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+def test_a_time_without_a_zone_is_utc() -> None:
+    times = {"timestamp": "2025-01-15T10:00:00", "deadline": "2025-01-15T10:00:30"}
+    content = {**message("choose_parity_call.full"), **times}
+    read = heard(content)
+    assert isinstance(read.message, ChooseParityCall)
+    assert (read.message.timestamp, read.message.deadline) == ("2025-01-15T10:00:00Z", "2025-01-15T10:00:30Z")
+    assert clauses(read) == ["ENVELOPE.timestamp", "CHOOSE_PARITY_CALL.deadline"]
+    assert heard(content, "strict").message is None
+    assert heard({**content, "timestamp": "yesterday"}).message is None
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+@pytest.mark.parametrize("number", [0, 11, 42, None])
+def test_a_number_that_cannot_be_is_taken_as_told(number: int | None) -> None:
+    content = message("game_over.full")
+    content["game_result"] |= {"drawn_number": number}
+    read = heard(content)
+    assert isinstance(read.message, GameOver)
+    assert read.message.game_result.drawn_number == number
+    assert clauses(read) == ["GAME_OVER.game_result.drawn_number"]
+    assert heard(content, "strict").message is None
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+def test_a_technical_loss_told_as_a_win_is_kept() -> None:
+    content = message("game_over.full")
+    result = content["game_result"]
+    for name in ("choices", "number_parity"):
+        del result[name]
+    result["drawn_number"] = 0
+    read = heard(content)
+    assert isinstance(read.message, GameOver)
+    assert read.message.game_result.choices == {}
+
+
+@pytest.mark.requirement("DIALECT.other_names")
+def test_a_round_may_have_a_name_and_a_call_another_type() -> None:
+    content = message("round_completed.full")
+    read = heard({**content, "round_id": "R1"})
+    assert isinstance(read.message, RoundCompleted)
+    assert read.message.round_id == 1
+    assert clauses(read) == ["ROUND_COMPLETED.round_id"]
+    assert heard({**content, "round_id": "the first"}).message is None
+    called = heard({**message("choose_parity_call.full"), "message_type": "CHOOSE_PARITY_REQUEST"})
+    assert isinstance(called.message, ChooseParityCall)
+    assert "ENVELOPE.message_type" in clauses(called)
+
+
+@pytest.mark.requirement("DIALECT.other_names")
+def test_a_message_in_halves_is_answered_in_halves() -> None:
+    content = message("game_invitation.full")
+    names = ("protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token")
+    envelope = {name: content.pop(name) for name in names if name in content}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "league.handle", "params": {"envelope": envelope, "payload": content}}
+    player = Speaker(Role.PLAYER, "player:P01", Reading())
+    asked = letters.read_request(json.dumps(call).encode(), player)
+    assert isinstance(asked.content, Unsealed)
+    assert isinstance(asked.content.message, GameInvitation)
+    join = GameJoinAck(**seal("player:P01", 0.0, "conv-1"), match_id="R1M1", player_id="P01", accept=True)
+    said = json.loads(letters.write_answer(asked, Answering(1, join), player, 0.0))["result"]
+    assert said["envelope"]["message_type"] == said["message_type"] == "GAME_JOIN_ACK"
+    assert said["payload"]["accept"] is said["accept"] is True

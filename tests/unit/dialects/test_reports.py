@@ -133,7 +133,6 @@ def test_a_flat_report_with_number_choices_and_points_is_verified() -> None:
         {**FLAT_WIN, "winner": A, "winner_id": B},
         {**FLAT_WIN, "winner_id": None},
         {**FLAT_DRAW, "winner_id": A},
-        {**FLAT_WIN, "drawn_number": 3},
         {"winner_id": "P09"},
     ],
 )
@@ -141,6 +140,22 @@ def test_what_contradicts_itself_is_refused(flat: Object) -> None:
     league = league_of()
     assert said(league, **flat) == "E039"
     assert not league.of(e.ResultAccepted)
+
+
+@pytest.mark.requirement("REPORT.corrected")
+def test_choices_and_number_outweigh_the_winner() -> None:
+    league = league_of()
+    assert said(league, **{**FLAT_WIN, "drawn_number": 3}) == ""
+    assert stored(league)[0] == B
+
+
+def test_a_map_of_players_says_it_all() -> None:
+    rows = {A: {"choice": "even", "score": 3, "result": "WIN"}, B: {"choice": "odd", "points": 0, "outcome": "LOSS"}}
+    league = league_of()
+    assert said(league, players=rows, drawn_number=4) == ""
+    assert stored(league) == (A, "WIN", True)
+    (result,) = league.of(e.ResultAccepted)
+    assert result.details["choices"] == {A: "even", B: "odd"}
 
 
 def test_a_contradiction_is_told_to_the_referee_of_the_match_alone() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from league.cli.main import main
 from league.hosting import USAGE, CommandError, options
-from league.hosting.managers import league_settings
+from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
 from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
 from league.protocol.envelope import Profile
@@ -42,6 +42,43 @@ def refused(role: type[RoleOptions], *arguments: str) -> str:
     assert told.value.status == USAGE
     assert "\n" not in str(told.value)
     return str(told.value)
+
+
+# --- large leagues ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("SIZE.large_leagues")
+def test_tables_that_outgrow_the_documents_are_told() -> None:
+    assert size_notice(60, "strict") == ""
+    told = size_notice(61, "compat")
+    assert "61 players: tables will pass 10 KB. Document 4" in told
+    assert ("14.1" in told, "100 rows" in told, "strict" in told) == (True, False, False)
+    assert "a table of at most 100 rows" in size_notice(101, "compat")
+    assert size_notice(101, "strict").endswith("agents in the strict profile refuse the tables, this manager's profile")
+
+
+# --- whose a setting is -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", options.ROLES)
+def test_an_option_of_another_role_is_refused_on_the_command_line(
+    role: type[RoleOptions], capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = {one.name for one in options.options_of(role) if not one.only_in_file}
+    for one in options.OPTIONS:
+        if one.name not in mine:
+            assert main([role.role, one.flag, "1"]) == USAGE
+            assert f"unknown arguments: {one.flag}" in capsys.readouterr().err
+
+
+def test_roles_share_a_file_but_a_wrong_value_is_refused_by_all_of_them(tmp_path: Path) -> None:
+    file = stored(tmp_path, "retry_delays_s = [1.0, 2.0, 4.0]\nstrategy = 'random'\nmax_concurrent_matches = 3\n")
+    assert read(ManagerOptions, "--config", file).retry_delays_s == (1.0, 2.0, 4.0)
+    assert read(RefereeOptions, "--config", file).max_concurrent_matches == 3
+    assert read(PlayerOptions, "--config", file).strategy == "random"
+    wrong = stored(tmp_path, "retry_delays_s = 'often'\n")
+    for role in options.ROLES:
+        assert "retry_delays_s" in refused(role, "--config", wrong)
 
 
 # --- where a value comes from -----------------------------------------------------------------------------------------
@@ -85,6 +122,16 @@ def test_what_is_no_address_of_a_manager_is_refused(said: str, tmp_path: Path) -
     assert refused(PlayerOptions, "--manager", said) == f"--manager: {said!r} {told}"
     file = stored(tmp_path, f'manager = "{said}"\n')
     assert refused(PlayerOptions, "--config", file) == f"manager in {file}: {said!r} {told}"
+
+
+def test_shared_files_are_kept_unless_somebody_says_otherwise(tmp_path: Path) -> None:
+    file = stored(tmp_path, 'shared = "there"\n')
+    assert read(ManagerOptions).shared is None
+    assert read(ManagerOptions, "--config", file).shared == "there"
+    assert read(ManagerOptions, "--no-shared", "--config", file).shared == ""
+    assert read(ManagerOptions, "--config", stored(tmp_path, 'shared = ""\n')).shared == ""
+    assert read(ManagerOptions, "--shared", "here").shared == "here"
+    assert (read(RefereeOptions).shared, read(PlayerOptions).shared) == ("", "")
 
 
 # --- the table and the types ------------------------------------------------------------------------------------------

@@ -84,6 +84,20 @@ UNDERSTANDS = {
     "BARE or 400": {"BARE"},
     "BARE, ok to the rest": {"BARE"},
     "REST": {"SPEC"},
+    "SPEC, choose_parity, says so in a result": {"SPEC"},
+    "TYPE, unknown_message_type": {"TYPE"},
+    "NESTED, status error": {"NESTED"},
+    "CHOOSE_PARITY_REQUEST": {"SPEC", "TYPE", "TYPE in small letters"},
+    "league.handle": set(),
+    "REST, few words": {"SPEC"},
+    "at /MCP": {"SPEC"},
+    "an endpoint without a path": {"SPEC"},
+    "no game_types": {"SPEC"},
+    "no display_name": {"SPEC"},
+    "endpoint": {"SPEC"},
+    "url, no game_types": {"SPEC"},
+    "flat meta": {"SPEC"},
+    "PLAYER_REGISTER_REQUEST": {"SPEC"},
 }
 
 
@@ -317,10 +331,13 @@ ASSIGNED = {
     "MATCH_ASSIGNMENT, BARE": "MATCH_ASSIGNMENT, BARE",
     "polled": "polls",
     "polled, TOOLS": "polls, TOOLS",
+    "POST /run_match": "start_match, POST /run_match",
 }
+FOR_OURS = ("announces as the documents", "announces as the documents, TYPE", "lists addresses", "start_match_command")
+"""Their referees must look addresses up, or know a name of their own: ours do (e2e/test_abroad.py), no stand-in."""
 
 
-@pytest.mark.parametrize("name", MANAGERS)
+@pytest.mark.parametrize("name", [name for name in MANAGERS if name not in FOR_OURS])
 def test_every_manager_runs_a_league_for_agents_that_speak_as_it_does(name: str) -> None:
     manager = MANAGERS[name]()
     if name in ASSIGNED:
@@ -334,7 +351,13 @@ def test_every_manager_runs_a_league_for_agents_that_speak_as_it_does(name: str)
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, row in REFEREES.items() if row().trade.filters and row().convention is VERBS_ONLY]
+    "name",
+    [
+        name
+        for name, row in REFEREES.items()
+        # A map of players has no result in it that a plain manager could read.
+        if row().trade.filters and row().convention is VERBS_ONLY and not row().trade.report.mapped
+    ],
 )
 def test_every_report_of_a_match_is_a_result(name: str) -> None:
     manager, referee = MANAGERS["SPEC"](), REFEREES[name]()

@@ -8,6 +8,7 @@ from league.conformance.checks.common import accepted, chosen, if_joined
 from league.conformance.checks.matches import echoes, in_time, same_again
 from league.conformance.outcome import Check, CheckOutcome, Verdict, broken, kept, untestable
 from league.conformance.record import RunRecord
+from league.protocol.judge import shown
 
 
 @if_joined
@@ -37,7 +38,7 @@ def corrects(record: RunRecord) -> CheckOutcome:
     if not one.is_answered:
         return broken(f"the call after GAME_ERROR: {one.why_not()}", advice, told[0], one)
     if chosen(one) not in ("even", "odd"):
-        return broken(f"the call after GAME_ERROR was answered with {chosen(one)!r}", advice, told[0], one)
+        return broken(f"the call after GAME_ERROR was answered with {shown(chosen(one))}", advice, told[0], one)
     return kept(f"first {wrong!r}, then {chosen(one)!r}", [one])
 
 

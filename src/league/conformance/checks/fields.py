@@ -10,6 +10,7 @@ from league.conformance.checks.common import accepted
 from league.conformance.clauses import Clause
 from league.conformance.outcome import Check, CheckOutcome, Evidence, Verdict, broken, kept, untestable, warning
 from league.conformance.record import Probe, RunRecord
+from league.protocol import timestamps
 from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import EXCHANGES
@@ -36,6 +37,7 @@ _SCENARIOS: Mapping[str, tuple[str, ...]] = {
     "GAME_MOVE_RESPONSE": ("dialect", "other_game"),
     "GAME_OVER_ACK": ("dialect", "match"),
     "GAME_ERROR_ACK": ("dialect", "correction"),
+    "LEAGUE_ERROR_ACK": ("dialect", "notifications"),
     "LEAGUE_COMPLETED_ACK": ("end",),
 }
 _EVERYTHING = ("registration", "dialect", "match", "notifications", "correction", "end")
@@ -87,22 +89,40 @@ def _field(record: RunRecord, clause: Clause) -> CheckOutcome:
     """One field, in all messages that may hold it."""
     name, _, path = clause.id.partition(".")
     missing: Evidence | None = None
+    basic: Evidence | None = None
     seen = 0
     for evidence, wanted, content in messages_of(record):
         if name not in ("ENVELOPE", wanted):
             continue
         seen += 1
-        for one in violations(wanted, content):
-            if one.requirement == clause.id:
-                detail = f"{wanted}: {one.path or 'the message'}: {one.detail} ({one.code})"
-                return broken(detail, _advice(one, content), evidence)
+        one = next((one for one in violations(wanted, content) if one.requirement == clause.id), None)
+        if one is not None and not _is_basic(content, one):
+            detail = f"{wanted}: {one.path or 'the message'}: {one.detail} ({one.code})"
+            return broken(detail, _advice(one, content), evidence)
+        basic = basic or (evidence if one is not None else None)
         if path in ENVELOPE and isinstance(content, dict) and content.get(path) is None:
             missing = missing or evidence
+    return _right(record, name, path, seen, basic, missing)
+
+
+def _right(
+    record: RunRecord, name: str, path: str, seen: int, basic: Evidence | None, missing: Evidence | None
+) -> CheckOutcome:
+    """Nothing is wrong with the field, wherever it stood."""
     if not seen:
         return untestable(_nothing(record, name))
+    if basic is not None:
+        advice = "Write YYYY-MM-DDTHH:MM:SSZ: strict leagues refuse the basic form."
+        return warning(f"{path} is a time in the basic form of ISO 8601", advice, basic)
     if missing is not None:
         return warning(f"{path} is missing in a reply", f"Put {path} into every message, replies too.", missing)
     return kept(f"right in {seen} messages")
+
+
+def _is_basic(content: object, one: Violation) -> bool:
+    """A time without any dashes and colons."""
+    text = content.get(one.path) if isinstance(content, dict) and one.code == "E021" else None
+    return isinstance(text, str) and ":" not in text and timestamps.is_compat(text)
 
 
 def _never_had(name: str, record: RunRecord) -> bool:

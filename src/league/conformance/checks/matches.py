@@ -8,6 +8,7 @@ from league.conformance.checks.common import if_reached, not_busy, own_id, refus
 from league.conformance.outcome import CheckOutcome, broken, kept, untestable, warning
 from league.conformance.record import Probe, RunRecord
 from league.conformance.wire import Trouble
+from league.protocol.judge import shown
 
 
 @if_reached
@@ -32,7 +33,12 @@ def _unanswered(record: RunRecord, one: Probe, what: str, reply: str) -> CheckOu
         return untestable(f"the player belongs to another league: {one.parsed.error}")
     if one.parsed.error is None and not isinstance(one.parsed.content, dict):
         return untestable("the result is no object, so it is no message [ENVELOPE]")
-    return broken(f"{what}: {one.why_not()}", f"Answer with {reply} in the JSON-RPC result.", one)
+    advice = f"Answer with {reply} in the JSON-RPC result."
+    if one.parsed.error is not None:
+        # It came in time: what is wrong is that it is a refusal.
+        took = f"refused after {one.response.seconds * 1000:.0f} ms, in time"
+        return broken(f"{what}: {took}: {one.parsed.error}", f"It was not too late, it was no {reply}. {advice}", one)
+    return broken(f"{what}: {one.why_not()}", advice, one)
 
 
 def _slow(record: RunRecord, asked: list[Probe], what: str) -> CheckOutcome:
@@ -77,5 +83,5 @@ def same_again(first: list[Probe], again: list[Probe], read: Callable[[Probe], o
             return broken(f"asked again: {one.why_not()}", advice, answered[0], one)
         if read(one) != said:
             advice = "Remember your answer for each match, and give the same one when you are asked again."
-            return broken(f"first {said!r}, then {read(one)!r}", advice, answered[0], one)
-    return kept(f"always {said!r}", again)
+            return broken(f"first {shown(said)}, then {shown(read(one))}", advice, answered[0], one)
+    return kept(f"always {shown(said)}", again)

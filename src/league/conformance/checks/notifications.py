@@ -10,6 +10,7 @@ from league.conformance.outcome import Check, CheckOutcome, broken, kept, untest
 from league.conformance.record import Probe, RunRecord
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.judge import shown
 
 BROADCASTS = ("announcement", "standings", "round completed", "league completed")
 AGAIN = ("announcement again", "standings again", "game over again")
@@ -22,9 +23,14 @@ def acknowledged(record: RunRecord, labels: tuple[str, ...]) -> CheckOutcome:
     if not told:
         return untestable("nothing of the kind was told, or the player belongs to another league")
     silent = [one for one in told if is_empty_ack(one)]
+    unknown = [one for one in told if _says_unknown_in_a_result(one)]
     for one in told:
-        if not one.is_answered and one not in silent:
+        if not one.is_answered and one not in silent and one not in unknown:
             return _unacknowledged(one)
+    if unknown:
+        detail = f"{unknown[0].kind} was acknowledged by {unknown[0].parsed.error}"
+        advice = "Managers and referees take this for a call in the wrong form, and try others: take it with a result."
+        return warning(detail, advice, *unknown)
     if silent:
         advice = 'Answer with a JSON-RPC result, such as {"status": "ACKNOWLEDGED"}: some managers wait for one.'
         return warning(f"{silent[0].kind} was answered with an empty body", advice, *silent)
@@ -33,6 +39,11 @@ def acknowledged(record: RunRecord, labels: tuple[str, ...]) -> CheckOutcome:
         detail = f"{slowest.kind} was acknowledged after {slowest.seconds:.1f} of {slowest.limit_s:g} s"
         return warning(detail, "Acknowledge first, then do the work.", slowest)
     return kept("acknowledged", told)
+
+
+def _says_unknown_in_a_result(one: Probe) -> bool:
+    error = one.parsed.error
+    return error is not None and error.is_unknown and "result" in (one.parsed.rpc or {})
 
 
 def _unacknowledged(one: Probe) -> CheckOutcome:
@@ -49,17 +60,22 @@ def own_type(record: RunRecord) -> CheckOutcome:
     told = [one for one in record.of(*BROADCASTS, "game over", "game error") if one.is_answered]
     if not told:
         return untestable("nothing was acknowledged")
+    repeated = [one for one in told if one.parsed.fields.get("message_type") == one.kind]
     for one in told:
         wanted = EXCHANGES[one.kind].replies[0]
         said = one.parsed.fields.get("message_type")
-        if said != wanted:
+        if said != wanted and one not in repeated:
             detail = f"{one.kind} was acknowledged by {said!r}" if said else f"{one.kind}: no message in the result"
             return broken(detail, f"Answer with {wanted} (5.21).", one)
         for name in ECHOED:
             wrong = name in one.message and name in one.parsed.fields
             if wrong and one.parsed.fields[name] != one.message[name]:
-                detail = f"{wanted} says {name} {one.parsed.fields[name]!r}, not {one.message[name]!r}"
+                detail = f"{wanted} says {name} {shown(one.parsed.fields[name])}, not {shown(one.message[name])}"
                 return broken(detail, f"Copy {name} from the message you acknowledge.", one)
+    if repeated:
+        wanted = EXCHANGES[repeated[0].kind].replies[0]
+        detail = f"{repeated[0].kind} was acknowledged by its own type again"
+        return warning(detail, f"It is taken for an acknowledgement; {wanted} is what it is called (5.21).", *repeated)
     return kept("each by its own type", told)
 
 
@@ -97,6 +113,7 @@ CHECKS: Mapping[str, Check] = {
     ),
     "GAME_OVER.acknowledged": Check(partial(acknowledged, labels=("game over",)), ("dialect", "match")),
     "GAME_ERROR.acknowledged": Check(partial(acknowledged, labels=("game error",)), ("dialect", "correction")),
+    "LEAGUE_ERROR.acknowledged": Check(partial(acknowledged, labels=("league error",)), ("dialect", "notifications")),
     "ACK.own_type": Check(own_type, ("dialect", "match", "notifications", "correction", "end")),
     "KEEPING.repetition_harmless": Check(repetition_harmless, ("dialect", "match", "notifications")),
     "SIZE.from_the_manager": Check(large_standings, ("notifications",)),

@@ -11,6 +11,7 @@ from league.conformance.outcome import Check, CheckOutcome, broken, kept, untest
 from league.conformance.record import NO_ENDPOINT, AnswerPlace, Arrival, Probe, RunRecord
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import message_type_of
+from league.protocol.judge import shown
 
 SPEAKS: Final[Mapping[Convention, str]] = {
     Convention.TOOLS: "this player takes MCP's tools/call only",
@@ -97,10 +98,10 @@ def echoes_id(record: RunRecord) -> CheckOutcome:
 def _other_id(one: Probe) -> str:
     rpc = one.parsed.rpc or {}
     if rpc.get("jsonrpc") != "2.0":
-        return f"the answer says jsonrpc {rpc.get('jsonrpc')!r}, not '2.0'"
+        return f"the answer says jsonrpc {shown(rpc.get('jsonrpc'))}, not '2.0'"
     given = rpc.get("id")
     if type(given) is not type(one.request_id) or given != one.request_id:
-        return f"the request had id {one.request_id!r}, the answer {given!r}"
+        return f"the request had id {one.request_id!r}, the answer {shown(given)}"
     return ""
 
 
@@ -121,6 +122,10 @@ def one_answer(record: RunRecord) -> CheckOutcome:
     if not asked:
         return untestable("nothing was answered")
     wrong = [one for one in asked if _not_one_answer(one)]
+    beside = [one for one in asked if {"result", "error"} <= (one.parsed.rpc or {}).keys()]
+    if not wrong and beside:
+        advice = "Leave `error` out of an answer that has a `result`: JSON-RPC 2.0 allows one of them only."
+        return warning('"error": null stands beside the result', advice, *beside)
     if not wrong:
         return kept(f"{len(asked)} requests got one answer each")
     advice = "Answer each request with one JSON-RPC object that holds either `result` or `error`."
@@ -228,7 +233,7 @@ def own_id(record: RunRecord) -> CheckOutcome:
         given = _document(one).get("id")
         if one.kind and (isinstance(given, bool) or not isinstance(given, int | str)):
             advice = "Give every request an id, a whole number, so that its answer can be told apart."
-            return broken(f"a request of the player has the id {given!r}", advice, one)
+            return broken(f"a request of the player has the id {shown(given)}", advice, one)
     return kept("every request has one", own)
 
 

@@ -15,7 +15,7 @@ CLOSE = b"Connection: close\r\n"
 LIMITS = Limits(body=100, linger_s=0.2)
 
 
-class Clerk:
+class RecordingHandler:
     """An application that notes what it is given and echoes it; it can be told to wait."""
 
     def __init__(self) -> None:
@@ -31,17 +31,17 @@ class Clerk:
 
 
 @asynccontextmanager
-async def office(
-    limits: Limits = LIMITS, clerk: Clerk | None = None, **more: Any
-) -> AsyncIterator[tuple[Server, Clerk]]:
-    clerk = clerk or Clerk()
+async def serving(
+    limits: Limits = LIMITS, handler: RecordingHandler | None = None, **more: Any
+) -> AsyncIterator[tuple[Server, RecordingHandler]]:
+    handler = handler or RecordingHandler()
     pages: dict[str, Callable[[], Awaitable[Response] | Response]] = {
         "/healthz": lambda: Response(200, b"well", "text/plain"),
         "/readyz": _ready,
     }
-    server = await serve("127.0.0.1", 0, App(clerk.post, pages, **more), limits)
+    server = await serve("127.0.0.1", 0, App(handler.post, pages, **more), limits)
     try:
-        yield server, clerk
+        yield server, handler
     finally:
         await server.close(0.5)
 
