@@ -18,11 +18,14 @@ TRANSITIONS: Mapping[tuple[AgentState, str], AgentState] = {
     ("SUSPENDED", "recover"): "ACTIVE",
     ("SUSPENDED", "withdraw"): "SHUTDOWN",
     ("SUSPENDED", "league_end"): "SHUTDOWN",
+    ("SHUTDOWN", "reopen"): "ACTIVE",
 }
 """(state, trigger) to the next state.
 
-"max_fail" at REGISTERED: unreachable when the league starts (R-35); at ACTIVE: two technical losses in a row (R-51).
-"recover": it joined a match or answered a broadcast (R-51). "withdraw": by the operator (R-48).
+"max_fail" at REGISTERED: a referee that is unreachable when the league starts; at ACTIVE: two technical losses in a row
+of a player (R-51), or silence of a referee (R-52).
+"recover": it joined a match or answered a broadcast (R-51). "withdraw": by the operator (R-48). "reopen": a match is
+played again after the end.
 """
 
 

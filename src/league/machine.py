@@ -16,7 +16,7 @@ from typing import Any
 from league.events import Event
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError
+from league.protocol.errors import PeerError, Violation
 from league.protocol.messages import Message
 
 Chance = Callable[[int], bytes]
@@ -37,7 +37,11 @@ class Pong:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Received, and nothing more: an answer without a message of the protocol."""
+    """Received, and nothing more: an answer without a message of the protocol. `is_promise`: it says itself that the
+    answer is still to come (HTTP status 202)."""
+
+    deviations: tuple[Violation, ...] = ()
+    is_promise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,11 @@ class Refusal:
     detail: str
     understood: bool = True
     """False if it rather means that the call itself was not understood: another calling convention may help."""
+    words: str = field(default="", compare=False)
+    """What the peer said, in its own words."""
 
 
-ASSIGNMENTS = ("start_match", "assign_match", "match_assignment")
+ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_command", "run_match")
 """The inquiries by which managers of others give a referee a match (spec section 13.5)."""
 
 
@@ -195,6 +201,8 @@ class Step:
     replies: list[Answering] = field(default_factory=list)
     outbox: list[Outgoing] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
+    news: list[object] = field(default_factory=list)
+    """What somebody outside the machine is told, in order, once, and never in replay: a player's own code."""
     cancel: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretat
 from league.calling.role import Context
 from league.dialects.negotiation import Negotiation, registration_routes, routes
 from league.events import ConventionLearned, DeviationRecorded, Registered
-from league.machine import Address, Content, Failure, Refusal
+from league.machine import Address, Content, Failure, Letter, Refusal
 from league.protocol import tokens
 from league.protocol.conventions import Convention, convention_of
 from league.protocol.envelope import Profile, Unsealed, seal
@@ -40,6 +40,8 @@ REGISTRATIONS: Final = 2
 APPROVAL_S: Final = 5.0
 """How often to ask again while the operator has not decided (R-89)."""
 DEVIATIONS: Final = 100
+EARLY: Final = 16
+"""So many letters may come before the answer to our registration does; managers by others say some things only once."""
 LONGEST_WORD: Final = 200
 _MAY_HELP: Final = (Retry.YES, Retry.LATER)
 _UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
@@ -119,7 +121,7 @@ class Membership:
         if self.derived_tokens and not token:
             raise PeerError("E011", "auth_token is missing")
         if self.derived_tokens and not self.is_managers(str(token)):
-            raise PeerError("E012", "this is not our manager's token", {"provided_token": tokens.masked(str(token))})
+            raise PeerError("E012", "this is not our manager's token", tokens.refused(str(token)))
         _raise(read.until(Stage.AUTHORITY))
         league_id = read.field("league_id")
         # Only our manager is sure to call the league the same everywhere.
@@ -287,7 +289,7 @@ class Registration:
             return Interpretation(Reaction.CALL_AGAIN)
         if not refusal.understood or refusal.code in _UNREAD:
             return Interpretation(Reaction.NOT_UNDERSTOOD, refusal.detail)
-        if ERRORS[refusal.code].retry not in _MAY_HELP:
+        if not refusal.code or ERRORS[refusal.code].retry not in _MAY_HELP:
             return Interpretation(Reaction.REFUSED)
         if refusal.code == _BUG and delivery.negotiation is not None:
             # Something broke there, perhaps over the convention we used.
@@ -349,6 +351,29 @@ class Registration:
         self.on_registered(now)
 
 
+class EarlyLetters:
+    """Letters that overtook the answer to our registration: before that nobody can say what they are worth, so they
+    wait for it. `take` is given each when the call has ended."""
+
+    def __init__(self, membership: Membership, take: Callable[[Letter, float], None]) -> None:
+        self._membership, self._take = membership, take
+        self._letters: list[Letter] = []
+        membership.registration.on_call_ended = self._take_all
+
+    def hold(self, letter: Letter) -> bool:
+        """Keep it, if it is early."""
+        waits = self._membership.registration.is_calling and not self._membership.is_registered
+        if waits and len(self._letters) < EARLY:
+            self._letters.append(letter)
+            return True
+        return False
+
+    def _take_all(self, now: float) -> None:
+        letters, self._letters = self._letters, []
+        for letter in letters:
+            self._take(letter, now)
+
+
 def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
     """Everything a registration says, also what an author may leave out."""
     if meta.protocol_version is None:
@@ -365,9 +390,9 @@ def _first_violation(content: Content) -> str:
 
 
 def _refusal_in(answer: Answer) -> Refusal:
-    """A registration that was answered with REJECTED."""
-    code = answer.error_code or ""
-    return Refusal(code if code in ERRORS else "E032", answer.reason or "the manager gave no reason")
+    """A registration that was answered with REJECTED; without a code of the catalogue, its code is empty."""
+    code, reason = answer.error_code or "", answer.reason or "the manager gave no reason"
+    return Refusal(code, reason) if code in ERRORS else Refusal("", f"{code} {reason}".strip())
 
 
 def _is_pending(answer: Answer) -> bool:

@@ -28,6 +28,10 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     standings_interval_s: float = 1.0
     start_match_after_s: float = 15.0
     """How long a referee by others may take to report before it is given a match in another way."""
+    referee_patience_s: float | None = None
+    """The same for one that acknowledged the announcement in the words of the documents; None: the longest match."""
+    outage_minutes: float = 10.0
+    """How long the league is held in one round while many players are gone at once; 0: never."""
     unique_names: bool = True
     late_referees: bool = True
     max_concurrent_matches_limit: int = 10

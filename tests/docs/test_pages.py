@@ -154,7 +154,11 @@ def test_every_error_is_documented() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    rows = re.findall(r"^\| `([a-z_]+)` \| (?:only in the file|`(--[a-z-]+)`) \|", reference("settings"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z_]+)` \| (?:only in the file|`(--[a-z-]+)`(?:, `--no-[a-z-]+`)?) \|",
+        reference("settings"),
+        re.MULTILINE,
+    )
     assert rows == [(one.name, "" if one.only_in_file else one.flag) for one in OPTIONS]
 
 

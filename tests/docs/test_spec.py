@@ -120,6 +120,29 @@ def test_an_example_is_accepted_in_strict(message: dict[str, Any]) -> None:
     assert read.message.type == message["message_type"]
 
 
+EXAMPLE_FILES = sorted((ROOT / "spec" / "examples").rglob("*.json"))
+
+
+@pytest.mark.requirement("EXAMPLES.files")
+def test_the_example_files_are_valid_and_hold_every_message() -> None:
+    found: dict[str, set[str]] = {}
+    for path in EXAMPLE_FILES:
+        read = unseal(json.loads(path.read_text(encoding="utf-8")), STRICT)
+        assert (path, read.violations) == (path, ())
+        assert re.fullmatch(rf"{str(read.message_type).lower()}(-[2-9])?", path.stem)
+        found.setdefault(path.parent.name, set()).add(str(read.message_type))
+    assert set().union(*found.values()) == set(MESSAGES)
+    assert found["errors"] == {"LEAGUE_ERROR", "LEAGUE_ERROR_ACK", "GAME_ERROR", "GAME_ERROR_ACK"}
+    assert all("REGISTER" in one for one in found["registration"])
+    assert set(found) == {"registration", "gameflow", "errors"}
+
+
+def test_an_example_file_that_is_left_over_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generate, "EXAMPLES", tmp_path)
+    (tmp_path / "old.json").write_text("{}", encoding="utf-8")
+    assert generate.left_over() == [tmp_path / "old.json"]
+
+
 def test_every_message_has_an_example() -> None:
     assert {message["message_type"] for message in ALL_MESSAGES} == set(MESSAGES)
 

@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     port = f"the manager's port (default: {ManagerOptions.usual_port}, or the next one free)"
     parser.add_argument("--port", type=int, metavar="N", help=port)
     parser.add_argument("--journal", metavar="DIR", help="keep the journals here (default: league-data/LEAGUE_ID)")
+    parser.add_argument("--no-shared", action="store_true", help="keep no shared files beside the journals")
     parser.add_argument("--stay", action="store_true", help="keep the manager up until Ctrl-C")
     add_json_option(parser)
 
@@ -64,7 +65,7 @@ async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event
     from league.cli.terminal import NoScreen, screen_for
     from league.hosting.serving import until
 
-    plan = DemoPlan(args.players, args.referees, args.game, args.seed, args.port, args.journal)
+    plan = DemoPlan(args.players, args.referees, args.game, args.seed, args.port, args.journal, not args.no_shared)
     demo = DemoRun(plan, NoScreen() if args.json else screen_for(sys.stdout), started)
     try:
         if await until(stop, _play(demo, args.json, args.stay)) or demo.is_over:
@@ -86,6 +87,8 @@ async def _play(demo: DemoRun, as_json: bool, stay: bool) -> None:
         sys.stdout.flush()
     else:
         print_lines(demo.review(outcome, await demo.success()))
+    if trouble := demo.shared_trouble():
+        print(trouble, file=sys.stderr)
     if stay:
         await demo.stop_members()
         if not as_json:

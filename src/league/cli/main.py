@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "approve": "operator",
     "withdraw": "operator",
     "replay-match": "operator",
+    "close": "operator",
     "standings": "show",
     "schedule": "show",
     "match": "show",
@@ -88,6 +89,7 @@ def _parser(names: Iterable[str]) -> Parser:
         description="Leagues of game-playing agents, by the league.v2 protocol.",
         epilog="example: league demo",
         formatter_class=Overview,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
@@ -99,6 +101,7 @@ def _parser(names: Iterable[str]) -> Parser:
             description=command.help[0].upper() + command.help[1:] + ".",
             epilog=command.example,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # what is meant for another role must not be taken for a shortened option of this one
         )
         command.configure(one)
         one.set_defaults(command=command, parser=one)

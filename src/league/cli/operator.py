@@ -1,4 +1,4 @@
-"""`league start`, `pause`, `resume`, `approve`, `withdraw`, `replay-match`: the operator's orders to a manager."""
+"""`league start`, `pause`, `resume`, `approve`, `withdraw`, `replay-match`, `close`: the operator's orders."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ORDERS = (
     ),
     Order(
         "resume",
-        "operator: let a paused league go on",
+        "operator: let a paused league, or one that waits for players, go on",
         "The league goes on.",
         ("league resume", f"league resume {HERE}"),
     ),
@@ -92,8 +92,16 @@ ORDERS = (
         "operator: void a match and play it again",
         "{target} is played again.",
         ("league replay-match R1M1", f"league replay-match R1M1 {HERE}"),
-        "Nothing is erased: the void result stays in the journal. A parked match gets three more attempts.\n",
+        "Nothing is erased: the void result stays in the journal. A parked match gets three more attempts.\n"
+        "After the end, too, until the league is closed: agents that have stopped must be started again,\n"
+        "without the journal that says it is over.\n",
         ("MATCH_ID", "the match, such as R1M1"),
+    ),
+    Order(
+        "close",
+        "operator: after the end, let nothing be played again",
+        "The league is closed: its table is final.",
+        ("league close", f"league close {HERE}"),
     ),
 )
 TOKEN = "The order needs the admin token of the manager, which is never on the command line."

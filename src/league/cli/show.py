@@ -14,6 +14,7 @@ from league.cli.source import LeagueSource, add_match_argument, add_source_optio
 SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
 MATCH = ("round_id", "match_id", "player_A_id", "player_B_id", "status", "winner", "outcome", "referee_id")
 AGENTS = ("agent", "role", "name", "state", "technical losses", "speaks", "deviations", "endpoint")
+REFUSED = ("request", "role", "name", "match_id", "code", "detail", "endpoint")
 WAITING = ("applicant_id", "role", "display_name", "origin", "endpoint")
 
 Find = Callable[[LeagueSource, argparse.Namespace], Any]
@@ -89,6 +90,9 @@ def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
     if waiting := [[one[name] for name in WAITING] for one in document.get("applicants", [])]:
         yield "\nWaiting for the operator (league approve APPLICANT_ID):"
         yield from terminal.table([name.replace("_", " ") for name in WAITING], waiting)
+    if refused := [[one[name] or None for name in REFUSED] for one in document.get("refused", [])]:
+        yield "\nRefused:"
+        yield from terminal.table([name.replace("_", " ") for name in REFUSED], refused)
 
 
 COMMANDS = (

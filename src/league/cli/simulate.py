@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialects", type=float, default=0.0, help="share of players that understand one way of calling only, 0 to 1"
     )
+    parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts, 0 to 1")
     parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)")
     add_json_option(parser)
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from league.simulation.runs import Plan, play_many
 
     _check(args)
-    plan = Plan(args.players, args.referees, args.faults, args.game, args.double, args.dialects)
+    plan = Plan(args.players, args.referees, args.faults, args.game, args.double, args.dialects, args.outages)
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
@@ -62,8 +63,8 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.leagues < 1 or args.players < 2 or args.referees < 1:
         raise CommandError("at least 1 league, 2 players and 1 referee", USAGE)
-    if not (0 <= args.faults <= 1 and 0 <= args.dialects <= 1):
-        raise CommandError("faults and dialects go from 0 to 1", USAGE)
+    if not all(0 <= share <= 1 for share in (args.faults, args.dialects, args.outages)):
+        raise CommandError("faults, dialects and outages go from 0 to 1", USAGE)
     require_game(args.game)
 
 
@@ -106,4 +107,5 @@ def _explained(plan: Plan, run: Run) -> Iterator[str]:
     yield f"  faults it takes: {', '.join(sorted(run.faults)) or 'none'}"
     again = f"--players {plan.players} --referees {plan.referees} --faults {plan.faults} --game {plan.game_type}"
     again += f" --dialects {plan.dialects}" if plan.dialects else ""
+    again += f" --outages {plan.outages}" if plan.outages else ""
     yield f"  again: league simulate --leagues 1 --seed {run.seed} {again}"

@@ -80,7 +80,8 @@ def standings_rows(rows: Sequence[Row]) -> list[list[object]]:
 
 def progress(league: Mapping[str, Any]) -> str:
     """How far a league is, by its /api/league."""
-    waiting = f", {league['waiting']}" if league["waiting"] else ""
+    reason = league.get("waiting_reason")
+    waiting = f", {league['waiting']}" + (f" ({reason})" if reason else "") if league["waiting"] else ""
     if not league["rounds"]:
         return f"waiting for registrations{waiting}"
     over = ", completed" if league["state"] == "LEAGUE_COMPLETED" else waiting

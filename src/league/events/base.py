@@ -40,6 +40,8 @@ class ConventionLearned(Event, frozen=True, kw_only=True):
 
 
 class LeagueEnded(Event, frozen=True, kw_only=True):
-    """LEAGUE_COMPLETED reached this agent."""
+    """LEAGUE_COMPLETED reached this agent. `rank` and `points`: a player's own, in the final table."""
 
     champion: str
+    rank: int | None = None
+    points: int | None = None

@@ -82,6 +82,20 @@ class DeviationRecorded(Event, frozen=True, kw_only=True):
     detail: str
 
 
+class RequestRefused(Event, frozen=True, kw_only=True):
+    """A registration or a report was refused: once per sender, match and code, and so many at most. `name` is how the
+    sender calls itself, `endpoint` where it lives or comes from."""
+
+    request: Literal["registration", "report"]
+    role: AgentRole
+    name: str
+    endpoint: str
+    code: str
+    detail: str
+    match_id: str = ""
+    attempt: int = 0
+
+
 class DispatchLearned(Event, frozen=True, kw_only=True):
     """What made a referee by others play a match: the message it was given it by, or that it asked for its matches.
     Its next ones are dispatched by the same method (spec section 13.4)."""
@@ -101,6 +115,13 @@ class Pairing(Struct, frozen=True):
 class ScheduleMade(Event, frozen=True, kw_only=True):
     rounds: tuple[tuple[Pairing, ...], ...]
     byes: tuple[str | None, ...]
+
+
+class RefereesNamed(Event, frozen=True, kw_only=True):
+    """Who will play which match of the rounds to come, by match id: when the schedule was made, and again when referees
+    came or went. MatchAssigned decides."""
+
+    referees: dict[str, str]
 
 
 class LeagueStateChanged(Event, frozen=True, kw_only=True):
@@ -180,10 +201,54 @@ class WalkoverDecided(Event, frozen=True, kw_only=True):
 
 
 class ResultVoided(Event, frozen=True, kw_only=True):
-    """The operator ended a result's force; the match is played again."""
+    """The operator ended a result's force, or an outage did (`why`, without a key); the match is played again."""
 
     match_id: str
-    key: str
+    key: str = ""
+    why: str = ""
+
+
+class OutageBegan(Event, frozen=True, kw_only=True):
+    """Half of the players, or more, are gone at once: the league waits for them (spec section 8.15)."""
+
+    round_id: int
+    missing: tuple[str, ...]
+    reason: str
+
+
+class OutageEnded(Event, frozen=True, kw_only=True):
+    """The league goes on: they answered, the operator said so (`key`), or the time is over. `missing`: who still is."""
+
+    why: Literal["answered", "operator", "time"]
+    missing: tuple[str, ...] = ()
+    lasted_s: float
+    key: str = ""
+
+
+class PlayersProbed(Event, frozen=True, kw_only=True):
+    """After a technical loss of somebody out of reach all players were probed: too few are gone for an outage."""
+
+    missing: tuple[str, ...] = ()
+
+
+class MatchInterrupted(Event, frozen=True, kw_only=True):
+    """While this attempt was played, its manager or its referee was gone: nobody loses it by having been out of
+    reach."""
+
+    match_id: str
+    attempt: int
+    why: str
+
+
+class MatchHeld(Event, frozen=True, kw_only=True):
+    """A technical loss of somebody out of reach was reported during an outage, or of an interrupted attempt: it is
+    refused, and the match is played again."""
+
+    match_id: str
+    attempt: int
+    players: tuple[str, ...] = ()
+    """Who could not be reached."""
+    why: str
 
 
 class RoundFinished(Event, frozen=True, kw_only=True):
@@ -192,6 +257,16 @@ class RoundFinished(Event, frozen=True, kw_only=True):
 
 class LeagueFinished(Event, frozen=True, kw_only=True):
     champion: str
+
+
+class LeagueReopened(Event, frozen=True, kw_only=True):
+    """The operator plays a match again after the end: there will be another end."""
+
+
+class LeagueClosed(Event, frozen=True, kw_only=True):
+    """The operator closed the league: nothing is played again any more."""
+
+    key: str
 
 
 class PlayerWithdrawn(Event, frozen=True, kw_only=True):
@@ -211,16 +286,18 @@ class LeagueStartOrdered(Event, frozen=True, kw_only=True):
     key: str
 
 
-BulletinKind = Literal["standings_update", "final_standings", "round_completed", "league_completed"]
+BulletinKind = Literal["standings_update", "final_standings", "round_completed", "round_announced", "league_completed"]
 
 
 class Bulletin(Struct, frozen=True):
-    """What every member is sent in order: after each round its final standings (players only) and ROUND_COMPLETED, at
-    the end LEAGUE_COMPLETED, with the number of the last round. An update of the standings belongs to no round (0) and
-    is not journalled."""
+    """What every member is sent in order: each round's announcement, its final standings (players only) and
+    ROUND_COMPLETED; at the end LEAGUE_COMPLETED, with the number of the last round. An update of the standings belongs
+    to no round (0). Only completions are journalled."""
 
     kind: BulletinKind
     round_id: int
+    edition: int = 0
+    """Of LEAGUE_COMPLETED: how often the league was reopened before."""
 
 
 class BulletinDelivered(Event, frozen=True, kw_only=True):

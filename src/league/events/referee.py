@@ -20,14 +20,26 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     game_type: str
     players: tuple[str, str]
     endpoints: tuple[str, str]
+    """Empty where the assignment does not say."""
     records: tuple[dict[str, int], dict[str, int]]
     suspended: tuple[bool, bool] = (False, False)
     move_seconds: float = 30.0
+    retry_delays_s: tuple[float, ...] = (2.0, 2.0, 2.0)
     seed: str
     conventions: tuple[str, str] = ("SPEC", "SPEC")
     """How the manager says the players speak: the way to begin with."""
     known_as: tuple[str, str] = ("", "")
     """What the players may call themselves, too."""
+    told: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Of which deviations the players were told by other referees of the league."""
+
+
+class PlayersLocated(Event, frozen=True, kw_only=True):
+    """The assignment did not say where its players live; now it is known."""
+
+    match_id: str
+    attempt: int
+    endpoints: tuple[str, str]
 
 
 class MatchBegun(Event, frozen=True, kw_only=True):
@@ -39,7 +51,10 @@ class MatchBegun(Event, frozen=True, kw_only=True):
 
 class AttemptFailed(Event, frozen=True, kw_only=True):
     """A call to a player failed: no answer (E001) or no connection (E009); `retry` is the retry it leads to, None after
-    the last. Counted failures only."""
+    the last. Counted failures only.
+
+    Of a timeout the record has what document 1 records (spec section 10.1): `rpc_code` -1 and the `timeout_seconds`.
+    """
 
     match_id: str
     attempt: int
@@ -49,6 +64,9 @@ class AttemptFailed(Event, frozen=True, kw_only=True):
     code: str
     detail: str
     retry: int | None
+    rpc_code: int | None = None
+    timeout_seconds: float | None = None
+    max_retries: int | None = None
 
 
 class WrongAnswer(Event, frozen=True, kw_only=True):

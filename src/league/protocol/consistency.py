@@ -9,6 +9,13 @@ from league.protocol.errors import Stage, Violation
 
 Fields = Mapping[str, object]
 MAX_CONCURRENT_MATCHES = 10
+MAX_ROWS = 100
+TABLES: Mapping[str, str] = {
+    "LEAGUE_STANDINGS_UPDATE": "standings",
+    "LEAGUE_COMPLETED": "final_standings",
+    "LEAGUE_QUERY_RESPONSE": "standings",
+}
+"""The field of each message that holds a table."""
 
 
 def _inner(message: Fields, name: str) -> Fields:
@@ -34,7 +41,7 @@ def _registration(kind: str, meta: str) -> Callable[[Fields], Iterator[Violation
         if isinstance(version, str) and versions.is_semver(version) and not versions.is_supported(version):
             detail = f"protocol version {version} is not supported; 2.0.0 and later versions below 3.0.0 are"
             path = f"{meta}.protocol_version"
-            yield Violation("E018", path, detail, f"{kind}.{path}", Stage.VERDICT)
+            yield Violation("E018", path, detail, f"{kind}.{path}", Stage.VERDICT, expected="2.0.0 to below 3.0.0")
 
     return rule
 
@@ -74,7 +81,12 @@ def _game_over(message: Fields) -> Iterator[Violation]:
         for name in ("drawn_number", "number_parity"):
             if result.get(name) is None:
                 path = f"game_result.{name}"
-                yield _missing(path, f"GAME_OVER.{path}", f"a match that was played to its end has a {name}")
+                detail = f"a match that was played to its end has a {name}"
+                yield _missing(path, f"GAME_OVER.{path}", detail, lenient=True)
+    number, path = result.get("drawn_number"), "game_result.drawn_number"
+    if isinstance(number, int) and not isinstance(number, bool) and not 1 <= number <= 10:
+        # Whoever is told so can change nothing about it.
+        yield Violation("E008", path, f"must be from 1 to 10, not {number}", f"GAME_OVER.{path}", lenient=True)
     yield from _parities(result.get("choices"), "game_result.choices", "GAME_OVER.game_result.choices")
 
 
@@ -94,7 +106,8 @@ def _report(message: Fields) -> Iterator[Violation]:
 def _parities(choices: object, path: str, clause: str) -> Iterator[Violation]:
     for player, choice in choices.items() if isinstance(choices, dict) else ():
         if choice is not None and choice not in ("even", "odd"):
-            yield Violation("E008", f"{path}.{player}", f'must be "even", "odd" or null, not {choice!r}', clause)
+            detail = f'must be "even", "odd" or null, not {choice!r}'
+            yield Violation("E008", f"{path}.{player}", detail, clause, expected="even, odd or null")
 
 
 def _query(message: Fields) -> Iterator[Violation]:
@@ -126,9 +139,20 @@ CONSISTENCY_RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
 }
 
 
+def too_many_rows(kind: str, message: Fields) -> tuple[Violation, ...]:
+    """A table of more rows than document 4 allows; checked apart, for in `compat` large leagues live with it."""
+    name = TABLES.get(kind, "")
+    rows = message.get(name)
+    if not isinstance(rows, list) or len(rows) <= MAX_ROWS:
+        return ()
+    detail = f"has at most {MAX_ROWS} rows, not {len(rows)}"
+    return (Violation("E008", name, detail, f"{kind}.{name}", lenient=True, expected=f"at most {MAX_ROWS} rows"),)
+
+
 def too_many_matches(message: Fields, limit: int) -> Iterator[Violation]:
     """The bound of max_concurrent_matches is the league's setting (R-28), so it is checked apart."""
     value = _inner(message, "referee_meta").get("max_concurrent_matches")
     if isinstance(value, int) and value > limit:
         path = "referee_meta.max_concurrent_matches"
-        yield Violation("E008", path, f"must be from 1 to {limit}, not {value}", f"REFEREE_REGISTER_REQUEST.{path}")
+        detail, expected = f"must be at most {limit}, not {value}", f"from 1 to {limit}"
+        yield Violation("E008", path, detail, f"REFEREE_REGISTER_REQUEST.{path}", expected=expected)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from league.protocol import timestamps
-from league.protocol.consistency import CONSISTENCY_RULES, MAX_CONCURRENT_MATCHES, too_many_matches
+from league.protocol.consistency import CONSISTENCY_RULES, MAX_CONCURRENT_MATCHES, too_many_matches, too_many_rows
 from league.protocol.errors import Stage, Violation, as_error
 from league.protocol.exchanges import EXCHANGES, Role, speakers
 from league.protocol.judge import ENVELOPE, check, json_name, place_of, quick, specs
@@ -23,10 +23,11 @@ LONGEST_LIMIT_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read what others send: the profile, and the one bound a league may raise (R-28)."""
+    """How to read what others send: the profile, the one bound a league may raise (R-28), and what it plays."""
 
     profile: Profile = "compat"
     max_concurrent_matches: int = MAX_CONCURRENT_MATCHES
+    game_type: str = "even_odd"
 
 
 STRICT = Reading("strict")
@@ -69,10 +70,10 @@ FORBIDDEN_SENDERS: Mapping[str, frozenset[str]] = {
 def answer_limit_s(read: Unsealed) -> float:
     """How long the sender waits for the answer: until the deadline its message names, or else as long as the exchange
     gives it."""
-    deadline = read.field("deadline") if read.message is not None else None
-    if isinstance(deadline, str):
+    deadline, said_at = (read.field(name) if read.message is not None else None for name in ("deadline", "timestamp"))
+    if isinstance(deadline, str) and isinstance(said_at, str):
         # Both are readings of the sender's clock, in whole seconds.
-        given = timestamps.read(deadline) - timestamps.read(str(read.field("timestamp")))
+        given = timestamps.read(deadline) - timestamps.read(said_at)
         return min(max(given, 1.0), LONGEST_LIMIT_S)
     row = EXCHANGES.get(read.message_type or "")
     return row.limit_s if row else DEFAULT_LIMIT_S
@@ -99,7 +100,9 @@ def unseal(content: object, reading: Reading = STRICT, expected: Collection[str]
     if cls is not None and (not expected or message_type in expected):
         message = _quickly(cls, content, reading)
         if message is not None:
-            return Unsealed(message_type, message)
+            large = too_many_rows(cls.type, content)
+            if not large or reading.profile == "compat":
+                return Unsealed(message_type, message, deviations=large)
     return _slowly(cls, content, reading, expected)
 
 
@@ -135,7 +138,7 @@ def _slowly(
         if cls is not None or spec.name in ENVELOPE:
             check(spec, content, place_of(kind or "", spec.name), found)
     if cls is not None:
-        found.extend(_beyond_fields(cls, content, reading))
+        found.extend((*_beyond_fields(cls, content, reading), *too_many_rows(cls.type, content)))
     return _sorted_out(cls, content, found, reading)
 
 

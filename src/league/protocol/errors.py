@@ -31,6 +31,27 @@ class Retry(Enum):
     COUNTS_AS_ACK = "counts as ack"
 
 
+class Severity(Enum):
+    """How much is at stake."""
+
+    CRITICAL = "critical"
+    """Somebody cannot be reached, or cannot work."""
+    HIGH = "high"
+    """The request is lost; repeated, it costs the match or the place in the league."""
+    MEDIUM = "medium"
+    """Nothing is lost yet: it has to be put right."""
+    LOW = "low"
+    """Nothing is wrong: wait, or go on."""
+
+
+_SEVERITIES = {
+    Severity.CRITICAL: "E009 E041 E099",
+    Severity.MEDIUM: "E021 E022 E023 E028 E029 E036 E042 E043 E044",
+    Severity.LOW: "E010 E017 E030 E031",
+}
+_SEVERITY = {code: severity for severity, codes in _SEVERITIES.items() for code in codes.split()}
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
     """One row of the catalogue. `numbers` is one number for all families, or a number per family;
@@ -43,6 +64,11 @@ class ErrorRow:
     when: str
     suffix: int | None = None
     http_status: int | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """High, unless the table says otherwise."""
+        return _SEVERITY.get(self.code, Severity.HIGH)
 
     def number(self, family: Family) -> int:
         """The JSON-RPC error number of this row in that family."""
@@ -117,6 +143,9 @@ BY_NAME: Mapping[str, ErrorRow] = {row.name: row for row in _ROWS}
 REJECTIONS = frozenset({"E018", "E019", "E020", "E022", "E025", "E026", "E027", "E031", "E043", "E044"})
 """Registration answers these with status REJECTED; every other code is a JSON-RPC error there too (R-19)."""
 
+REFUSED_BY_STRICT = frozenset({"E011", "E012", "E021"})
+"""What costs a player nothing in `compat`, and would in a strict league: it is told so (spec section 5.16)."""
+
 
 class Stage(IntEnum):
     """Which error comes first (spec section 10.3): a violation of an earlier stage decides the answer."""
@@ -142,6 +171,8 @@ class Violation:
     requirement: str
     stage: Stage = Stage.FIELDS
     lenient: bool = False
+    expected: str = ""
+    """The format that was violated, if one was."""
 
     @property
     def name(self) -> str:
@@ -169,7 +200,8 @@ class PeerError(Exception):
 
 def as_error(violation: Violation) -> PeerError:
     """A violated clause as the error its author gets."""
-    return PeerError(violation.code, violation.detail, {"field": violation.path}, violation.requirement)
+    expected = {"expected_format": violation.expected} if violation.expected else {}
+    return PeerError(violation.code, violation.detail, {"field": violation.path, **expected}, violation.requirement)
 
 
 _FOREIGN: Mapping[tuple[str, str], str] = {

@@ -13,11 +13,13 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from league.protocol import timestamps, versions
+from league.protocol import timestamps, tokens, versions
 
 INT32_MAX = 2**31 - 1
 NAME_MAX = 50
 URL_MAX = 2048
+PORT_MAX = 65535
+SEMVER = "MAJOR.MINOR.PATCH"
 QUERY_TYPES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_STATUS")
 
 
@@ -27,17 +29,19 @@ class Finding(NamedTuple):
     code: str
     detail: str
     lenient: bool = False
+    expected: str = ""
 
 
 Rule = Callable[[str], Finding | None]
 
-_UTC_HINT = "write UTC as YYYY-MM-DDTHH:MM:SSZ"
+UTC = "YYYY-MM-DDTHH:MM:SSZ"
 
 
 def _timestamp(text: str) -> Finding | None:
     if timestamps.is_strict(text):
         return None
-    return Finding("E021", f"{text!r} is not an ISO 8601 time in UTC; {_UTC_HINT}", timestamps.is_compat(text))
+    detail = f"{text!r} is not an ISO 8601 time in UTC; write UTC as {UTC}"
+    return Finding("E021", detail, timestamps.is_compat(text), UTC)
 
 
 def _reply_timestamp(text: str) -> Finding | None:
@@ -52,31 +56,34 @@ def _sender(text: str) -> Finding | None:
     if _SENDER.fullmatch(text):
         return None
     seen_in_the_wild = text.startswith("players:") or (text != "" and ":" not in text)
-    return Finding(
-        "E008", f'{text!r} names no sender; use "league_manager", "referee:ID" or "player:ID"', seen_in_the_wild
-    )
+    detail = f'{text!r} names no sender; use "league_manager", "referee:ID" or "player:ID"'
+    return Finding("E008", detail, seen_in_the_wild, "league_manager, referee:{id} or player:{id}")
 
 
 def _semver(text: str) -> Finding | None:
-    return None if versions.is_semver(text) else Finding("E008", f'{text!r} is not a semantic version such as "1.0.0"')
+    if versions.is_semver(text):
+        return None
+    return Finding("E008", f'{text!r} is not a semantic version such as "1.0.0"', expected=SEMVER)
 
 
 def _protocol_version(text: str) -> Finding | None:
     if text == versions.PROTOCOL:
-        return Finding("E008", 'protocol_version is a version such as "2.1.0", not the protocol\'s name', lenient=True)
+        detail = 'protocol_version is a version such as "2.1.0", not the protocol\'s name'
+        return Finding("E008", detail, lenient=True, expected=SEMVER)
     return _semver(text)
 
 
 def _display_name(text: str) -> Finding | None:
     # Cc control, Cf bidi and zero-width, Cs surrogates, Zl/Zp line breaks: a name must look like what it is.
     if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in text):
-        return Finding("E008", "a name holds no control, direction-changing or invisible characters")
+        detail = "a name holds no control, direction-changing or invisible characters"
+        return Finding("E008", detail, expected="visible characters")
     length = len(text.strip())
     if 1 <= length <= NAME_MAX:
         return None
-    return Finding(
-        "E008", f"a name has 1 to {NAME_MAX} characters, without counting blanks around it; this has {length}"
-    )
+    bound = f"at most {NAME_MAX} characters" if length else "at least 1 character"
+    detail = f"a name has {bound}, without counting blanks around it; this has {length}"
+    return Finding("E008", detail, expected=f"1 to {NAME_MAX} characters")
 
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -87,19 +94,28 @@ _DOTTED = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 
 def _url(text: str) -> Finding | None:
     found = _URL.fullmatch(text)
-    if len(text) <= URL_MAX and found and "#" not in text:
-        port, host = found["port"], found["host"]
-        good_port = port is None or 1 <= int(port) <= 65535
-        good_host = not _DOTTED.fullmatch(host) or all(int(part) <= 255 for part in host.split("."))
-        if good_port and good_host:
+    wrong = f'{text[:80]!r} is not an address such as "http://127.0.0.1:8101/mcp"'
+    if len(text) > URL_MAX:
+        wrong = f"an address has at most {URL_MAX} characters; this has {len(text)}"
+    elif found and "#" not in text:
+        port, host = int(found["port"] or 80), found["host"]
+        if _DOTTED.fullmatch(host) and any(int(part) > 255 for part in host.split(".")):
+            wrong = f"the parts of an address such as 127.0.0.1 are at most 255; this is {host}"
+        elif not 1 <= port <= PORT_MAX:
+            wrong = f"a port is at {f'most {PORT_MAX}' if port else 'least 1'}, not {port}"
+        else:
             return None
-    return Finding("E008", f'{text[:80]!r} is not an address such as "http://127.0.0.1:8101/mcp"')
+    return Finding("E008", wrong, expected="http://{host}:{port}/{path}")
+
+
+def is_url(text: str) -> bool:
+    """Is this an address that can be called?"""
+    return _url(text) is None
 
 
 def _query_type(text: str) -> Finding | None:
-    return (
-        None if text in QUERY_TYPES else Finding("E029", f"{text!r} is no query; ask one of {', '.join(QUERY_TYPES)}")
-    )
+    known = ", ".join(QUERY_TYPES)
+    return None if text in QUERY_TYPES else Finding("E029", f"{text!r} is no query; ask one of {known}", expected=known)
 
 
 def _assigned_id(prefix: str) -> Rule:
@@ -109,7 +125,7 @@ def _assigned_id(prefix: str) -> Rule:
         if pattern.fullmatch(text):
             return None
         # Managers of others hand out ids of other shapes; any non-empty id works.
-        return Finding("E008", f'{text!r} is not an id such as "{prefix}01"', lenient=text != "")
+        return Finding("E008", f'{text!r} is not an id such as "{prefix}01"', text != "", f"{prefix}{{number}}")
 
     return rule
 
@@ -118,11 +134,13 @@ _ERROR_CODE = re.compile("E[0-9]{3}")
 
 
 def _error_code(text: str) -> Finding | None:
-    return None if _ERROR_CODE.fullmatch(text) else Finding("E008", f'{text!r} is not a code such as "E001"')
+    if _ERROR_CODE.fullmatch(text):
+        return None
+    return Finding("E008", f'{text!r} is not a code such as "E001"', expected="E{three digits}")
 
 
 def _token(text: str) -> Finding | None:
-    return None if text else Finding("E011", "auth_token is empty", lenient=True)
+    return None if text else Finding("E011", "auth_token is empty", lenient=True, expected=tokens.FORMAT)
 
 
 RULES: Mapping[str, Rule] = {
@@ -162,7 +180,6 @@ ErrorCode = Annotated[str, _ruled("error_code")]
 Count = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Ordinal = Annotated[int, Meta(ge=1, le=INT32_MAX)]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=INT32_MAX)]
-DrawnNumber = Annotated[int, Meta(ge=1, le=10)]
 Seconds = Annotated[float, Meta(ge=0)]
 
 Parity = Literal["even", "odd"]

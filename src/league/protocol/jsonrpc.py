@@ -21,9 +21,15 @@ MESSAGE_LIMIT = 10_240
 MANAGER_LIMIT = 1024 * 1024
 """R-24: what binds requests to manager and referee and replies of agents; what agents accept from the manager."""
 
+REQUEST_FORMAT = "one JSON-RPC 2.0 request object"
 TOOLS_CALL = "tools/call"
-NESTED_METHODS = ("handle_message", "protocol/message", "mcp_message")
+ENVELOPED = "league.handle"
+"""The method that takes a message in two halves: `envelope` and `payload` (NESTED)."""
+NESTED_METHODS = ("handle_message", "protocol/message", "mcp_message", ENVELOPED)
 """Methods that take any message (NESTED)."""
+
+ONE_WAY = ("LEAGUE_ERROR",)
+"""Nobody waits for an answer to these: as a JSON-RPC notification, without an id, they are as good as a request."""
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -38,6 +44,8 @@ class RpcCall:
     params: object
     without_id: bool = False
     convention: Convention = Convention.SPEC
+    is_halved: bool = False
+    """The message came as `envelope` and `payload`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +104,13 @@ def too_large(size: int, limit: int, clause: str) -> PeerError:
 def _not_an_object(value: object) -> BadRequestError:
     batch = isinstance(value, list)
     detail = f"a request is one JSON-RPC 2.0 object; {'a batch is not taken' if batch else f'not {json_name(value)}'}"
-    return BadRequestError(None, PeerError("E035", detail, requirement="RPC.batch" if batch else "RPC.object"))
+    clause = "RPC.batch" if batch else "RPC.object"
+    return BadRequestError(None, PeerError("E035", detail, {"expected_format": REQUEST_FORMAT}, clause))
 
 
 def _invalid(request_id: Id, member: str, clause: str, detail: str) -> BadRequestError:
-    return BadRequestError(request_id, PeerError("E035", detail, {"field": member}, clause))
+    context = {"field": member, "expected_format": REQUEST_FORMAT}
+    return BadRequestError(request_id, PeerError("E035", detail, context, clause))
 
 
 def _unwrapped(call: RpcCall) -> RpcCall:
@@ -113,16 +123,25 @@ def _unwrapped(call: RpcCall) -> RpcCall:
         name = params.get("name")
         method = name if isinstance(name, str) else ""
         return _unwrapped(replace(call, method=method, params=params.get("arguments", {}), convention=Convention.TOOLS))
-    if call.method in NESTED_METHODS:
-        inner = params.get("message", params)
+    whole = joined_halves(params)
+    if call.method in NESTED_METHODS or whole is not None:
+        inner = params.get("message", params) if whole is None else whole
         wrap = Convention.NESTED if call.convention is Convention.SPEC else call.convention
-        return replace(call, params=inner, convention=wrap)
+        return replace(call, params=inner, convention=wrap, is_halved=whole is not None)
     if call.convention is Convention.TOOLS and "message_type" not in params and len(params) == 1:
         ((name, inner),) = params.items()
         return replace(call, params=inner) if isinstance(inner, dict) and not name.endswith("_meta") else call
     if call.convention is not Convention.SPEC or call.method.upper() not in MESSAGES:
         return call
     return replace(call, convention=Convention.LOWER if call.method.islower() else Convention.TYPE)
+
+
+def joined_halves(content: object) -> dict[str, Any] | None:
+    """The message in `envelope` and `payload`; None if it is not in halves. Any: JSON of others."""
+    if not isinstance(content, dict) or "message_type" in content:
+        return None
+    envelope, payload = content.get("envelope"), content.get("payload")
+    return {**payload, **envelope} if isinstance(envelope, dict) and isinstance(payload, dict) else None
 
 
 def read_call(call: RpcCall, reading: Reading, role: Role | None = None) -> Unsealed:
@@ -138,7 +157,7 @@ def read_call(call: RpcCall, reading: Reading, role: Role | None = None) -> Unse
         read = _with(unseal(content, reading), _unknown_method(call.method, lenient=True), reading)
     else:
         read = Unsealed(None, None, (_unknown_method(call.method, lenient=False),))
-    if call.without_id:
+    if call.without_id and read.message_type not in ONE_WAY:
         detail = "a request carries an id, so that its answer can be told apart"
         missing = Violation("E035", "id", detail, "RPC.id", Stage.TYPE, lenient=True)
         read = _with(read, missing, reading)

@@ -6,6 +6,7 @@ check of the rules msgspec does not know; only when it or the conversion fails d
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -34,6 +35,13 @@ def json_name(value: object) -> str:
     return "null" if value is None else _JSON_NAMES.get(type(value), type(value).__name__)
 
 
+def shown(value: object) -> str:
+    """A value as its author wrote it, where that is one word."""
+    if isinstance(value, dict | list):
+        return json_name(value)
+    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where we are: the path for people, the clause for the requirement (indices and keys left out)."""
@@ -51,8 +59,8 @@ class Place:
     def member(self, name: str) -> Place:
         return Place(f"{self.path}.{name}", f"{self.clause}.{name}", self.stage)
 
-    def violation(self, code: str, detail: str, lenient: bool = False) -> Violation:
-        return Violation(code, self.path, detail, self.clause, self.stage, lenient)
+    def violation(self, code: str, detail: str, lenient: bool = False, expected: str = "") -> Violation:
+        return Violation(code, self.path, detail, self.clause, self.stage, lenient, expected)
 
 
 Report = list[Violation]
@@ -91,7 +99,7 @@ def peel(info: ms.Type) -> tuple[ms.Type, dict[str, Any], bool]:
 
 def _wrong_type(wanted: str) -> Walk:
     def walk(value: object, place: Place, report: Report) -> None:
-        report.append(place.violation("E007", f"must be {wanted}, not {json_name(value)}"))
+        report.append(place.violation("E007", f"must be {wanted}, not {json_name(value)}", expected=wanted))
 
     return walk
 
@@ -103,7 +111,7 @@ def _string(info: ms.StrType, rule: Rule | None) -> Walk:
         if not isinstance(value, str):
             wrong(value, place, report)
         elif info.min_length is not None and len(value) < info.min_length:
-            report.append(place.violation("E008", "must not be empty"))
+            report.append(place.violation("E008", "must not be empty", expected="a non-empty string"))
         elif rule is not None and (found := rule(value)) is not None:
             report.append(place.violation(*found))
 
@@ -114,32 +122,29 @@ def _number(info: ms.IntType | ms.FloatType) -> Walk:
     whole = isinstance(info, ms.IntType)
     wrong = _wrong_type("a whole number" if whole else "a number")
     low, high = info.ge, info.le
+    within = f"at least {low}" if high is None else f"from {low} to {high}"
 
     def walk(value: object, place: Place, report: Report) -> None:
         if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
             wrong(value, place, report)
-        elif (low is not None and value < low) or (high is not None and value > high):
-            report.append(place.violation("E008", f"must be {_range(low, high)}, not {value}"))
+        elif low is not None and value < low:
+            report.append(place.violation("E008", f"must be at least {low}, not {value}", expected=within))
+        elif high is not None and value > high:
+            report.append(place.violation("E008", f"must be at most {high}, not {value}", expected=within))
 
     return walk
 
 
-def _range(low: float | None, high: float | None) -> str:
-    if high is None:
-        return f"at least {low}"
-    return f"from {low} to {high}"
-
-
 def _literal(info: ms.LiteralType) -> Walk:
     wrong = _wrong_type("a string")
-    options = ", ".join(f'"{value}"' for value in info.values)
+    options, words = ", ".join(f'"{value}"' for value in info.values), ", ".join(map(str, info.values))
 
     def walk(value: object, place: Place, report: Report) -> None:
         if not isinstance(value, str):
             wrong(value, place, report)
         elif value not in info.values:
             code = "E018" if place.clause == "ENVELOPE.protocol" else "E008"
-            report.append(place.violation(code, f"must be exactly {options}, not {value!r}"))
+            report.append(place.violation(code, f"must be exactly {options}, not {value!r}", expected=words))
 
     return walk
 
@@ -153,7 +158,8 @@ def _array(info: ms.ListType) -> Walk:
             wrong(value, place, report)
             return
         if len(value) < (info.min_length or 0):
-            report.append(place.violation("E008", f"needs at least {info.min_length} element"))
+            few = f"at least {info.min_length} element"
+            report.append(place.violation("E008", f"needs {few}", expected=few))
         for index, one in enumerate(value):
             _present(inner, one, place.item(index), report)
 
@@ -259,7 +265,9 @@ def check(spec: FieldSpec, parent: Mapping[str, object], place: Place, report: R
         # R-23: a reply never fails for its time, whatever stands there.
         report[before:] = [replace(one, lenient=True) for one in report[before:]]
     if spec.code is not None and len(report) > before:
-        report[before:] = [place.violation(spec.code, f"{value!r} is not a choice here; {report[before].detail}")]
+        found = report[before]
+        detail = f"{shown(value)} is not a choice here; {found.detail}"
+        report[before:] = [place.violation(spec.code, detail, expected=found.expected)]
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from league.protocol.fields import (
     AssignedPlayerId,
@@ -53,7 +53,7 @@ class Message(Struct, omit_defaults=True, kw_only=True, frozen=True, tag_field="
 
 
 class Request(Message, kw_only=True, frozen=True):
-    """A message that opens an exchange: the whole envelope is mandatory (R-03)."""
+    """A message to the manager that opens an exchange: the whole envelope is mandatory (R-03)."""
 
     protocol: Literal["league.v2"]
     sender: Sender
@@ -71,6 +71,13 @@ class OpenRequest(Message, kw_only=True, frozen=True):
     timestamp: Annotated[Timestamp | None, NEEDED] = None
     conversation_id: Annotated[Text | None, NEEDED] = None
     auth_token: Token | None = None
+
+
+class MemberRequest(OpenRequest, kw_only=True, frozen=True):
+    """What a manager or a referee tells a player or a referee: managers and referees by others may leave out the
+    envelope, as the examples of one document do."""
+
+    auth_token: Annotated[Token | None, SAID] = None
 
 
 class Reply(Message, kw_only=True, frozen=True):
@@ -120,13 +127,13 @@ class LeagueRegisterResponse(RegisterResponse, kw_only=True, frozen=True, tag="L
 # --- rounds and standings ---------------------------------------------------------------------------------------------
 
 
-class RoundAnnouncement(Request, kw_only=True, frozen=True, tag="ROUND_ANNOUNCEMENT"):
+class RoundAnnouncement(MemberRequest, kw_only=True, frozen=True, tag="ROUND_ANNOUNCEMENT"):
     league_id: Text
     round_id: Ordinal
-    matches: Annotated[list[AnnouncedMatch], Meta(min_length=1)]
+    matches: list[AnnouncedMatch]
 
 
-class RoundCompleted(Request, kw_only=True, frozen=True, tag="ROUND_COMPLETED"):
+class RoundCompleted(MemberRequest, kw_only=True, frozen=True, tag="ROUND_COMPLETED"):
     league_id: Text
     round_id: Ordinal
     matches_completed: Annotated[Count | None, SAID] = None
@@ -135,14 +142,14 @@ class RoundCompleted(Request, kw_only=True, frozen=True, tag="ROUND_COMPLETED"):
     summary: Annotated[RoundSummary | None, SAID] = None
 
 
-class LeagueStandingsUpdate(Request, kw_only=True, frozen=True, tag="LEAGUE_STANDINGS_UPDATE"):
+class LeagueStandingsUpdate(MemberRequest, kw_only=True, frozen=True, tag="LEAGUE_STANDINGS_UPDATE"):
     league_id: Text
     round_id: Ordinal
     standings: list[StandingsRow]
     version: Count | None = None
 
 
-class LeagueCompleted(Request, kw_only=True, frozen=True, tag="LEAGUE_COMPLETED"):
+class LeagueCompleted(MemberRequest, kw_only=True, frozen=True, tag="LEAGUE_COMPLETED"):
     league_id: Text
     total_rounds: Count
     total_matches: Count
@@ -153,7 +160,7 @@ class LeagueCompleted(Request, kw_only=True, frozen=True, tag="LEAGUE_COMPLETED"
 # --- a match ----------------------------------------------------------------------------------------------------------
 
 
-class GameInvitation(Request, kw_only=True, frozen=True, tag="GAME_INVITATION"):
+class GameInvitation(MemberRequest, kw_only=True, frozen=True, tag="GAME_INVITATION"):
     league_id: Text
     round_id: Ordinal
     match_id: Text
@@ -172,7 +179,7 @@ class GameJoinAck(Reply, kw_only=True, frozen=True, tag="GAME_JOIN_ACK"):
     accept: bool
 
 
-class ChooseParityCall(Request, kw_only=True, frozen=True, tag="CHOOSE_PARITY_CALL"):
+class ChooseParityCall(MemberRequest, kw_only=True, frozen=True, tag="CHOOSE_PARITY_CALL"):
     match_id: Text
     player_id: Text
     game_type: Text
@@ -186,7 +193,7 @@ class ChooseParityResponse(Reply, kw_only=True, frozen=True, tag="CHOOSE_PARITY_
     parity_choice: ParityChoice
 
 
-class GameMoveCall(Request, kw_only=True, frozen=True, tag="GAME_MOVE_CALL"):
+class GameMoveCall(MemberRequest, kw_only=True, frozen=True, tag="GAME_MOVE_CALL"):
     match_id: Text
     player_id: Text
     game_type: Text
@@ -200,7 +207,7 @@ class GameMoveResponse(Reply, kw_only=True, frozen=True, tag="GAME_MOVE_RESPONSE
     move_data: MoveData
 
 
-class GameOver(Request, kw_only=True, frozen=True, tag="GAME_OVER"):
+class GameOver(MemberRequest, kw_only=True, frozen=True, tag="GAME_OVER"):
     match_id: Text
     game_type: Text
     game_result: GameResult
@@ -297,6 +304,10 @@ class GameErrorAck(Acknowledgement, kw_only=True, frozen=True, tag="GAME_ERROR_A
     match_id: Text | None = None
 
 
+class LeagueErrorAck(Acknowledgement, kw_only=True, frozen=True, tag="LEAGUE_ERROR_ACK"):
+    pass
+
+
 class MatchResultAck(Reply, kw_only=True, frozen=True, tag="MATCH_RESULT_ACK"):
     status: Literal["ACCEPTED"]
     match_id: Text
@@ -331,6 +342,7 @@ _ACKS: tuple[type[Message], ...] = (
     LeagueCompletedAck,
     GameOverAck,
     GameErrorAck,
+    LeagueErrorAck,
     MatchResultAck,
 )
 

@@ -14,7 +14,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from league.protocol.fields import (
     Count,
     DisplayName,
-    DrawnNumber,
     ErrorCode,
     Int32,
     Ordinal,
@@ -84,8 +83,11 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_convention: Text | None = None  # noqa: N815
     player_A_known_as: Text | None = None  # noqa: N815
     player_B_known_as: Text | None = None  # noqa: N815
+    player_A_told: list[Text] | None = None  # noqa: N815
+    player_B_told: list[Text] | None = None  # noqa: N815
     attempt: Ordinal | None = None
     move_seconds: Seconds | None = None
+    retry_delays_s: list[Seconds] | None = None
 
 
 class RoundSummary(Part, kw_only=True, frozen=True):
@@ -143,7 +145,7 @@ class MoveData(Part, kw_only=True, frozen=True):
 class GameResult(Part, kw_only=True, frozen=True):
     status: Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
     winner_player_id: Annotated[Text | UnsetType | None, SAID] = UNSET
-    drawn_number: DrawnNumber | UnsetType | None = UNSET
+    drawn_number: Int32 | UnsetType | None = UNSET
     number_parity: Parity | UnsetType | None = UNSET
     choices: dict[str, Any]
     reason: Annotated[str | None, SAID] = None

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import inspect as ms
 
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES
+from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, TABLES
 from league.protocol.exchanges import Role, speakers
 from league.protocol.fields import NAME_MAX, QUERY_TYPES, URL_MAX
 from league.protocol.judge import FieldSpec, peel, place_of, specs
@@ -45,6 +45,8 @@ def schema(message_type: str) -> Schema:
         "required": ["message_type", *body.get("required", [])],
         **_ACROSS_FIELDS.get(message_type, {}),
     }
+    if message_type in TABLES:
+        whole["properties"][TABLES[message_type]]["maxItems"] = MAX_ROWS
     used: dict[str, Schema] = {}
     _collect(whole, used)
     return {**whole, "$defs": used} if used else whole
@@ -242,6 +244,7 @@ _PLAYED = _in("game_result", _is("status", "WIN", "DRAW"))
 _ABOUT_A_PLAYER = _is("query_type", "GET_NEXT_MATCH", "GET_PLAYER_STATS")
 _ASKED_BY_REFEREE = _in("sender", {"pattern": "^referee:"})
 
+_DRAWN: Schema = {"minimum": 1, "maximum": 10}
 _ACROSS_FIELDS: Mapping[str, Schema] = {
     "REFEREE_REGISTER_REQUEST": {
         "allOf": [
@@ -255,7 +258,7 @@ _ACROSS_FIELDS: Mapping[str, Schema] = {
     "GAME_OVER": _both(
         _when(_in("game_result", _is("status", "WIN")), _in("game_result", _there("winner_player_id"))),
         _when(_both(_EVEN_ODD, _PLAYED), _in("game_result", _there("drawn_number", "number_parity"))),
-        _when(_EVEN_ODD, _in("game_result", _PARITIES)),
+        _when(_EVEN_ODD, _in("game_result", {"properties": {**_PARITIES["properties"], "drawn_number": _DRAWN}})),
     ),
     "MATCH_RESULT_REPORT": _when(_EVEN_ODD, _in("result", _in("details", {**_PARITIES, "required": ["drawn_number"]}))),
     "LEAGUE_QUERY": _when(

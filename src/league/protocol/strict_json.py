@@ -42,7 +42,7 @@ def parse(raw: bytes) -> object:
 
 
 def _refuse(clause: str, detail: str) -> NoReturn:
-    raise PeerError("E034", detail, requirement=clause)
+    raise PeerError("E034", detail, {"expected_format": "JSON (RFC 8259) in UTF-8"}, clause)
 
 
 def _too_deep(raw: bytes) -> bool:

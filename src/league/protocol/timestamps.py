@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _MONTH, _DAY = r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12][0-9]|3[01])"
 _DATE = rf"[0-9]{{4}}(?:-{_MONTH}-{_DAY}|{_MONTH}{_DAY})"
@@ -17,7 +18,13 @@ _SHORTEST_MONTH = "28"
 
 def write(at: float) -> str:
     """Seconds since the epoch as `YYYY-MM-DDTHH:MM:SSZ`, rounded down."""
-    return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(at))
+
+
+@lru_cache(maxsize=64)
+def _written(second: int) -> str:
+    """Many messages leave within one second."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_strict(text: str) -> bool:

@@ -10,8 +10,12 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable
+from functools import lru_cache
 
 MANAGER = "league_manager"
+REMEMBERED = 4096
+"""The same few tokens are derived for every message of a match."""
+FORMAT = "tok_{agent_id}_{hash}"
 
 
 def mint(agent_id: str, random: bytes) -> str:
@@ -19,16 +23,19 @@ def mint(agent_id: str, random: bytes) -> str:
     return f"tok_{agent_id}_{_text(random)}"
 
 
+@lru_cache(maxsize=REMEMBERED)
 def verifier(token: str) -> str:
     """V: what the manager keeps to recognise a token."""
     return hashlib.sha256(b"verify\0" + token.encode()).hexdigest()
 
 
+@lru_cache(maxsize=REMEMBERED)
 def deriver(token: str) -> str:
     """K: what manager and owner derive further tokens from."""
     return hashlib.sha256(b"derive\0" + token.encode()).hexdigest()
 
 
+@lru_cache(maxsize=REMEMBERED)
 def derive(key: str, sender: str, receiver: str, league_id: str, match_id: str = "-", attempt: int = 0) -> str:
     """The token `sender` shows `receiver`, with K of the receiver (or of the player, between player and referee)."""
     text = f"league.v2|{sender}|{receiver}|{league_id}|{match_id}|{attempt}"
@@ -51,6 +58,11 @@ def fits(token: str | None, digests: Iterable[str]) -> bool:
 def masked(token: str) -> str:
     """What of a token may be shown."""
     return token[:4] + "…" if len(token) > 8 else "…"
+
+
+def refused(token: str) -> dict[str, object]:
+    """What an error about a token that is not valid tells of it."""
+    return {"provided_token": masked(token), "expected_format": FORMAT}
 
 
 def _text(raw: bytes) -> str:

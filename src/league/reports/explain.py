@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from league.events import MatchDecided, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
+from league.events import MatchDecided, MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
 from league.referee import draw
 from league.reports.clauses import ClauseRef, known
 from league.reports.faults import PlayerFault, corrected_mistakes, final_faults
@@ -163,16 +163,41 @@ def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
         loser = facts.opponent(ending.winner)
         score = f"{ending.points.get(ending.winner, 3)} points to {ending.points.get(loser, 0)}"
         result = f"{facts.named(ending.winner)} won against {facts.named(loser)}, {score}."
-    blame = "Nobody was at fault: both players answered every question, and the rules of the game decided."
-    why = (result, *_by_rules(facts, ending), blame, *_notes(facts))
+    why = (result, *_by_rules(facts, ending), _blame(facts, ending), *_notes(facts))
     rules = (known("MATCH.winner"),) if facts.game_type == "even_odd" else ()
     clauses = (*rules, known("MATCH.points"))
     found = corrected_mistakes(facts, _attempt_that_counts(facts))
     return MatchVerdict(ending.status, ending.winner, ending.points, (), why, clauses, (), found)
 
 
+def _unreported(facts: MatchFacts, ending: Ending) -> str:
+    """What an even/odd result by a referee of others does not say, though it should decide; "" if it says all."""
+    given = ending.details.get("choices")
+    choices = given if isinstance(given, dict) else {}
+    number = ending.details.get("drawn_number")
+    if facts.game_type != "even_odd" or not isinstance(ending, ResultAccepted) or ending.verified:
+        return ""
+    lacking = [f"no choice of {one}" for one in facts.players if choices.get(one) is None]
+    lacking = ["no choices"] if len(lacking) == len(facts.players) else lacking
+    if not isinstance(number, int) or not 1 <= number <= 10:
+        lacking.append("no number from 1 to 10")
+    return " and ".join(lacking)
+
+
+def _blame(facts: MatchFacts, ending: Ending) -> str:
+    if lacking := _unreported(facts, ending):
+        likely = "A technical loss is likely" if ending.winner else "Whether it was played at all is not known"
+        return (
+            f"The report of {facts.referee_id or 'its referee'} gives {lacking}. {likely}, "
+            "and whose fault it was only that referee knows."
+        )
+    return "Nobody was at fault: both players answered every question, and the rules of the game decided."
+
+
 def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
     choices, number = ending.details.get("choices"), ending.details.get("drawn_number")
+    if _unreported(facts, ending):
+        return
     if facts.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
         decided = facts.decided(_attempt_that_counts(facts))
         if decided is not None and decided.reason:
@@ -188,9 +213,11 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
 def _notes(facts: MatchFacts) -> Iterator[str]:
     """Earlier attempts, and whether the result was verified."""
     attempt = _attempt_that_counts(facts)
-    lost = [event for event in facts.manager if isinstance(event, MatchLost)]
-    if any(isinstance(event, ResultVoided) for event in facts.manager):
-        yield f"An earlier result was voided by the operator; what counts is attempt {attempt}."
+    lost = [event for event in facts.manager if isinstance(event, MatchLost | MatchHeld)]
+    voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
+    if voided:
+        by = f"by the manager ({voided[-1].why})" if voided[-1].why else "by the operator"
+        yield f"An earlier result was voided {by}; what counts is attempt {attempt}."
     elif attempt > 1:
         reasons = "; ".join(dict.fromkeys(event.why for event in lost))
         told = f" ({reasons})" if reasons else ""
@@ -260,8 +287,10 @@ def _standing(facts: MatchFacts) -> tuple[tuple[str, ...], tuple[ClauseRef, ...]
     if facts.status == "PARKED":
         return _parked(facts), (known("REFEREE.lease_parked"), known("REFEREE.lease_no_blame"))
     if facts.status == "VOIDED":
-        text = "The operator voided the result; the match will be played again as a new attempt."
-        return (text,), (known("LEAGUE.void"),)
+        void = [event for event in facts.manager if isinstance(event, ResultVoided)][-1]
+        who, clause = (f"The manager ({void.why})", "OUTAGE.held") if void.why else ("The operator", "LEAGUE.void")
+        text = f"{who} voided the result; the match will be played again as a new attempt."
+        return (text,), (known(clause),)
     if facts.status == "WAITING" or facts.referee_id is None:
         return (f"Not decided yet: {pair} waits for a referee.",), ()
     return tuple(_running(facts, pair)), ()

@@ -18,6 +18,7 @@ from league.reports.journals import Journals
 from league.reports.letters import clean
 from league.reports.shared_files import (
     File,
+    FinalStanding,
     MatchAccount,
     PastRow,
     agents_file,
@@ -43,8 +44,10 @@ def shared(manager: LeagueManager, journals: Journals) -> Files:
     accounts = _Accounts(journals)
     for one in manager.ledger.matches.values():
         yield match_file(_account(manager, one, accounts))
-    for row in views.standings(manager)["standings"]:
-        yield history_file(manager.ledger.settings.league_id, row, _past(manager, row["player_id"]))
+    rows, is_over = views.standings(manager)["standings"], manager.state == "LEAGUE_COMPLETED"
+    for row in rows:
+        final = FinalStanding(row["rank"], row["points"], rows[0]["player_id"]) if is_over else None
+        yield history_file(manager.ledger.settings.league_id, row, _past(manager, row["player_id"]), final)
 
 
 def as_csv(manager: LeagueManager, _: Journals) -> Files:

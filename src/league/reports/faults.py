@@ -257,7 +257,7 @@ def advice_for(code: str, phase: str, detail: str) -> str:
 
 def _manner(detail: str) -> str:
     """How a connection failed, by the referee's wording."""
-    for word, manner in (("answered with", "answered"), ("busy", "busy"), ("broke", "broken")):
+    for word, manner in (("answered ", "answered"), ("busy", "busy"), ("broke", "broken")):
         if word in detail:
             return manner
     return ""

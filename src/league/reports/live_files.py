@@ -35,7 +35,7 @@ from league.protocol import timestamps
 from league.referee.desk import RefereeDesk
 from league.reports import shared_files
 from league.reports.journals import blank_manager
-from league.reports.shared_files import File, MatchAccount, PastRow
+from league.reports.shared_files import File, FinalStanding, MatchAccount, PastRow
 from league.reports.views import Object, fields
 from league.storage.transcript import LetterNote
 
@@ -223,7 +223,12 @@ class _PlayerFile:
 
     def file(self, _: str, __: TranscriptReader | None) -> File | None:
         rows = [self._row(one) for one in self._memory.history.rows()]
-        return shared_files.history_file(self._league_id, self._standing(rows), rows)
+        return shared_files.history_file(self._league_id, self._standing(rows), rows, self._final())
+
+    def _final(self) -> FinalStanding | None:
+        """None while the league goes on."""
+        memory = self._memory
+        return None if memory.champion is None else FinalStanding(*memory.final, memory.champion)
 
     def _row(self, one: PastMatch) -> PastRow:
         round_id, at = self._ends[one.match_id]
@@ -240,6 +245,12 @@ class _PlayerFile:
         )
 
     def _standing(self, rows: list[PastRow]) -> Object:
+        """Our row of the newest table; the final one has the last word."""
+        known = self._newest_row(rows)
+        rank, points = self._memory.final
+        return known if rank is None else {**known, "rank": rank, "points": points}
+
+    def _newest_row(self, rows: list[PastRow]) -> Object:
         player = self._machine()
         assert isinstance(player, Competitor)
         # Another thread drives it, but its newest standings are replaced as a whole and never changed.

@@ -18,6 +18,7 @@ Result = e.ResultAccepted | e.WalkoverDecided
 _STATUS: Mapping[type[e.Event], Status] = {
     e.MatchAssigned: "RUNNING",
     e.MatchLost: "WAITING",
+    e.MatchHeld: "WAITING",
     e.MatchParked: "PARKED",
     e.MatchUnparked: "WAITING",
     e.ResultAccepted: "COMPLETED",

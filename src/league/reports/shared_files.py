@@ -193,8 +193,19 @@ class PastRow:
     at: float
 
 
-def history_file(league_id: str, standing: Mapping[str, Any], rows: Iterable[PastRow]) -> File:
-    """A player's row of the table and its matches."""
+@dataclass(frozen=True, slots=True)
+class FinalStanding:
+    """Where a player stands at the end of its league."""
+
+    rank: int | None
+    points: int | None
+    champion_id: str
+
+
+def history_file(
+    league_id: str, standing: Mapping[str, Any], rows: Iterable[PastRow], final: FinalStanding | None = None
+) -> File:
+    """A player's row of the table and its matches; once the league is over, where it ended."""
     player_id: str = standing["player_id"]
     past = sorted(rows, key=lambda row: row.round_id)
     document = {
@@ -203,6 +214,7 @@ def history_file(league_id: str, standing: Mapping[str, Any], rows: Iterable[Pas
         "display_name": standing["display_name"],
         "league_id": league_id,
         "standing": dict(standing),
+        "final": asdict(final) if final else None,
         "matches": [_past(row) for row in past],
     }
     return path_of("SHARED", "data", "players", player_id, "history.json"), encoded(document)

@@ -194,9 +194,7 @@ def on_convention(name: str) -> Iterator[str]:
 
 def _on_membership(matches: Sequence[FriendlyMatch]) -> Iterator[str]:
     """A member of a league is right to refuse others: that is not its fault."""
-    refused = next(
-        (code for one in matches for code in OTHER_LEAGUE if f"answered with {code}" in (one.fault or "")), None
-    )
+    refused = next((code for one in matches for code in OTHER_LEAGUE if f"({code} " in (one.fault or "")), None)
     if refused is not None:
         yield (
             f"It answered with {named(refused)}: it seems to be registered in a league and to play for that alone. "

@@ -47,7 +47,10 @@ class Success:
     """agents registered with their first attempt"""
     round_trip_s: float | None
     query_s: float | None
+    """of a LEAGUE_QUERY"""
     queries: int
+    standings_s: float | None
+    """from a result's acceptance until a player acknowledged a table with it"""
 
 
 def samples_in(page: str) -> list[Sample]:
@@ -79,6 +82,7 @@ def summarize(pages: Iterable[str]) -> Success:
         round_trip_s=_mean(seconds, "league_round_trip_seconds"),
         query_s=_mean(seconds, "league_answer_seconds"),
         queries=int(seconds["league_answer_seconds_count"]),
+        standings_s=_mean(seconds, "league_standings_latency_seconds"),
     )
 
 

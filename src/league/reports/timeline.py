@@ -172,6 +172,7 @@ def _describe(event: e.Event, facts: MatchFacts, by: str, hidden: bool) -> _Word
     """What this event means, by the account of `by`; while its attempt is played, without the players' choices."""
     return (
         _of_schedule(event)
+        or _of_outage(event)
         or _of_result(event, by)
         or _of_referee(event, by, facts.game_type)
         or _of_player(event, hidden)
@@ -181,19 +182,45 @@ def _describe(event: e.Event, facts: MatchFacts, by: str, hidden: bool) -> _Word
     )
 
 
+def _given_up(event: e.MatchLost | e.RequestRefused) -> _Words:
+    if isinstance(event, e.MatchLost):
+        text = f"The manager gave attempt {event.attempt} up: {event.why}. That is no player's fault."
+        return _Words(text, clause=known("REFEREE.lease_no_blame"))
+    text = f"The manager refused the report of {event.name}: {event.code} {event.detail}."
+    return _Words(text, clause=known("REPORT.refused_reassigns"))
+
+
 def _of_schedule(event: e.Event) -> _Words | None:
     match event:
         case e.RoundOpened():
             return _Words(f"Round {event.round_id} was opened and announced.")
         case e.MatchAssigned():
             return _Words(f"The manager gave the match to {event.referee_id}, as attempt {event.attempt}.")
-        case e.MatchLost():
-            text = f"The manager gave attempt {event.attempt} up: {event.why}. That is no player's fault."
-            return _Words(text, clause=known("REFEREE.lease_no_blame"))
+        case e.MatchLost() | e.RequestRefused():
+            return _given_up(event)
         case e.MatchParked():
             return _Words("The match was parked: it waits for the operator.", clause=known("REFEREE.lease_parked"))
         case e.MatchUnparked():
             return _Words("The operator gave the match three more attempts.")
+        case _:
+            return None
+
+
+def _of_outage(event: e.Event) -> _Words | None:
+    match event:
+        case e.MatchInterrupted():
+            text = (
+                f"Attempt {event.attempt} was interrupted: {event.why}. Whoever was out of reach does not lose by it."
+            )
+            return _Words(text, clause=known("OUTAGE.interrupted"))
+        case e.MatchHeld():
+            text = (
+                f"The manager refused the technical loss of attempt {event.attempt}: {event.why}. It is played again."
+            )
+            return _Words(text, clause=known("OUTAGE.refused"))
+        case e.ResultVoided(key=""):
+            text = f"The manager voided the result: {event.why}. The match is played again."
+            return _Words(text, clause=known("OUTAGE.held"))
         case _:
             return None
 
@@ -228,6 +255,8 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
     match event:
         case e.MatchTaken():
             return _taken(event, by)
+        case e.PlayersLocated():
+            return _Words(f"{by} found out where the players live: {' and '.join(event.endpoints)}.")
         case e.MatchBegun():
             return _Words(f"The match began: {by} invited both players.")
         case e.NumberDrawn():
@@ -256,7 +285,9 @@ def _of_report(event: e.Event) -> _Words | None:
 
 def _taken(event: e.MatchTaken, by: str) -> _Words:
     join_s = EXCHANGES["GAME_INVITATION"].limit_s
-    places = ", ".join(f"{one} at {place}" for one, place in zip(event.players, event.endpoints, strict=True))
+    places = ", ".join(
+        f"{one} at {place or 'an address not told'}" for one, place in zip(event.players, event.endpoints, strict=True)
+    )
     text = f"{by} took the match: {places}; {join_s:g} seconds to join, {event.move_seconds:g} for a move."
     suspended = [one for one, is_suspended in zip(event.players, event.suspended, strict=True) if is_suspended]
     if not suspended:
@@ -285,11 +316,18 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
             return None
 
 
+def _failure(event: e.AttemptFailed) -> str:
+    """The error; of a timeout also what document 1 records of it."""
+    if event.timeout_seconds is None:
+        return named(event.code)
+    return f"{named(event.code)}, code {event.rpc_code}, timeout_seconds {event.timeout_seconds:g}"
+
+
 def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
     match event:
         case e.AttemptFailed():
             after = "no retry is left" if event.retry is None else f"retry {event.retry} follows"
-            text = f"A call to {event.player_id} failed ({named(event.code)}): {event.detail}; {after}."
+            text = f"A call to {event.player_id} failed ({_failure(event)}): {event.detail}; {after}."
             clause = violated(event.code, event.phase, game_type)
         case e.WrongAnswer():
             left = f"{event.left} correction{'s' * (event.left > 1)} left before the same deadline"

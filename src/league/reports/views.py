@@ -20,6 +20,7 @@ _AGENT = (
     *("agent_id", "role", "display_name", "version", "endpoint", "state"),
     *("game_types", "technical_losses", "convention"),
 )
+_REFUSED = ("at", "request", "role", "name", "endpoint", "match_id", "code", "detail")
 _APPLICANT = ("applicant_id", "role", "display_name", "endpoint", "origin", "applied_at")
 
 
@@ -32,6 +33,7 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
         "game_type": ledger.settings.game_type,
         "state": ledger.state,
         "waiting": manager.waiting,
+        "waiting_reason": manager.waiting_reason,
         "round": ledger.current_round,
         "rounds": len(ledger.rounds),
         "matches_completed": total - ledger.undecided,
@@ -98,7 +100,8 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
 
 
 def agents(manager: LeagueManager) -> Object:
-    """Every registered agent with its accepted deviations, and every applicant that waits for approval."""
+    """Every registered agent with its accepted deviations, every applicant that waits for approval, and which
+    registrations and reports were refused."""
     ledger = manager.ledger
     deviations: dict[str, list[Object]] = {}
     for agent_id, code, requirement in sorted(ledger.deviations):
@@ -114,6 +117,7 @@ def agents(manager: LeagueManager) -> Object:
             for one in members
         ],
         "applicants": [fields(one, _APPLICANT) for one in applicants],
+        "refused": [fields(one, _REFUSED) for one in ledger.refusals],
     }
 
 

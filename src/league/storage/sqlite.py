@@ -136,8 +136,18 @@ class SqliteJournal(JournalReader):
     # --- for the shell ------------------------------------------------------------------------------------------------
 
     def append(self, entry: Entry) -> None:
-        """Queue an entry behind all earlier ones. After a failure it is dropped, like the group that failed."""
+        """Queue an entry behind all earlier ones, and have it written. After a failure it is dropped, like the group
+        that failed."""
         self._queue.add_entry(entry)
+        self._queue.wake_writer()
+
+    def enqueue(self, entry: Entry) -> None:
+        """Like `append`, but it is written only once the writer is woken, together with all that is queued by then."""
+        self._queue.add_entry(entry)
+
+    def wake_writer(self) -> None:
+        """Have everything that is queued written, as one group."""
+        self._queue.wake_writer()
 
     def note(self, letter: LetterNote) -> None:
         """Keep a letter in the transcript, if it is kept and has room. Nothing waits for it, and it may be lost."""

@@ -30,6 +30,13 @@ class VolatileJournal(MemoryJournal):
         self._notify(Durable(0, entries))
         self._followers.wake()
 
+    def enqueue(self, entry: Entry) -> None:
+        """There is no disk to wait for."""
+        self.append(entry)
+
+    def wake_writer(self) -> None:
+        """Nothing is queued."""
+
     def note(self, letter: LetterNote) -> None:
         """Nobody reads the transcript of a journal that is not kept."""
 

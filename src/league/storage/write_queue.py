@@ -59,7 +59,7 @@ class WriteQueue:
         self._is_failed = self._is_closed = False
 
     def add_entry(self, entry: Entry) -> None:
-        """Queue an entry behind all earlier ones; after a failure it is dropped."""
+        """Queue an entry behind all earlier ones, until the writer is woken; after a failure it is dropped."""
         events = [(event.at, type(event).__name__, encode(event)) for event in entry.events]
         secrets = list(entry.secrets.items())
         size = sum(len(body) for _, _, body in events) + sum(len(f"{name}{value}".encode()) for name, value in secrets)
@@ -70,6 +70,10 @@ class WriteQueue:
                 return
             self._waiting.entries.append(QueuedEntry(events, secrets))
             self._waiting.entry_bytes += size
+
+    def wake_writer(self) -> None:
+        """Let the writer thread take what is queued."""
+        with self._changed:
             self._changed.notify()
 
     def add_note(self, letter: LetterNote) -> None:

@@ -130,6 +130,8 @@ def test_elsewhere_every_finished_round_is_one_line() -> None:
 def test_a_league_that_waits_says_for_what() -> None:
     assert terminal.progress(league(waiting="WAITING_FOR_REFEREE")).endswith("WAITING_FOR_REFEREE")
     assert terminal.progress(league(rounds=0)) == "waiting for registrations"
+    gone = league(waiting="WAITING_FOR_PLAYERS", waiting_reason="4 of 8 players can't be reached")
+    assert terminal.progress(gone).endswith("WAITING_FOR_PLAYERS (4 of 8 players can't be reached)")
 
 
 # --- the demo's numbers -----------------------------------------------------------------------------------------------
@@ -155,10 +157,11 @@ def test_many_agents_share_a_few_processes(referees: int, players: int, cores: i
 def test_the_success_metrics_are_told_with_their_goals() -> None:
     of_all = Share(3, 4)
     nothing = Share(0, 0)
-    success = Success(of_all, nothing, nothing, of_all, of_all, of_all, 0.0125, None, 0)
-    told = {what: how for what, how, _ in measured(success, [0.001, 0.003])}
+    success = Success(of_all, nothing, nothing, of_all, of_all, of_all, 0.0125, 0.002, 6, 0.75)
+    told = {what: how for what, how, _ in measured(success)}
     assert told["messages that were valid"] == "75 %  (3 of 4)"
     assert told["retries that succeeded"] == "none was needed"
     assert told["mean round trip"] == "12.5 ms"
-    assert told["mean query time"].startswith("2.0 ms")
-    assert len(told) == 8
+    assert told["mean query time"] == "2.0 ms  (6 LEAGUE_QUERY)"
+    assert told["mean standings latency"] == "750.0 ms"
+    assert len(told) == 9

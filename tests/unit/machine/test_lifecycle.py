@@ -25,7 +25,7 @@ def test_an_agent_that_never_fails_goes_straight_from_init_to_shutdown() -> None
     assert after_all("register", "league_start", "league_end") == "SHUTDOWN"
 
 
-def test_an_agent_that_cannot_be_reached_at_the_start_is_suspended_and_stays_so_when_the_league_starts() -> None:
+def test_a_referee_that_cannot_be_reached_at_the_start_is_suspended_and_stays_so_when_the_league_starts() -> None:
     assert after_all("register", "max_fail") == "SUSPENDED"
     assert after_all("register", "max_fail", "league_start") == "SUSPENDED"
 
@@ -40,9 +40,10 @@ def test_withdrawal_and_the_end_of_the_league_end_every_membership(state: AgentS
     assert after(state, trigger) == "SHUTDOWN"
 
 
-@pytest.mark.parametrize("trigger", TRIGGERS)
-def test_shutdown_is_final(trigger: str) -> None:
+@pytest.mark.parametrize("trigger", sorted(set(TRIGGERS) - {"reopen"}))
+def test_shutdown_is_final_unless_a_match_is_played_again(trigger: str) -> None:
     assert after("SHUTDOWN", trigger) == "SHUTDOWN"
+    assert after("SHUTDOWN", "reopen") == "ACTIVE"
 
 
 @pytest.mark.parametrize("trigger", sorted(set(TRIGGERS) - {"register"}))
@@ -60,6 +61,6 @@ def test_a_trigger_nobody_knows_changes_nothing(state: AgentState) -> None:
     assert after(state, "sneeze") == state
 
 
-def test_every_state_is_reached_and_every_one_but_shutdown_can_be_left() -> None:
-    assert {state for state, _ in TRANSITIONS} == set(STATES) - {"SHUTDOWN"}
+def test_every_state_is_reached_and_can_be_left() -> None:
+    assert {state for state, _ in TRANSITIONS} == set(STATES)
     assert set(TRANSITIONS.values()) == set(STATES) - {"INIT"}

@@ -9,6 +9,7 @@ import pytest
 
 from league.protocol.envelope import STRICT, Reading, seal, unseal
 from league.protocol.errors import PeerError, Stage
+from league.protocol.judge import shown
 from league.protocol.messages import GameInvitation, LeagueQuery
 from tests.support.vectors import message
 
@@ -29,6 +30,65 @@ def changed(name: str, changes: Mapping[str, object]) -> dict[str, Any]:
         else:
             place[last] = value
     return content
+
+
+# --- what is said about a violation -----------------------------------------------------------------------------------
+
+FORMATS = [
+    ("game_invitation", {"timestamp": "now"}, "YYYY-MM-DDTHH:MM:SSZ", "is not an ISO 8601 time in UTC"),
+    ("game_invitation", {"protocol": "league.v1"}, "league.v2", "must be exactly"),
+    ("game_invitation", {"sender": "a:b"}, "league_manager, referee:{id} or player:{id}", "names no sender"),
+    ("game_invitation", {"round_id": 0}, "from 1 to 2147483647", "must be at least 1, not 0"),
+    ("game_invitation", {"round_id": 2**31}, "from 1 to 2147483647", "must be at most 2147483647, not 2147483648"),
+    ("game_invitation", {"round_id": "1"}, "a whole number", "must be a whole number, not a string"),
+    ("game_invitation", {"match_id": ""}, "a non-empty string", "must not be empty"),
+    ("choose_parity_response", {"parity_choice": None}, "a string", "null is not a choice here"),
+    ("choose_parity_response", {"parity_choice": True}, "a string", "true is not a choice here"),
+    ("choose_parity_response", {"parity_choice": "Even"}, "even, odd", "'Even' is not a choice here"),
+    ("league_query", {"query_type": "WHO"}, "GET_STANDINGS, ", "is no query"),
+    ("league_register_request", {"player_meta.version": "one"}, "MAJOR.MINOR.PATCH", "is not a semantic version"),
+    ("league_register_request", {"player_meta.display_name": ""}, "1 to 50 characters", "at least 1 character,"),
+    ("league_register_request", {"player_meta.display_name": "x" * 51}, "1 to 50 characters", "at most 50 characters,"),
+    ("league_register_request", {"player_meta.game_types": []}, "at least 1 element", "needs at least 1 element"),
+    *(
+        ("league_register_request", {"player_meta.contact_endpoint": url}, "http://{host}:{port}/{path}", told)
+        for url, told in (
+            ("somewhere", "is not an address"),
+            ("http://127.0.0.1:70000/mcp", "a port is at most 65535, not 70000"),
+            ("http://127.0.0.1:0/mcp", "a port is at least 1, not 0"),
+            ("http://127.0.0.256/mcp", "are at most 255"),
+            ("http://a/" + "x" * 2040, "at most 2048 characters; this has 2049"),
+        )
+    ),
+    (
+        "referee_register_request",
+        {"referee_meta.max_concurrent_matches": 11},
+        "from 1 to 10",
+        "must be at most 10, not 11",
+    ),
+]
+
+
+@pytest.mark.requirement("ERROR.expected_format")
+@pytest.mark.parametrize(("name", "changes", "expected", "told"), FORMATS)
+def test_a_violated_format_is_told_and_so_is_the_bound_that_was_broken(
+    name: str, changes: Mapping[str, object], expected: str, told: str
+) -> None:
+    with pytest.raises(PeerError) as error:
+        unseal(changed(name, changes), STRICT).open()
+    assert str(error.value.context["expected_format"]).startswith(expected)
+    assert told in error.value.detail
+
+
+def test_values_are_shown_as_json_has_them() -> None:
+    values: tuple[object, ...] = (None, True, 7, "x", [], {})
+    assert [shown(one) for one in values] == ["null", "true", "7", "'x'", "an array", "an object"]
+
+
+def test_a_missing_field_has_no_format() -> None:
+    with pytest.raises(PeerError) as error:
+        unseal(changed("game_invitation", {"match_id": GONE}), STRICT).open()
+    assert error.value.context == {"field": "match_id"}
 
 
 # --- which violation decides ------------------------------------------------------------------------------------------

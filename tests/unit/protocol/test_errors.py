@@ -4,9 +4,39 @@ from __future__ import annotations
 
 import pytest
 
-from league.protocol.errors import BY_NAME, ERRORS, REJECTIONS, Family, PeerError, Retry, Violation, read_foreign
+from league.protocol.errors import (
+    _SEVERITY,
+    BY_NAME,
+    ERRORS,
+    REJECTIONS,
+    Family,
+    PeerError,
+    Retry,
+    Severity,
+    Violation,
+    read_foreign,
+)
 
 REFEREE, PLAYER, NOTIFICATION, MATCH, REPORT, QUERY = Family
+
+SEVERITIES = {  # as document 2 has them
+    "E001": "high",
+    "E003": "high",
+    "E004": "high",
+    "E005": "high",
+    "E009": "critical",
+    "E011": "high",
+    "E012": "high",
+    "E021": "medium",
+}
+
+
+@pytest.mark.requirement("ERROR.severity")
+def test_every_error_has_a_severity_and_those_of_document_2_have_theirs() -> None:
+    assert {code: ERRORS[code].severity.value for code in SEVERITIES} == SEVERITIES
+    assert {row.severity for row in ERRORS.values()} == set(Severity)
+    assert set(_SEVERITY) <= set(ERRORS)
+
 
 NUMBERS: dict[str, int | dict[Family, int]] = {
     "E001 TIMEOUT_ERROR": 4010,

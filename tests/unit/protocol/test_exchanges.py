@@ -32,6 +32,7 @@ VERBS = {
     "choose_move": "GAME_MOVE_CALL",
     "notify_match_result": "GAME_OVER",
     "notify_game_error": "GAME_ERROR",
+    "notify_league_error": "LEAGUE_ERROR",
     "report_match_result": "MATCH_RESULT_REPORT",
     "league_query": "LEAGUE_QUERY",
 }
@@ -52,7 +53,7 @@ def test_a_message_type_is_a_method_in_any_case(message_type: str) -> None:
 
 @pytest.mark.requirement("RPC.unknown_method")
 @pytest.mark.parametrize(
-    "method", ["", "ping", "tools/call", "REGISTER_PLAYER", "Choose_Parity", "LEAGUE_ERROR", "league_query_response"]
+    "method", ["", "ping", "tools/call", "REGISTER_PLAYER", "Choose_Parity", "LEAGUE_ALARM", "league_query_response"]
 )
 def test_other_methods_stand_for_no_message(method: str) -> None:
     assert message_type_of(method) is None
@@ -64,14 +65,15 @@ def test_we_send_the_verb_of_the_documents() -> None:
 
 def test_all_exchanges_are_of_known_messages() -> None:
     replies = [reply for row in EXCHANGES.values() for reply in row.replies]
-    assert set(EXCHANGES) | set(replies) | {"LEAGUE_ERROR"} == set(MESSAGES)
+    assert set(EXCHANGES) | set(replies) == set(MESSAGES)
     assert len(THE_EIGHTEEN) == 18
     assert set(MESSAGES) == {*THE_EIGHTEEN, *MOVES, *ACKS}
 
 
 @pytest.mark.parametrize("message_type", EXCHANGES)
 def test_an_exchange_is_opened_with_a_request_and_ended_with_a_reply(message_type: str) -> None:
-    assert not MESSAGES[message_type].is_reply
+    # An error is an answer that may also come unasked.
+    assert MESSAGES[message_type].is_reply == (message_type == "LEAGUE_ERROR")
     assert all(MESSAGES[reply].is_reply for reply in EXCHANGES[message_type].replies)
 
 
@@ -85,6 +87,7 @@ def test_an_exchange_is_opened_with_a_request_and_ended_with_a_reply(message_typ
         ("GAME_MOVE_CALL", 30),
         ("GAME_OVER", 5),
         ("GAME_ERROR", 10),
+        ("LEAGUE_ERROR", 10),
         ("MATCH_RESULT_REPORT", 10),
         ("LEAGUE_QUERY", 10),
         ("ROUND_ANNOUNCEMENT", 10),
@@ -118,7 +121,7 @@ def test_these_are_repeated_three_times_two_seconds_apart(message_type: str) -> 
     assert EXCHANGES[message_type].retries.refused_only == (message_type == "LEAGUE_COMPLETED")
 
 
-@pytest.mark.parametrize("message_type", ["GAME_ERROR", "GAME_OVER", "LEAGUE_STANDINGS_UPDATE"])
+@pytest.mark.parametrize("message_type", ["GAME_ERROR", "LEAGUE_ERROR", "GAME_OVER", "LEAGUE_STANDINGS_UPDATE"])
 def test_these_are_never_repeated(message_type: str) -> None:
     assert _pauses(message_type, 1) == [None]
 

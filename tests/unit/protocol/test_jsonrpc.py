@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league.protocol.conventions import Convention
-from league.protocol.envelope import STRICT, Reading, Unsealed
+from league.protocol.envelope import STRICT, Profile, Reading, Unsealed
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import (
@@ -67,6 +67,19 @@ def test_an_id_is_a_string_or_a_whole_number(given: int | str) -> None:
 def test_a_bad_id_is_refused_and_answered_with_null(given: object) -> None:
     bad = refusal(request(id=given))
     assert (bad.error.code, bad.id) == ("E035", None)
+
+
+@pytest.mark.requirement("RPC.id")
+@pytest.mark.requirement("LEAGUE_ERROR.acknowledged")
+@pytest.mark.parametrize("profile", ["compat", "strict"])
+@pytest.mark.parametrize("method", ["LEAGUE_ERROR", "league_error", "notify_league_error"])
+@pytest.mark.parametrize("role", [Role.PLAYER, Role.REFEREE])
+def test_a_league_error_may_be_a_notification(method: str, role: Role, profile: Profile) -> None:
+    wrong = {"message_type": "LEAGUE_ERROR", "error_code": "E012", "error_description": "AUTH_TOKEN_INVALID"}
+    call = decode_call(json.dumps({"jsonrpc": "2.0", "method": method, "params": wrong}).encode())
+    read = read_call(call, Reading(profile), role)
+    assert isinstance(read.message, LeagueError)
+    assert read.deviations == ()
 
 
 @pytest.mark.requirement("RPC.id")

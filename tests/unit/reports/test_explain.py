@@ -203,6 +203,7 @@ def test_every_failed_call_stands_at_its_time() -> None:
     told = story(finished(silent_at_the_join()))
     (attempt,) = (one for one in told.attempts if one.attempt == 1)
     failed = [(line.after, line.text) for line in attempt.lines if line.code == "E001"]
+    assert "code -1, timeout_seconds 5" in failed[0][1]
     # The match was assigned a second before it began.
     assert [after for after, _ in failed] == [6, 13, 20, 27, 27]
     assert "no GAME_JOIN_ACK within 5 seconds; retry 1 follows" in failed[0][1]
@@ -310,6 +311,33 @@ def managed(**changed: Any) -> Managed:
 
 def told_by(manager: Managed, match_id: str = "R1M1") -> Explanation:
     return explain(facts_in(Journals(manager.events), match_id))
+
+
+@pytest.mark.parametrize("number", [0, None, 7])
+def test_a_technical_loss_that_is_reported_as_a_win_is_not_called_a_draw_of_equal_choices(number: int | None) -> None:
+    league = managed()
+    league.answer_all()
+    report = league.report_of("R1M1")
+    report["result"]["details"] = {"drawn_number": number, "choices": {}, "status": "WIN"}
+    if number is None:
+        del report["result"]["details"]["drawn_number"]
+    league.request(report)
+    why = " ".join(told_by(league).verdict.why)
+    assert "equal choices" not in why
+    assert "Nobody was at fault" not in why
+    assert "gives no choices" in why
+    assert ("no number from 1 to 10" in why) is (number != 7)
+    assert "A technical loss is likely" in why
+
+
+@pytest.mark.requirement("REFUSED.shown")
+def test_a_refused_report_is_part_of_the_account() -> None:
+    league = managed()
+    league.answer_all()
+    report = league.report_of("R1M1")
+    report["result"] |= {"winner": "P09", "details": None}
+    league.request(report)
+    assert any("refused the report of REF01: E039" in text for text in lines_of(told_by(league)))
 
 
 def silence(manager: Managed) -> None:

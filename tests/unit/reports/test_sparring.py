@@ -131,9 +131,8 @@ def test_slow_answers_are_a_warning() -> None:
 
 
 def test_a_player_of_another_league_is_not_taken_for_a_broken_one() -> None:
-    refused = friendly(
-        "technical loss", fault="E009 CONNECTION_ERROR at the invitation: answered with E028: we play in X"
-    )
+    said_so = 'answered handle_game_invitation (SPEC) with "6003 we play in X" (E028 LEAGUE_NOT_FOUND)'
+    refused = friendly("technical loss", fault=f"E009 CONNECTION_ERROR at the invitation: {said_so}")
     (said,) = hints([refused], (), "tic_tac_toe")
     assert "--league-id" in said
 

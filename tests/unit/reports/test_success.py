@@ -7,7 +7,7 @@ import re
 import pytest
 
 from league.agent.watch import ANSWERED, Meter
-from league.events import MoveMade, WrongAnswer
+from league.events import MoveMade, ResultAccepted, WalkoverDecided, WrongAnswer
 from league.machine import Pong
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import Violation
@@ -17,6 +17,12 @@ from league.reports.success import Share, samples_in, summarize
 def wrong_answer(code: str) -> WrongAnswer:
     named = {"match_id": "R1M1", "attempt": 1, "player_id": "P01"}
     return WrongAnswer(at=1.0, **named, phase="move", turn=1, code=code, detail="", left=3)  # type: ignore[arg-type]
+
+
+def accepted(match_id: str, at: float) -> ResultAccepted:
+    named = {"match_id": match_id, "attempt": 1, "referee_id": "REF01", "status": "DRAW", "winner": None}
+    told = {"points": {}, "details": {}, "verified": True, "reported_at": ""}
+    return ResultAccepted(at=at, **named, **told)  # type: ignore[arg-type]
 
 
 def page(meter: Meter) -> str:
@@ -77,6 +83,7 @@ def test_an_agent_that_had_to_register_twice_was_not_accepted_at_the_first_try()
     assert summarize(map(page, (first, second, manager))).first_try == Share(1, 2)
 
 
+@pytest.mark.requirement("METRICS.query_latency")
 def test_times_are_means_over_all_agents() -> None:
     one, other = Meter(), Meter()
     one.round_trip.add(0.010)
@@ -87,6 +94,28 @@ def test_times_are_means_over_all_agents() -> None:
     assert success.round_trip_s == pytest.approx(0.020)
     assert success.query_s == pytest.approx(0.5)
     assert success.queries == 1
+
+
+@pytest.mark.requirement("METRICS.standings_latency")
+def test_a_result_waits_until_its_table_is_acknowledged_by_each_player() -> None:
+    meter = Meter()
+    meter.happened([accepted("R1M1", 10.0), accepted("R1M2", 11.0)])
+    meter.tables.told("P01", 1, True, 10.5)
+    meter.tables.told("P02", 2, True, 12.0)  # both results at once
+    meter.tables.told("P01", 2, False, 21.0)  # it never came
+    meter.happened([accepted("R2M1", 30.0)])
+    meter.tables.told("P01", 3, True, 30.5)
+    assert summarize([page(meter)]).standings_s == pytest.approx((0.5 + 2.0 + 1.0 + 0.5) / 4)
+
+
+def test_after_a_restart_only_new_results_are_waited_for() -> None:
+    meter = Meter()
+    meter.tables.replay([accepted("R1M1", 10.0), WalkoverDecided(at=11.0, match_id="R1M2", winner=None, withdrawn=())])
+    meter.happened([accepted("R1M3", 500.0)])
+    meter.tables.told("P01", 3, True, 502.0)
+    meter.tables.told("P01", 3, True, 503.0)
+    assert summarize([page(meter)]).standings_s == pytest.approx(2.0)
+    assert summarize([page(Meter())]).standings_s is None
 
 
 def test_a_league_without_anything_has_no_rates() -> None:

@@ -32,6 +32,16 @@ def _fail(journal: SqliteJournal, notices: Notices, number: int = 100) -> WriteF
         return notices.failed()
 
 
+def test_what_is_enqueued_is_written_as_one_group_when_the_writer_is_woken(
+    journal: SqliteJournal, notices: Notices
+) -> None:
+    for number in (1, 2, 3):
+        journal.enqueue(entry(number))
+    journal.wake_writer()
+    assert notices.next() == Durable(epoch=0, entries=3)
+    assert [one for _, one in journal.events_after(0)] == [event(1), event(2), event(3)]
+
+
 # --- epochs -----------------------------------------------------------------------------------------------------------
 
 

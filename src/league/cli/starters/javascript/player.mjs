@@ -32,6 +32,7 @@ const MESSAGES = {
   CHOOSE_PARITY_CALL: ["parity_choose", "CHOOSE_PARITY_RESPONSE", OF_MATCH],
   GAME_OVER: ["notify_match_result", "GAME_OVER_ACK", { ...OF_MATCH, game_result: isObject }],
   GAME_ERROR: ["notify_game_error", "GAME_ERROR_ACK", { error_code: isString }],
+  LEAGUE_ERROR: ["notify_league_error", "LEAGUE_ERROR_ACK", { error_code: isString }],
 };
 const ENVELOPE = {
   protocol: isString, message_type: isString, sender: isString, timestamp: isString, conversation_id: isString,
@@ -144,6 +145,8 @@ function takeNote(name, message) {
     tell(`the referee says ${message.error_code}: ${message.error_detail}`);
     // Our choice was wrong, and the next call wants another (6.5).
     if (message.error_code === "E004") delete player.matches.get(message.match_id)?.choice;
+  } else if (name === "LEAGUE_ERROR") {
+    tell(`the manager says ${message.error_code}: ${message.error_detail}`);
   } else if (name === "LEAGUE_COMPLETED") {
     tell(`the league is over, the champion is ${JSON.stringify(message.champion)}`);
   }

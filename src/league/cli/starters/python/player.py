@@ -51,6 +51,7 @@ MESSAGES: dict[str, tuple[str, str, Mapping[str, type]]] = {
     "CHOOSE_PARITY_CALL": ("parity_choose", "CHOOSE_PARITY_RESPONSE", OF_MATCH),
     "GAME_OVER": ("notify_match_result", "GAME_OVER_ACK", OF_MATCH | {"game_result": dict}),
     "GAME_ERROR": ("notify_game_error", "GAME_ERROR_ACK", {"error_code": str}),
+    "LEAGUE_ERROR": ("notify_league_error", "LEAGUE_ERROR_ACK", {"error_code": str}),
 }
 ENVELOPE = {"protocol": str, "message_type": str, "sender": str, "timestamp": str, "conversation_id": str}
 BY_METHOD = {method: name for name, (method, _, _) in MESSAGES.items()} | {"choose_parity": "CHOOSE_PARITY_CALL"}
@@ -152,6 +153,8 @@ class Player:
             tell(f"the referee says {message['error_code']}: {message.get('error_detail')}")
             if message["error_code"] == "E004":  # our choice was wrong, and the next call wants another (6.5)
                 self.matches.get(str(message.get("match_id")), {}).pop("choice", None)
+        elif name == "LEAGUE_ERROR":
+            tell(f"the manager says {message['error_code']}: {message.get('error_detail')}")
         elif name == "LEAGUE_COMPLETED":
             tell(f"the league is over, the champion is {message.get('champion')}")
 
