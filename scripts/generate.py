@@ -1,5 +1,5 @@
-"""Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the clauses
-the conformance kit carries, and the pages of docs/reference/.
+"""Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the
+examples of spec/examples/, the clauses the conformance kit carries, and the pages of docs/reference/.
 
 Run it as `python -m scripts.generate`. `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
@@ -17,19 +17,21 @@ from typing import Any
 
 from msgspec import inspect as ms
 
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES
+from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS
+from league.protocol.consistency import TABLES as LONG_TABLES
 from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow
 from league.protocol.exchanges import EXCHANGES, Exchange
 from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
-from league.protocol.messages import MESSAGES, OpenRequest, Reply, Request
+from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
 from league.protocol.schemas import Clause, clauses, schema
-from scripts import http_api, reference
+from scripts import examples, http_api, reference
 from scripts.tables import number_list, people, retry_words, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "spec" / "league-v2.md"
 SCHEMAS = ROOT / "spec" / "schemas"
+EXAMPLES = ROOT / "spec" / "examples"
 REQUIREMENTS = ROOT / "spec" / "requirements.toml"
 CLAUSES = ROOT / "src" / "league" / "conformance" / "clauses.json"
 COVERAGE = ROOT / "docs" / "reference" / "conformance.md"
@@ -39,7 +41,7 @@ INT32_MIN = -INT32_MAX - 1
 
 # What a field means. The key is the clause, or the field's name where it means the same everywhere.
 MEANINGS: Mapping[str, str] = {
-    "GAME_ERROR.context": "details: `invalid_choice` and `valid_choices` for an illegal choice",
+    "GAME_ERROR.context": "details, by the kind of fault: see below",
     "GAME_ERROR.error_description": "the name of the error (10.1)",
     "GAME_ERROR.match_id": "the match",
     "GAME_ERROR.player_id": "the same as `affected_player`",
@@ -54,7 +56,7 @@ MEANINGS: Mapping[str, str] = {
     "GAME_OVER.game_result.reason": "one sentence for people; read here or beside `game_result`",
     "GAME_OVER.reason": "the same sentence again",
     "LEAGUE_ERROR.action_required": "what the receiver should do or repeat",
-    "LEAGUE_ERROR.context": "details for debugging; `action` is the message type that failed",
+    "LEAGUE_ERROR.context": "details for debugging; `action`: the message type that failed; `expected_format`",
     "LEAGUE_ERROR.error_description": "the name of the error (10.1)",
     "LEAGUE_QUERY.query_params.player_id": "the player asked about; absent: the asking player",
     "LEAGUE_QUERY.query_params.round_id": "for GET_SCHEDULE: only this round",
@@ -113,13 +115,16 @@ MEANINGS: Mapping[str, str] = {
     "league_id": "the league",
     "losses": "matches lost",
     "match_id": "the match",
-    "matches": "the matches; a referee's copy holds only its own",
+    "matches": "the matches; a referee's copy holds only its own, or none",
     "matches_completed": "matches of the round that have a result",
     "matches_played": "the same number again",
     "max_retries": "retries in all, 3",
     "move_data": "the move",
     "move_request": "the question",
     "move_seconds": "the time limit of a choice, 30 when absent",
+    "player_A_told": "codes of what this player was told already that strict leagues refuse (5.16)",
+    "player_B_told": "codes of what this player was told already that strict leagues refuse (5.16)",
+    "retry_delays_s": "the pauses before the retries of a call to a player, in seconds; 2, 2 and 2 when absent",
     "moves": "the moves in order, in games that have them",
     "next_retry_at": "when the next attempt starts",
     "next_round_id": "the next round; null after the last",
@@ -262,6 +267,8 @@ def field_cells(clause: Clause, spec: FieldSpec) -> list[str]:
     words = type_words(spec.type, spec.rule)
     if spec.name == "max_concurrent_matches":
         words = f"integer 1 to {MAX_CONCURRENT_MATCHES}"
+    if LONG_TABLES.get(clause.requirement.partition(".")[0]) == clause.path:
+        words += f", at most {MAX_ROWS} in strict"
     if spec.required and spec.nullable:
         words += " or null"
     return [f"`{clause.path}`", words, presence(spec), meaning(clause)]
@@ -274,13 +281,14 @@ def fields_table(message_type: str) -> str:
 
 
 def envelope_table() -> str:
-    by_class = [{spec.name: spec for spec in specs(cls)} for cls in (Request, OpenRequest, Reply)]
+    by_class = [{spec.name: spec for spec in specs(cls)} for cls in (Request, MemberRequest, OpenRequest, Reply)]
     rows = [
         [f"`{name}`", type_words(spec.type, spec.rule), *(presence(fields[name]) for fields in by_class)]
         for name, spec in by_class[0].items()
     ]
-    rows.insert(1, ["`message_type`", "string, a name of section 5", "mandatory", "mandatory", "mandatory"])
-    return table(("field", "type", "requests", "registrations, GAME_ERROR", "replies"), rows)
+    rows.insert(1, ["`message_type`", "string, a name of section 5", *["mandatory"] * len(by_class)])
+    kinds = ("reports and queries", "other requests", "registrations, GAME_ERROR", "replies, LEAGUE_ERROR")
+    return table(("field", "type", *kinds), rows)
 
 
 def exchange_cells(row: Exchange) -> list[str]:
@@ -298,11 +306,11 @@ def exchanges_table() -> str:
 def error_cells(row: ErrorRow) -> list[str]:
     http = str(row.http_status) if row.http_status else "200"
     rejected = "REJECTED" if row.code in REJECTIONS else ""
-    return [row.code, row.name, number_list(row), row.retry.value, http, rejected, row.when]
+    return [row.code, row.name, number_list(row), row.severity.value, row.retry.value, http, rejected, row.when]
 
 
 def errors_table() -> str:
-    head = ("code", "name", "JSON-RPC number", "retry", "HTTP", "at registration", "when")
+    head = ("code", "name", "JSON-RPC number", "severity", "retry", "HTTP", "at registration", "when")
     return table(head, map(error_cells, ERRORS.values()))
 
 
@@ -336,6 +344,8 @@ def wanted() -> Iterator[tuple[Path, str]]:
     yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
     for message_type in MESSAGES:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"
+    for name, text in examples.files():
+        yield EXAMPLES / name, text
     yield CLAUSES, observable_clauses()
     yield COVERAGE, coverage_page()
     for name, text in (*reference.pages(), *http_api.files()):
@@ -357,7 +367,9 @@ def coverage_page() -> str:
 
 
 def left_over() -> list[Path]:
-    return sorted(path for path in SCHEMAS.glob("*.json") if path.stem not in MESSAGES)
+    kept = {EXAMPLES / name for name, _ in examples.files()}
+    schemas = (path for path in SCHEMAS.glob("*.json") if path.stem not in MESSAGES)
+    return sorted((*schemas, *(path for path in EXAMPLES.rglob("*.*") if path not in kept)))
 
 
 def stale() -> list[Path]:

@@ -66,7 +66,7 @@ def ref(shape: str) -> Schema:
 FLAG: Schema = {"type": "boolean"}
 SECONDS: Schema = {"type": "number"}
 ROLE = text(*get_args(AgentRole))
-WAITING = ("WAITING_FOR_REGISTRATIONS", "PAUSED", "WAITING_FOR_OPERATOR", "WAITING_FOR_REFEREE")
+WAITING = ("WAITING_FOR_REGISTRATIONS", "PAUSED", "WAITING_FOR_PLAYERS", "WAITING_FOR_OPERATOR", "WAITING_FOR_REFEREE")
 STATUS = text("SCHEDULED", "RUNNING", "COMPLETED", "PARKED")
 OUTCOME = text("WIN", "DRAW", "TECHNICAL_LOSS", "WALKOVER")
 
@@ -88,6 +88,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "game_type": Field(text(), "what is played"),
         "state": Field(text(*get_args(LeagueState)), "section 7.4 of the specification"),
         "waiting": Field(or_null(text(*WAITING)), "what it waits for, if not for the players of a match"),
+        "waiting_reason": Field(or_null(text()), "why it waits for players (8.15); null: it does not"),
         "round": Field(count(), "the round being played; 0 before the first"),
         "rounds": Field(count(), "rounds in all; 0 before there is a schedule"),
         "matches_completed": Field(count(), "matches that have a result"),
@@ -125,6 +126,17 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Agents": {
         "agents": Field(many(ref("Agent")), "everybody who registered"),
         "applicants": Field(many(ref("Applicant")), "everybody who waits for `league approve`"),
+        "refused": Field(many(ref("RefusedRequest")), "registrations and reports that were refused, the first hundred"),
+    },
+    "RefusedRequest": {
+        "at": Field(SECONDS, "seconds since 1970, UTC"),
+        "request": Field(text("registration", "report"), "what was refused"),
+        "role": Field(ROLE, "what its sender is or wants to be"),
+        "name": Field(text(), "how its sender calls itself; of a member its id"),
+        "endpoint": Field(text(), "where its sender takes requests, or came from"),
+        "match_id": Field({"type": "string"}, "the match that was reported, if any"),
+        "code": Field(text(), "the error it got"),
+        "detail": Field(text(), "the sentence it got"),
     },
     "Agent": {
         "agent_id": Field(text(), "such as P01 or REF01"),
@@ -178,10 +190,11 @@ PAGES: tuple[Page, ...] = (
 ORDERS_TOLD: Mapping[str, str] = {
     "start": "start the league with whoever is registered",
     "pause": "let running matches finish and begin nothing new",
-    "resume": "let a paused league go on",
+    "resume": "let a paused league, or one that waits for players, go on",
     "approve": "let an applicant in; `target` is its applicant id, name or endpoint",
     "withdraw": "take a player out; `target` is its id",
     "replay-match": "void a result, or give a parked match three more attempts; `target` is the match id",
+    "close": "after the end, let nothing be played again",
 }
 REFUSALS: Mapping[int, str] = {
     400: "the body is wrong: E003, E007, E008, E034, E035",

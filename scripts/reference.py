@@ -104,6 +104,8 @@ ERRORS_HEAD = f"""\
 An error is a JSON-RPC error object: `code` is the number, `message` the name, `data` has the `error_code`, and in
 `error_detail` a sentence about this very case. `f` is the family of the exchange: 1 a referee registers, 2 a player
 registers, 3 the manager's notifications, 4 a match, 5 a report, 6 a query ([section 10]({FROM_HERE}#10-errors)).
+Severity: *critical*, somebody cannot be reached or cannot work; *high*, the request is lost, and repeated it costs the
+match or the place in the league; *medium*, it has to be put right; *low*, wait or go on.
 {WRITTEN}"""
 FAULTS_HEAD = """
 ## What to change, if one of these cost you a match
@@ -116,10 +118,13 @@ FAULTS_HEAD = """
 def errors_page() -> str:
     """The catalogue, and what helps against those that lose matches."""
     rows = (
-        [row.code, row.name, row.when, RETRY_WORDS[row.retry], number_list(row), str(row.http_status or 200)]
+        [
+            *(row.code, row.name, row.severity.value, row.when),
+            *(RETRY_WORDS[row.retry], number_list(row), str(row.http_status or 200)),
+        ]
         for row in ERRORS.values()
     )
-    head = ("code", "name", "when", "try again?", "JSON-RPC number", "HTTP")
+    head = ("code", "name", "severity", "when", "try again?", "JSON-RPC number", "HTTP")
     helped = ([f"{row.code} {row.name}", phase, told] for row in ERRORS.values() for phase, told in advice(row))
     return f"{ERRORS_HEAD}\n{table(head, rows)}{FAULTS_HEAD}{table(('error', 'at', 'what helps'), helped)}"
 
@@ -166,6 +171,7 @@ def settings_page() -> str:
 
 def setting_cells(one: Option) -> list[str]:
     flag = "only in the file" if one.only_in_file else f"`{one.flag}`"
+    flag += f", `{one.off_flag}`" if one.off else ""
     roles = "all" if one.roles == ALL else ", ".join(one.roles)
     return [f"`{one.name}`", flag, default_words(one.default), roles, one.help + bounds(one)]
 

@@ -8,6 +8,7 @@ from scripts.vectors.shapes import (
     ABSENT,
     MANAGER_LIMIT,
     MESSAGE_LIMIT,
+    TABLES,
     Changes,
     Vector,
     call,
@@ -17,6 +18,7 @@ from scripts.vectors.shapes import (
     nested,
     padded,
     smallest,
+    table_of,
     with_extra,
 )
 from scripts.vectors.tables import BASES, REFEREE, Json
@@ -106,6 +108,7 @@ def _right_values() -> Iterator[Vector]:
         ("ROUND_COMPLETED", "the-last-round", "no next round", {"next_round_id": None}),
         ("ROUND_COMPLETED", "only-matches-played", "the other name of the number", {"matches_completed": ABSENT}),
         ("ROUND_ANNOUNCEMENT", "the-largest-round", "32 bits", {"round_id": 2**31 - 1}),
+        ("ROUND_ANNOUNCEMENT", "without-matches", "for a referee that has none in this round", {"matches": []}),
         ("ROUND_ANNOUNCEMENT", "manager-with-a-name", "a named manager", {"sender": "league_manager:LM01"}),
         (
             "GAME_INVITATION",
@@ -339,6 +342,9 @@ def _right_texts() -> Iterator[Vector]:
     )
     for name, what, message_type, content in rows:
         yield good(f"json.{name}", what, message_type, content)
+    for message_type, field in TABLES:
+        name = f"{message_type.lower()}.{field}-of-100-rows"
+        yield good(name, "the largest table", message_type, table_of(message_type, field, 100))
 
 
 def valid() -> Iterator[Vector]:

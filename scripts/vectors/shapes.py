@@ -12,6 +12,11 @@ from scripts.vectors.tables import BASES, ENVELOPE, FIELDS, KEPT_IN_THE_SMALLEST
 ABSENT = object()
 MESSAGE_LIMIT, MANAGER_LIMIT = 10_240, 1024 * 1024
 """R-24."""
+TABLES = (
+    ("LEAGUE_STANDINGS_UPDATE", "standings"),
+    ("LEAGUE_COMPLETED", "final_standings"),
+    ("LEAGUE_QUERY_RESPONSE", "standings"),
+)
 
 Vector = dict[str, Json]
 Changes = Mapping[str, Json]
@@ -126,6 +131,14 @@ def with_extra(text: str) -> str:
 def nested(depth: int) -> str:
     """The message is the first level."""
     return with_extra("[" * (depth - 1) + "]" * (depth - 1))
+
+
+def table_of(message_type: str, field: str, rows: int) -> Vector:
+    """A table of so many equal rows."""
+    message = base_with(message_type, field)
+    row = compact(message[field][0])
+    raw = compact({**message, field: ["@@"]}).replace('"@@"', f"{row}@@")
+    return {"raw": raw, "repeat": {"find": "@@", "text": f",{row}", "times": rows - 1}}
 
 
 def padded(message: Fields, size: int) -> Vector:

@@ -75,8 +75,11 @@ _MATCH = {
     "player_B_convention": "TOOLS",
     "player_A_known_as": "P03",
     "player_B_known_as": "P04",
+    "player_A_told": ["E021"],
+    "player_B_told": ["E011", "E012"],
     "attempt": 2,
     "move_seconds": 30.0,
+    "retry_delays_s": [1.0, 2.0, 4.0],
 }
 _THROWS = [{"P01": "rock", "P02": "scissors"}, {"P01": "paper", "P02": "rock"}]
 _REFUSAL = {"error_code": "E020", "error_name": "LEAGUE_FULL", "rpc_code": 2001, "context": {"max_players": 4}}
@@ -445,6 +448,7 @@ BASES: dict[str, list[Fields]] = {
     "LEAGUE_COMPLETED_ACK": [_message("LEAGUE_COMPLETED_ACK", PLAYER, "conv-league-complete", _TOKEN, **_ACK)],
     "GAME_OVER_ACK": [_message("GAME_OVER_ACK", PLAYER, _CONVERSATION, _TOKEN, **_ACK, match_id="R1M1")],
     "GAME_ERROR_ACK": [_message("GAME_ERROR_ACK", PLAYER, _CONVERSATION, _TOKEN, **_ACK, match_id="R1M1")],
+    "LEAGUE_ERROR_ACK": [_message("LEAGUE_ERROR_ACK", PLAYER, "conv-query-001", _TOKEN, **_ACK)],
     "MATCH_RESULT_ACK": [
         _message(
             "MATCH_RESULT_ACK",
@@ -554,8 +558,14 @@ ROUND_ANNOUNCEMENT
   matches[0].player_B_convention                text         o
   matches[0].player_A_known_as                  text         o
   matches[0].player_B_known_as                  text         o
+  matches[0].player_A_told                      array        o
+  matches[0].player_A_told[0]                   text         element
+  matches[0].player_B_told                      array        o
+  matches[0].player_B_told[0]                   text         element
   matches[0].attempt                            ordinal      o
   matches[0].move_seconds                       number       o
+  matches[0].retry_delays_s                     array        o
+  matches[0].retry_delays_s[0]                  number       element
 ROUND_COMPLETED
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -750,6 +760,9 @@ GAME_ERROR_ACK
   status                                        ack          r
   player_id                                     text         o
   match_id                                      text         o
+LEAGUE_ERROR_ACK
+  status                                        ack          r
+  player_id                                     text         o
 MATCH_RESULT_ACK
   status                                        registration r
   match_id                                      text         r

@@ -10,6 +10,7 @@ from scripts.vectors.shapes import (
     ABSENT,
     MANAGER_LIMIT,
     MESSAGE_LIMIT,
+    TABLES,
     Changes,
     Vector,
     bad,
@@ -22,6 +23,7 @@ from scripts.vectors.shapes import (
     padded,
     rows,
     smallest,
+    table_of,
     with_extra,
 )
 from scripts.vectors.tables import BASES, ENVELOPE, MANAGER, PLAYER, REFEREE, REQUESTS, WRONG, Fields, Json, Wrong
@@ -37,7 +39,6 @@ OWN_ERROR = {"choice": "E004", "move": "E024"}
 _AN_EMPTY = {
     "LEAGUE_REGISTER_REQUEST": "player_meta.game_types",
     "REFEREE_REGISTER_REQUEST": "referee_meta.game_types",
-    "ROUND_ANNOUNCEMENT": "matches",
 }
 
 
@@ -327,7 +328,7 @@ def _requests() -> Iterator[Vector]:
 
 def _methods() -> Iterator[Vector]:
     invitation, choice = smallest("GAME_INVITATION"), smallest("CHOOSE_PARITY_CALL")
-    for name in ("play_chess", "game_invite", "LEAGUE_ERROR", "get_game_invitation", "tools/list"):
+    for name in ("play_chess", "game_invite", "LEAGUE_ALARM", "get_game_invitation", "tools/list"):
         what = f"there is no method {name}"
         yield _wrapped(
             f"method.unknown.{name.replace('/', '-')}", what, call(invitation, name), "E036", "method", "RPC.method"
@@ -535,6 +536,13 @@ def _sizes() -> Iterator[Vector]:
         yield bad(f"size.{name}", what, content, "E037", "", f"SIZE.{clause}", _OF_THE_TEXT)
 
 
+def _tables() -> Iterator[Vector]:
+    for kind, field in TABLES:
+        content = table_of(kind, field, 101)
+        name, clause = f"{kind.lower()}.{field}.101-rows", f"{kind}.{field}"
+        yield bad(name, "a table of 101 rows", content, "E008", field, clause, "")
+
+
 def _first_of_two() -> Iterator[Vector]:
     base = BASES["GAME_INVITATION"][0]
     rows: tuple[tuple[str, Changes, str, str], ...] = (
@@ -575,6 +583,7 @@ def invalid() -> Iterator[Vector]:
         _answers,
         _texts,
         _sizes,
+        _tables,
         _first_of_two,
     ):
         yield from part()
