@@ -139,6 +139,7 @@ def test_a_league_does_not_wait_for_a_folder_that_cannot_be_written(processes: P
     players = processes.players(manager, count=4, shared=out)
     referee = processes.referee(manager, shared=out)
     assert (players.wait(), referee.wait()) == (0, 0)
+    manager.said(f"{out}: shared files cannot be written: Not a directory; trying again")
     for one in (manager, players, referee):
         assert len([line for line in one.lines if "cannot be written" in line]) == 1
     (out / "SHARED").unlink()

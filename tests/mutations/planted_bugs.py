@@ -194,8 +194,8 @@ BUGS = (
     Bug(
         "a restart forgets the round being played",
         "manager/rounds.py",
-        "        self.assignments.dispatch_again(now)\n",
-        "",
+        "self.outages.take_up(self.assignments.dispatch_again, now)",
+        "self.outages.take_up(lambda _: None, now)",
         faults=0.9,
     ),
     Bug(
