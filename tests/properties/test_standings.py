@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.manager.standings import Decided, Standings, Tally, number_of
+from league.manager.standings import Decided, StandingsTable, Tally, number_of
 
 TIEBREAKERS = ("points", "wins", "draws", "head_to_head")
 
@@ -27,8 +27,8 @@ def results(draw: st.DrawFn) -> tuple[list[str], list[Decided]]:
     return players, found
 
 
-def standings_of(players: Sequence[str], decided: Sequence[Decided]) -> Standings:
-    standings = Standings()
+def standings_of(players: Sequence[str], decided: Sequence[Decided]) -> StandingsTable:
+    standings = StandingsTable()
     for player in players:
         standings.enter(player)
     for one in decided:
@@ -92,7 +92,7 @@ def test_each_place_is_earned_by_the_first_difference(league: tuple[list[str], l
             assert (-direct[better], number_of(better)) < (-direct[worse], number_of(worse))
 
 
-def _key(standings: Standings, player: str) -> tuple[int, int, int]:
+def _key(standings: StandingsTable, player: str) -> tuple[int, int, int]:
     tally = standings.tallies[player]
     return tally.points, tally.wins, tally.draws
 

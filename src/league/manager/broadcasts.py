@@ -29,7 +29,7 @@ _JOURNALLED: Final = ("round_completed", "league_completed")
 
 
 @dataclass(slots=True, eq=False)
-class Outbound:
+class OutboundMessage:
     """A message to one agent whose delivery has not ended."""
 
     bulletin: Bulletin
@@ -45,8 +45,8 @@ class OutboundQueue:
     table."""
 
     last: Bulletin
-    bulletin: Outbound | None = None
-    update: Outbound | None = None
+    bulletin: OutboundMessage | None = None
+    update: OutboundMessage | None = None
     version: int = 0
     update_at: float = 0.0
     """When the next update may leave."""
@@ -207,7 +207,7 @@ class Broadcasts(ManagerPart):
         label = message.type.lower().replace("_", "-")
         deliveries = []
         for member in members:
-            one = Outbound(bulletin, now, now + NEXT_AFTER_S)
+            one = OutboundMessage(bulletin, now, now + NEXT_AFTER_S)
             self._leaves(member, one, message, now)
             one.delivery = Delivery(
                 member.agent_id,
@@ -222,7 +222,7 @@ class Broadcasts(ManagerPart):
             self.look_at(member.agent_id)
         self.context.calls.deliver(deliveries, now)
 
-    def _leaves(self, member: Member, one: Outbound, message: Message, now: float) -> None:
+    def _leaves(self, member: Member, one: OutboundMessage, message: Message, now: float) -> None:
         queue, settings = self._queue(member), self._ledger.settings
         if one.bulletin == UPDATE:
             queue.update = one
@@ -235,7 +235,7 @@ class Broadcasts(ManagerPart):
             given_up_at = now + settings.announcement_wait_s
             self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
 
-    def _address(self, member: Member, one: Outbound) -> Address | None:
+    def _address(self, member: Member, one: OutboundMessage) -> Address | None:
         """Nothing that was overtaken is repeated."""
         queue = self._queue(member)
         return self.context.address(member) if one in (queue.bulletin, queue.update) else None
@@ -258,7 +258,7 @@ class Broadcasts(ManagerPart):
         return Policy(row.limit_s, retries, is_guarded=not is_last)
 
     def _attempt_failed(
-        self, member: Member, one: Outbound, delivery: Delivery, failed: FailedAttempt, now: float
+        self, member: Member, one: OutboundMessage, delivery: Delivery, failed: FailedAttempt, now: float
     ) -> None:
         """If nobody was there it is tried again before the next, which would fail, too. Not so an announcement: what
         follows it is the end of its round."""
@@ -268,7 +268,7 @@ class Broadcasts(ManagerPart):
             one.next_at = failed.retry_at + NEXT_AFTER_S
         self.look_at(member.agent_id)
 
-    def _ended(self, member: Member, one: Outbound, delivery: Delivery, outcome: Ending, now: float) -> None:
+    def _ended(self, member: Member, one: OutboundMessage, delivery: Delivery, outcome: Ending, now: float) -> None:
         queue = self._queue(member)
         if queue.update is one:
             queue.update = None

@@ -11,10 +11,10 @@ from league import events
 from league.events import Event, LeagueSettings, LeagueState
 from league.manager.excuses import excusable
 from league.manager.matches import MatchesInPlay, ResultInForce, decided
-from league.manager.matches import Round as Round
 from league.manager.matches import ScheduledMatch as ScheduledMatch
+from league.manager.matches import ScheduledRound as ScheduledRound
 from league.manager.roster import Roster
-from league.manager.standings import Standings
+from league.manager.standings import StandingsTable
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
 
@@ -42,14 +42,14 @@ class Ledger(Struct):
     state: LeagueState = "WAITING_FOR_REGISTRATIONS"
     controls: OperatorControls = field(default_factory=OperatorControls)
     roster: Roster = field(default_factory=Roster)
-    rounds: list[Round] = []
+    rounds: list[ScheduledRound] = []
     matches: dict[str, ScheduledMatch] = {}
     matches_of: dict[str, list[str]] = {}
     current_round: int = 0
     finished_rounds: int = 0
     undecided: int = 0
     in_play: MatchesInPlay = field(default_factory=MatchesInPlay)
-    standings: Standings = field(default_factory=Standings)
+    standings: StandingsTable = field(default_factory=StandingsTable)
     champion: str | None = None
     edition: int = 0
     """How often the league was reopened after its end."""
@@ -74,7 +74,7 @@ class Ledger(Struct):
         return self.state == "LEAGUE_COMPLETED"
 
     @property
-    def open_round(self) -> Round | None:
+    def open_round(self) -> ScheduledRound | None:
         """The round being played; None between rounds."""
         current = self.rounds[self.current_round - 1] if self.current_round else None
         return None if current is None or current.finished else current
@@ -85,7 +85,7 @@ class Ledger(Struct):
         return self.controls.paused or self.outage is not None
 
     @property
-    def latest_round(self) -> Round | None:
+    def latest_round(self) -> ScheduledRound | None:
         """The round that was opened last: what is played between rounds belongs to it too."""
         return self.rounds[self.current_round - 1] if self.current_round else None
 
@@ -104,7 +104,7 @@ class Ledger(Struct):
         """Is it known for every match of this round who plays it? Not if there was no referee yet."""
         return all(match.referee_id is not None or match.result is not None for match in self.matches_in(round_id))
 
-    def round_of(self, match: ScheduledMatch) -> Round:
+    def round_of(self, match: ScheduledMatch) -> ScheduledRound:
         return self.rounds[match.round_id - 1]
 
     def held_by(self, referee_id: str) -> list[ScheduledMatch]:
@@ -164,7 +164,7 @@ class Ledger(Struct):
 
     def _scheduled(self, event: events.ScheduleMade) -> None:
         for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), start=1):
-            self.rounds.append(Round([one.match_id for one in pairings], bye, len(pairings)))
+            self.rounds.append(ScheduledRound([one.match_id for one in pairings], bye, len(pairings)))
             self.undecided += len(pairings)
             for one in pairings:
                 self.matches[one.match_id] = ScheduledMatch(one.match_id, round_id, one.player_a, one.player_b)

@@ -41,7 +41,7 @@ class ScheduledMatch(Struct):
         return self.player_b if player == self.player_a else self.player_a
 
 
-class Round(Struct):
+class ScheduledRound(Struct):
     """A round of the schedule; `undecided` counts its matches without a result in force."""
 
     matches: list[str]

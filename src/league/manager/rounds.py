@@ -22,7 +22,7 @@ from league.manager.assignments import Assignments
 from league.manager.broadcasts import NEXT_AFTER_S, Broadcasts
 from league.manager.context import ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
-from league.manager.ledger import Round, ScheduledMatch
+from league.manager.ledger import ScheduledMatch, ScheduledRound
 from league.manager.outages import Outages
 from league.manager.roster import Member
 from league.manager.schedule import round_robin
@@ -157,7 +157,7 @@ class Rounds(ManagerPart):
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 
-    def _dispatch(self, current: Round, now: float) -> bool:
+    def _dispatch(self, current: ScheduledRound, now: float) -> bool:
         """Referees get their copies when the players were told of the round."""
         round_id = self._ledger.current_round
         if current.assignments_sent or not self._ledger.has_referees(round_id):
@@ -170,14 +170,14 @@ class Rounds(ManagerPart):
         self.assignments.dispatch_round(round_id, now)
         return True
 
-    def _phase(self, round_id: int, current: Round, now: float) -> AnnouncementPhase:
+    def _phase(self, round_id: int, current: ScheduledRound, now: float) -> AnnouncementPhase:
         if self._announcing is None or self._announcing.round_id != round_id:
             # The clock may have been set back between two lives of this process.
             since = now if current.opened_at is None else min(current.opened_at, now)
             self._announcing = AnnouncementPhase(round_id, since, is_new=False)
         return self._announcing
 
-    def _told_at(self, current: Round, phase: AnnouncementPhase, now: float) -> float:
+    def _told_at(self, current: ScheduledRound, phase: AnnouncementPhase, now: float) -> float:
         """When everybody was told and the lead is over, as far as can be said now. Before the announcement a player may
         have three other messages to answer."""
         settings, told = self._ledger.settings, self.broadcasts

@@ -33,7 +33,7 @@ class Tally(Struct):
     points: int = 0
 
 
-class Standings(Struct):
+class StandingsTable(Struct):
     """The sum of all results in force."""
 
     tallies: dict[str, Tally] = {}
@@ -90,18 +90,18 @@ def number_of(agent_id: str) -> tuple[int, str]:
     return (int(digits) if digits.isdecimal() else 0, agent_id)
 
 
-def _column(name: str) -> Callable[[Standings, Sequence[str]], Mapping[str, int]]:
-    def criterion(standings: Standings, group: Sequence[str]) -> Mapping[str, int]:
+def _column(name: str) -> Callable[[StandingsTable, Sequence[str]], Mapping[str, int]]:
+    def criterion(standings: StandingsTable, group: Sequence[str]) -> Mapping[str, int]:
         return {player: getattr(standings.tallies[player], name) for player in group}
 
     return criterion
 
 
-_CRITERIA: Mapping[str, Callable[[Standings, Sequence[str]], Mapping[str, int]]] = {
+_CRITERIA: Mapping[str, Callable[[StandingsTable, Sequence[str]], Mapping[str, int]]] = {
     "points": _column("points"),
     "wins": _column("wins"),
     "draws": _column("draws"),
-    "head_to_head": Standings.head_to_head,
+    "head_to_head": StandingsTable.head_to_head,
 }
 TIEBREAKERS = frozenset(_CRITERIA)
 
