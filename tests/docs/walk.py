@@ -53,6 +53,8 @@ class Visit:
         return f"{self.file}:{self.function}"
 
 
+REMEMBERED = ("_written",)
+"""What runs once a second only."""
 COMPOSED = Visit("referee/messages.py", "game_over")
 
 
@@ -68,7 +70,7 @@ class Tracer:
         if event != "call" or self.is_over or not code.co_filename.startswith(SOURCE):
             return
         name = code.co_name
-        if name.startswith("<"):
+        if name.startswith("<") or name in REMEMBERED:
             return
         visit = Visit(code.co_filename.removeprefix(SOURCE), name)
         if self.visits or (visit.file, visit.function) == FIRST:
