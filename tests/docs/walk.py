@@ -133,6 +133,9 @@ async def _play(folder: Path) -> list[Visit]:
             while not any(type(one).__name__ == "MoveMade" for match in desk.matches.values() for one in match.events):
                 await _change(agent)
             await asyncio.to_thread(players[1].saw, "CHOOSE_PARITY_CALL")
+            # Nothing of what happened before may still be on its way to the disk.
+            while agent._position.durable < agent._position.appended:
+                await _change(agent)
             tracer = Tracer()
             sys.setprofile(tracer)
             try:
