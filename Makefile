@@ -31,7 +31,7 @@ demo: .venv/.plain ## play a whole league on this machine
 
 # Many tests wait, for processes and for time limits: three at a time keep two processors busy.
 test: .venv/.dev ## run all tests except the long suites
-	$(BIN)/python -m pytest -n 3 $(ARGS)
+	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 check: .venv/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check $(SOURCES)

@@ -149,11 +149,13 @@ def test_two_demos_run_side_by_side(processes: Processes) -> None:
 
 def test_when_the_usual_port_is_taken_another_is_used(processes: Processes) -> None:
     with ExitStack() as stack:
-        with suppress(OSError):  # somebody else has it: so much the better
+        is_ours = False
+        with suppress(OSError):  # another demo has it, and may give it back before ours begins
             stack.enter_context(socket.create_server(("127.0.0.1", 8000)))
+            is_ours = True
         ended = processes.run("demo", *SMALL)
     assert ended.returncode == 0
-    assert "  manager   http://127.0.0.1:8000/" not in ended.stdout
+    assert not is_ours or "  manager   http://127.0.0.1:8000/" not in ended.stdout
 
 
 def test_a_port_that_was_asked_for_and_is_taken_ends_the_demo_with_a_sentence(processes: Processes) -> None:
