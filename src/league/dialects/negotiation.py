@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from league.protocol.conventions import Convention
+from league.protocol.conventions import Convention, ways
 
 PATIENCE_S: Final = 1.0
 """So long an acknowledgement in a convention that is not proven may be followed by the answer (R-02)."""
@@ -27,8 +27,7 @@ class Route:
 
 def routes(endpoint: str, first: Convention) -> tuple[Route, ...]:
     """Every way to call an endpoint, the likeliest first."""
-    order = (first, *(one for one in Convention if one is not first))
-    return tuple(Route(endpoint, one) for one in order)
+    return tuple(Route(endpoint, one) for one in ways(first))
 
 
 def registration_routes(endpoint: str, first: Convention) -> tuple[Route, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 from league.transport.http import (
     Answer,
     ASGIApp,
-    ASGIReceive,
     Handler,
     Headers,
     HttpRequest,
@@ -28,12 +27,6 @@ def asgi_handler(app: ASGIApp) -> Handler:
         return _ASGIAnswer(app, request)
 
     return handle
-
-
-async def read_body(receive: ASGIReceive) -> bytes:
-    """The body of a request, inside an application."""
-    message = await receive()
-    return bytes(message["body"])
 
 
 @dataclass(frozen=True, slots=True)
