@@ -76,7 +76,7 @@ before(async () => {
   url = line.replace("ready: ", "");
   for (let tries = 0; tries < 200; tries++) { // until it has read the manager's answer
     const { result } = await call("handle_game_invitation", { ...INVITATION, match_id: "R0M1" });
-    if (result.player_id === "P01") break;
+    if (result.auth_token) break;
     await sleep(50);
   }
 });

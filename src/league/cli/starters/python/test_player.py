@@ -94,7 +94,7 @@ class TestPlayer(unittest.TestCase):
         assert cls.player.stdout is not None
         cls.url = cls.player.stdout.readline().strip().removeprefix("ready: ")
         for _ in range(200):  # until it has read the manager's answer
-            if cls.call("handle_game_invitation", INVITATION | {"match_id": "R0M1"})["result"]["player_id"] == "P01":
+            if "auth_token" in cls.call("handle_game_invitation", INVITATION | {"match_id": "R0M1"})["result"]:
                 break
             time.sleep(0.05)
 
