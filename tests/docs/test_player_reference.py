@@ -66,7 +66,7 @@ def test_the_players_of_the_how_to_play_a_league_as_printed(processes: Processes
         players.append(processes.script(file, manager))
     assert [one.wait() for one in players] == [0, 0, 0]
     climber, scout, diarist = players
-    assert len(climber.said("round ")) == 2, "of three players one rests"
+    assert len([one for one in climber.said("round ") if " in R" in one]) == 2, "of three players one rests"
     assert scout.said("1 of ") == ["3"]
     (end,) = diarist.said("champion: ")
     assert re.fullmatch(r"(Climber|Scout|Diarist) - you: [123] [0-9]", end)

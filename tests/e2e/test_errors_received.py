@@ -60,7 +60,8 @@ def test_a_league_error_is_acknowledged_logged_and_shown(processes: Processes, t
     evil = {**PRINTED, "error_detail": "\x1b[2J tok_P01_secret \r\n"}
     post(agent.endpoint, {"jsonrpc": "2.0", "id": 1, "method": "LEAGUE_ERROR", "params": evil})
     agent.said("league_manager says LEAGUE_ERROR: E012 AUTH_TOKEN_INVALID")
-    agent.said("somebody says LEAGUE_ERROR: E012 AUTH_TOKEN_INVALID", 5)
+    agent.said("somebody says LEAGUE_ERROR: E012 AUTH_TOKEN_INVALID: ")
+    assert agent.output.count("somebody says LEAGUE_ERROR: E012 AUTH_TOKEN_INVALID\n") == 1, "the same is said once"
     assert r"AUTH_TOKEN_INVALID: \x1b[2J tok_" in agent.output
     assert agent.stop() == 0
     assert "secret" not in agent.output

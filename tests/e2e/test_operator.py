@@ -187,11 +187,11 @@ def test_without_the_token_nothing_is_changed(processes: Processes) -> None:
     assert (refused.returncode, "--state" in refused.stderr, refused.stdout) == (2, True, "")
 
 
-def test_the_token_is_told_once_kept_for_its_owner_alone_and_nowhere_else(processes: Processes) -> None:
+def test_the_token_is_kept_for_its_owner_alone_and_nowhere_else(processes: Processes) -> None:
     manager = processes.manager(players=2, log=processes.folder / "log.jsonl")
     token = token_of(processes.folder)
     assert stat.S_IMODE((processes.folder / "admin-token").stat().st_mode) == 0o600
-    assert [line for line in manager.lines if token in line] == [f"admin token: {token}"]
+    assert not [line for line in manager.lines if token in line], "what is printed ends in logs"
     assert post(manager, "pause", token)[1]["error_code"] == "E030"
     assert manager.stop() == 0
     processes.run("export", "manager.db", "--to", "out", "--format", "json")
@@ -206,7 +206,7 @@ def test_a_lost_token_is_replaced_at_the_next_start(processes: Processes) -> Non
     (processes.folder / "admin-token").unlink()
     manager = processes.manager(players=2)
     new = token_of(processes.folder)
-    assert [line for line in manager.lines if new in line] == [f"admin token: {new}"]
+    assert not [line for line in manager.lines if new in line]
     assert (post(manager, "pause", old)[0], post(manager, "pause", new)[0]) == (401, 409)
 
 

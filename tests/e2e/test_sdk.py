@@ -50,9 +50,9 @@ def test_the_player_of_the_readme_plays_as_printed(processes: Processes) -> None
     player, result = duel(processes, file)
     assert "Contrarian" in processes.members()
     assert result.details["choices"][processes.members()["Contrarian"]] == "even"
-    ready, told = player.lines
-    assert ready == f"ready: {player.endpoint}"
-    assert told.startswith("R1M1: you ")
+    assert player.lines[0] == f"ready: {player.endpoint}"
+    assert player.said("registered as P0")
+    assert len(player.said("R1M1: you ")) == 1
 
 
 def test_a_player_may_think_asynchronously_and_is_told_how_it_ended(processes: Processes) -> None:

@@ -81,8 +81,12 @@ class Setup:
     client: HttpClient
     clock: Clock = field(default_factory=Clock)
     think: Think | None = None
-    show: Callable[[str], None] = lambda _: None
+    show: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+    """Shows people what is wrong here."""
+    show_error: Callable[[ErrorNote], None] = lambda _: None
     """Shows people the errors that others tell us of."""
+    happened: Callable[[Machine, Sequence[Event]], None] | None = None
+    """Is handed the machine's events, live ones only."""
     tell: Tell = lambda _: None
     """Is handed the news of the machine at once and in order."""
     log: Log = field(default_factory=lambda: Log(None))
@@ -265,7 +269,7 @@ class Agent:
         """Told once with its traceback. The machine may have stopped half-way, so it goes back to its journal."""
         incident = f"{self.now():.3f}"
         told = mask(traceback.format_exc().encode(errors="replace")).decode(errors="replace")
-        print(f"incident {incident}", told, file=sys.stderr, sep="\n")
+        self.setup.show(f"incident {incident}\n{told}")
         self._bugs.hit(self._loop.time())
         self._rebuild_when_stored()
         return PeerError("E099", "an internal error; the log has it under the incident id", {"incident": incident})
@@ -273,16 +277,8 @@ class Agent:
     # --- what the pump says must be done ------------------------------------------------------------------------------
 
     def _carry_out(self, actions: Actions) -> None:
-        for events, secrets in actions.append:
-            self.journal.enqueue(Entry(events, secrets))
-            self._position.appended += 1
-            self._position.seq += len(events)
-            self.meter.happened(events)
-            self.setup.log.events(events)
-        if actions.append and not self._is_waking_writer:
-            # Once a turn of the loop: what else happens in this turn is committed in the same group.
-            self._is_waking_writer = True
-            self._loop.call_soon(self._wake_writer)
+        if actions.append:
+            self._append(actions.append)
         for one in actions.replies:
             waiting = self._waiting.pop(one.letter_id, None)
             if waiting is not None and not waiting.answer.done():
@@ -298,6 +294,21 @@ class Agent:
         self.setup.tell(actions.news)
         self._set_timer()
         self.changed.set()
+
+    def _append(self, entries: Sequence[tuple[tuple[Event, ...], Mapping[str, str]]]) -> None:
+        """Hand events to the journal, and to whoever follows them."""
+        for events, secrets in entries:
+            self.journal.enqueue(Entry(events, secrets))
+            self._position.appended += 1
+            self._position.seq += len(events)
+            self.meter.happened(events)
+            self.setup.log.events(events)
+            if self.setup.happened is not None:
+                self.setup.happened(self.machine, events)
+        if not self._is_waking_writer:
+            # Once a turn of the loop: what else happens in this turn is committed in the same group.
+            self._is_waking_writer = True
+            self._loop.call_soon(self._wake_writer)
 
     def _wake_writer(self) -> None:
         self._is_waking_writer = False
@@ -379,7 +390,7 @@ class Agent:
             self._bugs.is_broken = False  # whatever was, the machine is built anew
             self._position.restart()
             self._carry_out(self.pump.storage_failed())
-            print(f"the journal cannot be written: {notice.error}; trying again", file=sys.stderr)
+            self.setup.show(f"the journal cannot be written: {notice.error}; trying again")
             self._tasks.add(task := self._loop.create_task(self._try_disk(notice)))
             task.add_done_callback(self._tasks.discard)
 
@@ -402,7 +413,7 @@ class Agent:
         """Somebody told us of an error: that is for people."""
         self.setup.log.error(self.now(), error)
         if error.is_shown:
-            self.setup.show(str(error))
+            self.setup.show_error(error)
 
     def _flush(self) -> None:
         if not self._closing:

@@ -1,7 +1,7 @@
 """A whole league as processes of this machine: started, watched, and taken down together.
 
-Each process is `python -m league manager|referee|player … --until-stdin-closes`, and its stdin is a pipe we hold: when
-we end, however we end (SIGKILL included), the pipe closes and the process shuts down.
+Each process is `python -m league manager|referee|player … --quiet --until-stdin-closes`, and its stdin is a pipe we
+hold: when we end, however we end (SIGKILL included), the pipe closes and the process shuts down.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LeagueProcesses:
         """Start a process that says so many times that it is ready."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "league", *arguments, "--until-stdin-closes"),
+                *(sys.executable, "-P", "-m", "league", *arguments, "--quiet", "--until-stdin-closes"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -21,7 +21,7 @@ _SAY_WHERE = f"give --state DIR, the folder where the manager keeps it, or set {
 def of_manager(folder: Path) -> str:
     """The token a manager obeys; a new one is told, once, to whoever started it."""
     from league.agent import sources
-    from league.hosting.serving import print_stderr
+    from league.hosting import console
     from league.protocol import tokens
 
     given = os.environ.get(VARIABLE)
@@ -32,10 +32,11 @@ def of_manager(folder: Path) -> str:
     if kept is None:
         kept = tokens.mint("admin", sources.chance(32))
         _keep(path, kept)
-        print_stderr(f"admin token: {kept}")
-        print_stderr(f"it is kept in {path}, for your eyes only")
+        console.complain(f"the admin token is kept in {path}, for your eyes only")
     elif path.stat().st_mode & OTHERS:
-        print_stderr(f"others may read the admin token in {path}: make it yours alone, or remove it to get a new one")
+        console.complain(
+            f"others may read the admin token in {path}: make it yours alone, or remove it to get a new one"
+        )
     return kept
 
 

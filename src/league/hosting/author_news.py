@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any, Final
 
 from league.agent.agent import Agent
-from league.hosting import authors
+from league.hosting import authors, console
 from league.hosting.author_code import Raised, ask_author, caught
-from league.hosting.serving import print_stderr
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
 from league.player.history import PastMatch
@@ -84,12 +83,11 @@ class AuthorNews:
             def told() -> object:
                 return over(match, competitor(self._agent).history)
 
-            print(authors.result(match), flush=True)
             self._put(f"in {match.match_id}", told)
 
     def _heard(self, what: str, hook: object) -> None:
         if isinstance(hook, Raised):
-            print_stderr(authors.hook_raised(f"{self._title} told of a {what}", hook.error))
+            console.complain(authors.hook_raised(f"{self._title} told of a {what}", hook.error))
         elif callable(hook):
             name = getattr(getattr(hook, "func", hook), "__name__", what)
             self._put(f"in {name}", hook)
@@ -104,7 +102,7 @@ class AuthorNews:
                 where, hook = self._waiting.popleft()
                 told = await ask_author(hook)
                 if isinstance(told, Raised):
-                    print_stderr(authors.hook_raised(f"{self._who()} {where}", told.error))
+                    console.complain(authors.hook_raised(f"{self._who()} {where}", told.error))
             if self._is_stopping:
                 return
             self._more.clear()

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
-from league.hosting import USAGE, CommandError, admin_token, require_game, serving, start_time
+from league.hosting import USAGE, CommandError, admin_token, console, require_game, serving, start_time
 from league.hosting.manager_api import league_pages, other_pages
+from league.hosting.narration import MANAGER, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
 from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
@@ -55,9 +56,9 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     setup = _setup(options, settings, _admin_verifier(options.state, location))
     agent = await host.start(setup, journal, shared)
     serving.say_ready(host.endpoint)
-    serving.print_stderr(f"journal: {location}")
+    console.complain(f"journal: {location}")
     if notice := size_notice(settings.players, settings.profile):
-        serving.print_stderr(notice)
+        console.complain(notice)
     watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_refusals(agent))]
     try:
         await stop.wait()
@@ -81,7 +82,7 @@ async def _tell_refusals(agent: Agent) -> None:
         for one in refusals[told:]:
             what = f"report of {one.match_id}" if one.match_id else one.request
             said = f"refused the {what} by {one.role} {one.name} ({one.endpoint}): {one.code} {one.detail}"
-            serving.print_stderr("".join(char if char.isprintable() else "?" for char in said))
+            console.complain(said)
         told = len(refusals)
 
 
@@ -93,7 +94,16 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Ca
 
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
-    return Setup(build, lambda _: speaker, HttpClient(), sources.Clock(), log=serving.open_log(options.log))
+    return Setup(
+        build,
+        lambda _: speaker,
+        HttpClient(),
+        sources.Clock(),
+        show=console.complain,
+        show_error=ErrorLines(),
+        happened=None if options.quiet else Narrator(MANAGER),
+        log=serving.open_log(options.log),
+    )
 
 
 def _admin_verifier(state: str, location: str) -> Callable[[], str]:

@@ -10,10 +10,12 @@ from typing import Protocol, cast
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell, Think
-from league.hosting import serving
+from league.events import Event
+from league.hosting import console, serving
 from league.hosting.bare_posts import referee_pages
+from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
-from league.hosting.serving import HostedAgent, print_stderr
+from league.hosting.serving import HostedAgent
 from league.machine import Machine, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
@@ -54,8 +56,15 @@ class Registering(Protocol):
 class MemberProcess:
     """Serves as many members of a role as `--count` says; `member` makes each by its number, from 0."""
 
-    def __init__(self, options: MemberOptions, role: Role, member: Callable[[int], HostedMember]) -> None:
+    def __init__(
+        self,
+        options: MemberOptions,
+        role: Role,
+        member: Callable[[int], HostedMember],
+        sentences: Mapping[type[Event], Sentence],
+    ) -> None:
         self._options, self._role, self._member = options, role, member
+        self._sentences = sentences
         self._shared = serving.open_shared(options.shared)
         self._client = HttpClient()
         self._hosts: list[HostedAgent] = []
@@ -100,7 +109,9 @@ class MemberProcess:
             sources.Clock(options.time_scale),
             think=member.think,
             tell=member.tell,
-            show=print_stderr,
+            show=console.complain,
+            show_error=ErrorLines(),
+            happened=self._narrator(host),
             log=serving.open_log(numbered(options.log, number, options.count)),
             limit=LIMIT,
             answer_limit=LIMIT,
@@ -117,6 +128,14 @@ class MemberProcess:
         if member.on_started is not None:
             member.on_started(agent)
         return host
+
+    def _narrator(self, host: HostedAgent) -> Narrator | None:
+        """What is said about a member; its id comes first where there are several."""
+
+        def prefix() -> str:
+            return f"{_registering(host.running).agent_id}: " if self._options.count > 1 else ""
+
+        return None if self._options.quiet else Narrator(self._sentences, prefix)
 
 
 # --- registration -----------------------------------------------------------------------------------------------------
@@ -140,10 +159,10 @@ async def _report_obstacles(host: HostedAgent, role: Role) -> None:
         obstacle = _obstacle(_registering(agent), host.endpoint)
         if obstacle not in told:
             told.add(obstacle)
-            print_stderr(obstacle)
+            console.complain(obstacle)
     if (refusal := _registering(agent).rejected) is not None:
         said = f"{refusal.code} {refusal.detail}".strip()
-        print_stderr(f"the manager refused {host.endpoint}: {said}")
+        console.complain(f"the manager refused {host.endpoint}: {said}")
 
 
 def _obstacle(machine: Registering, endpoint: str) -> str:

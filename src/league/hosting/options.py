@@ -35,6 +35,7 @@ class RoleOptions:
     profile: Profile
     transcript: Mode
     log: str
+    quiet: bool
     until_stdin_closes: bool
 
     @property
@@ -213,6 +214,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("profile", TEXT, "compat", "compat: habits of other agents are recorded; strict: refused", ALL, PROFILES),
     Option("transcript", TEXT, "full", "which letters are kept beside the journal", ALL, TRANSCRIPTS),
     Option("log", TEXT, "", "a file for one JSON line per letter and event"),
+    Option("quiet", FLAG, False, "say nothing at the terminal but what is wrong"),
     Option("shared", TEXT, None, SHARED + " (default: the journal's)", _M, off="keep no shared files"),
     Option("shared", TEXT, "", SHARED, _MEMBERS),
     Option("until_stdin_closes", FLAG, False, "serve until stdin is closed, also when the league is over"),

@@ -18,12 +18,13 @@ from typing import Any
 
 from league.agent import sources
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError, authors
+from league.hosting import USAGE, CommandError, authors, console
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
+from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
-from league.hosting.serving import print_stderr, run_loop
+from league.hosting.serving import run_loop
 from league.machine import Ask
 from league.player import strategies
 from league.player.competitor import Competitor, StrategyFailed
@@ -118,7 +119,7 @@ def _is_class_of(module: ModuleType, value: object) -> bool:
 
 
 def _cannot_load(spec: str, error: BaseException) -> CommandError:
-    print(authors.trace_of(error), file=sys.stderr, end="")
+    print(console.printable(authors.trace_of(error)), file=sys.stderr, end="")
     return CommandError(f"cannot load {spec}: {authors.last_line(error)}")
 
 
@@ -159,7 +160,7 @@ async def _serve(options: PlayerOptions, entrants: Sequence[Entrant], stop: asyn
         )
 
     try:
-        return await MemberProcess(options, Role.PLAYER, member).serve(_is_over, stop)
+        return await MemberProcess(options, Role.PLAYER, member, PLAYER).serve(_is_over, stop)
     finally:
         await asyncio.gather(*(one.stop() for one in runners))
 
@@ -229,7 +230,7 @@ class StrategyRunner:
         def tell() -> None:
             nonlocal was_told
             was_told = True
-            print_stderr(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
+            console.complain(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
 
         wait = self._agent.setup.clock.seconds_until(ask.deadline)
         alarm = asyncio.get_running_loop().call_later(wait, tell)
@@ -244,12 +245,12 @@ class StrategyRunner:
     def _judged(self, ask: Ask, turn: Turn, value: object) -> object:
         who = self._who(turn)
         if isinstance(value, Raised):
-            print_stderr(authors.raised(who, value.error, ask.call, turn.options))
+            console.complain(authors.raised(who, value.error, ask.call, turn.options))
             return StrategyFailed(authors.last_line(value.error))
         if not _is_text(value):
-            print_stderr(authors.no_choice(who, value, ask.call, turn.options))
+            console.complain(authors.no_choice(who, value, ask.call, turn.options))
         elif value not in turn.options:
-            print_stderr(authors.illegal_choice(who, value, ask.call, turn.options))
+            console.complain(authors.illegal_choice(who, value, ask.call, turn.options))
         return value
 
     def _who(self, about: Turn) -> str:

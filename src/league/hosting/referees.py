@@ -9,6 +9,7 @@ from functools import partial
 from league.agent import sources
 from league.agent.agent import Agent
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
+from league.hosting.narration import REFEREE
 from league.hosting.options import RefereeOptions
 from league.hosting.serving import run_loop
 from league.protocol.exchanges import Role
@@ -28,7 +29,7 @@ async def _serve(options: RefereeOptions, stop: asyncio.Event) -> int:
     def member(number: int) -> HostedMember:
         return HostedMember(partial(build, options, number))
 
-    return await MemberProcess(options, Role.REFEREE, member).serve(_is_over, stop)
+    return await MemberProcess(options, Role.REFEREE, member, REFEREE).serve(_is_over, stop)
 
 
 def _is_over(agent: Agent) -> bool:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import resource
 import signal
-import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.watch import Log
-from league.hosting import CommandError
+from league.hosting import CommandError, console
 from league.hosting.addresses import endpoint_at
 from league.storage import urls
 from league.storage.notices import JournalError
@@ -160,9 +159,9 @@ def open_shared(folder: str | None, beside: str = "") -> SharedFiles | None:
     from league.hosting.sharing import SharedFiles, check_folder  # knows all three roles: only who shares pays for it
 
     if folder is None:
-        return SharedFiles(_journal_path(beside).parent, print_stderr)
+        return SharedFiles(_journal_path(beside).parent, console.complain)
     check_folder(Path(folder))
-    return SharedFiles(Path(folder), print_stderr)
+    return SharedFiles(Path(folder), console.complain)
 
 
 def _journal_path(location: str) -> Path:
@@ -182,12 +181,7 @@ def open_log(name: str) -> Log:
 
 def say_ready(endpoint: str) -> None:
     """Tell whoever started us where an agent serves."""
-    print(f"ready: {endpoint}", flush=True)
-
-
-def print_stderr(sentence: str) -> None:
-    """Tell whoever started us something that is not the output of the command."""
-    print(sentence, file=sys.stderr, flush=True)
+    console.say(f"ready: {endpoint}")
 
 
 # --- how a command ends -----------------------------------------------------------------------------------------------
@@ -222,8 +216,11 @@ Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
 def run_loop(main: Main, until_stdin_closes: bool = False) -> int:
     """Run a command on the fastest loop there is. SIGINT and SIGTERM tell it to stop."""
     _allow_many_sockets()
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(_told_to_stop(main, until_stdin_closes))
+    try:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            return runner.run(_told_to_stop(main, until_stdin_closes))
+    finally:
+        console.flush()
 
 
 def _allow_many_sockets() -> None:

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError
-from league.hosting.serving import print_stderr
+from league.hosting import USAGE, CommandError, console
 from league.manager.league import LeagueManager
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES
 
@@ -53,14 +52,16 @@ async def watch(agent: Agent) -> None:
     start_at = agent.machine.ledger.settings.start_at
     if start_at is None or agent.machine.ledger.state != "WAITING_FOR_REGISTRATIONS":
         return
-    print_stderr(f"the league starts at {datetime.fromtimestamp(start_at).astimezone().isoformat(timespec='seconds')}")
+    console.complain(
+        f"the league starts at {datetime.fromtimestamp(start_at).astimezone().isoformat(timespec='seconds')}"
+    )
     await asyncio.sleep(agent.setup.clock.seconds_until(start_at))
     assert isinstance(agent.machine, LeagueManager)
     roster = agent.machine.ledger.roster
     players, referees = roster.count("player"), roster.count("referee")
     # Asked so, it does not matter whether the machine has taken its own step of this moment.
     if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
-        print_stderr(
+        console.complain(
             f"it is time to start, but there are {players} players and {referees} referees; "
             f"the league starts as soon as there are {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee"
         )

@@ -11,7 +11,7 @@ import pytest
 
 from league import LeagueQueryError, LeagueResult, PastMatch, Player, ReceivedError, Round, Standings, Turn
 from league.agent.agent import Agent
-from league.hosting import author_news
+from league.hosting import author_news, console
 from league.hosting.author_news import AuthorNews
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
@@ -151,6 +151,7 @@ def test_a_hook_that_raises_is_shown_in_full_and_the_next_is_called(
         assert heard == [TABLE]
 
     with_news(Clumsy(), then)
+    console.flush()
     shown = capsys.readouterr().err
     assert "Mine (P01) in on_round failed: " in shown
     assert "Traceback" in shown

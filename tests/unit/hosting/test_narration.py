@@ -1,0 +1,88 @@
+"""What agents say at the terminal, by what happened to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from league.agent.watch import ErrorNote
+from league.events import AgentApplied, Event
+from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
+from league.protocol.exchanges import Role
+from league.simulation.node import Node
+from league.simulation.runs import Plan
+from league.simulation.world import World
+
+SENTENCES: Mapping[Role, Mapping[type[Event], Sentence]] = {
+    Role.MANAGER: MANAGER,
+    Role.REFEREE: REFEREE,
+    Role.PLAYER: PLAYER,
+}
+
+
+def played(seed: int, **plan: Any) -> World:
+    world = World(Plan(**plan).settings(seed), seed, plan.get("faults", 0.0), outages=plan.get("outages", 0.0))
+    world.run()
+    return world
+
+
+def lines(node: Node) -> list[str]:
+    """What this node would have said: its journal is told to a machine, event by event."""
+    machine, said = node._build(node, node.journal.secrets()), list[str]()
+    narrator = Narrator(SENTENCES[node.role], say=said.append)
+    for event in node.journal.events():
+        machine.apply(event)
+        narrator(machine, [event])
+    return said
+
+
+def test_a_manager_tells_a_league_from_the_first_registration_to_the_champion() -> None:
+    world = played(3, players=4, referees=1)
+    said = lines(world.manager)
+    assert [line for line in said if "registered" in line][-1].endswith(("(4 of 4)", "(1 of 1)"))
+    begins = [line for line in said if "begins" in line]
+    assert begins == [f"round {number} of 3 begins: 2 matches" for number in (1, 2, 3)]
+    over = [line for line in said if "is over" in line]
+    assert [line.partition(";")[0] for line in over[:3]] == [f"round {number} of 3 is over" for number in (1, 2, 3)]
+    assert over[3].startswith("the league is over; the champion is P0")
+    assert said.index("the league starts: 4 players, 3 rounds, 6 matches") < said.index(begins[0])
+
+
+def test_a_referee_tells_each_of_its_matches_and_a_player_its_own() -> None:
+    world = played(3, players=4, referees=1)
+    (referee,) = world.referees
+    results = [line for line in lines(referee) if line.startswith("R")]
+    assert len(results) == 6
+    for player in world.players:
+        said = lines(player)
+        assert said[0].startswith("registered as P0")
+        assert len([line for line in said if ": you won" in line or ": you lost" in line or ": you drew" in line]) == 3
+        assert said[-1].startswith("the league is over: you are number ")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_there_is_a_sentence_for_whatever_happens_in_troubled_leagues(seed: int) -> None:
+    world = played(seed, players=6, referees=2, faults=0.5, outages=0.5)
+    for node in world.nodes.values():
+        assert all(line and "\n" not in line for line in lines(node))
+
+
+def test_an_applicant_is_named_with_the_command_that_lets_it_in() -> None:
+    event = AgentApplied(
+        at=0.0, applicant_id="A01", role="player", display_name="Ann", endpoint="http://h/mcp", origin="1.2.3.4"
+    )
+    said: list[str] = []
+    Narrator(MANAGER, lambda: "P01: ", said.append)(played(1, players=2, referees=1).manager.machine, [event])
+    assert said == ['P01: player "Ann" at http://h/mcp waits for approval: league approve A01']
+
+
+def test_an_error_that_is_repeated_is_shown_in_full_once_and_then_counted() -> None:
+    said: list[str] = []
+    show = ErrorLines(said.append)
+    for _ in range(100):
+        show(ErrorNote("P01", "GAME_OVER", "E099", "my bug", "R1M1", is_answer=True))
+    show(ErrorNote("P02", "GAME_OVER", "E099", "my bug", "R1M1", is_answer=True))
+    first = "P01 answers GAME_OVER about R1M1 with E099 my bug"
+    assert said == [first, f"{first} (10 times by now)", f"{first} (100 times by now)", first.replace("P01", "P02")]
