@@ -8,7 +8,7 @@ up by `resume`. How a manager is spoken to is found out by registering (spec sec
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import structs
@@ -185,6 +185,14 @@ class Membership:
         }
 
 
+_NO_ANSWER: Mapping[Failure, str] = {
+    Failure.REFUSED: "connection refused",
+    Failure.TIMEOUT: "no answer in time",
+    Failure.BROKEN: "no proper answer",
+    Failure.BUSY: "busy",
+}
+
+
 class Registration:
     """The request to become a member, repeated until the manager answers it."""
 
@@ -306,7 +314,7 @@ class Registration:
         elif failed.failure is Failure.ERROR:
             self.trouble = failed.detail
         else:
-            self.trouble = "the manager is busy" if failed.failure is Failure.BUSY else "the manager does not answer"
+            self.trouble = f"{self._endpoint}: {_NO_ANSWER[failed.failure]}"
         if failed.failure is Failure.REFUSED:
             # Nobody is there: who comes may speak otherwise.
             negotiation.forget()

@@ -72,6 +72,9 @@ def alike(line: str) -> str:
     return " ".join(line.split())
 
 
+MANAGER = "http://127.0.0.1:8000/mcp"
+
+
 class Reader:
     """Somebody who does what a page says, in a folder of their own; the ports are whatever is free."""
 
@@ -111,7 +114,7 @@ class Reader:
         self._addresses |= {one.removeprefix(READY): process.endpoint for one in shown if one.startswith(READY)}
         for one in shown:
             if one != LEFT_OUT and not one.startswith(READY):
-                process.said(one.replace(*self._moved(one)))
+                process.said(self._moved(one))
 
     def _run(self, block: Block) -> None:
         status = int(block.note.removeprefix("exits with ") or 0)
@@ -122,7 +125,7 @@ class Reader:
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
         """A command that ends by itself."""
-        words = shlex.split(line.replace(*self._moved(line)))
+        words = shlex.split(self._moved(line))
         if words[0] == "league" and words[1] in ASKS_A_MANAGER and "--journal" not in words:
             words += ["--manager", self._manager]
         command, arguments = self._program(words)
@@ -142,15 +145,13 @@ class Reader:
 
     @property
     def _manager(self) -> str:
-        usual = "http://127.0.0.1:8000/mcp"
-        return self._addresses.get(usual, usual.replace("8000", str(self._nowhere.getsockname()[1])))
+        return self._addresses.get(MANAGER, MANAGER.replace("8000", str(self._nowhere.getsockname()[1])))
 
-    def _moved(self, line: str) -> tuple[str, str]:
-        """The address of the page in this line, if there is one, and where that agent really is."""
-        for shown, real in self._addresses.items():
-            if (root := shown.removesuffix("/mcp")) in line:
-                return root, real.removesuffix("/mcp")
-        return "", ""
+    def _moved(self, line: str) -> str:
+        """The line with the addresses where agents really are instead of those of the page."""
+        for shown, real in {MANAGER: self._manager, **self._addresses}.items():
+            line = line.replace(shown.removesuffix("/mcp"), real.removesuffix("/mcp"))
+        return line
 
     @staticmethod
     def _program(words: list[str]) -> tuple[tuple[str, ...], list[str]]:

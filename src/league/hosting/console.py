@@ -6,12 +6,14 @@ Every line passes here, so nothing that an agent prints shows a token or moves a
 from __future__ import annotations
 
 import sys
-import time
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Final, Literal
 
 from league.storage.transcript import mask
+
+Stream = Literal["stdout", "stderr"]
 
 MOST_WAITING: Final = 1_000
 """More lines than this do not wait for a slow reader."""
@@ -25,33 +27,33 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in shown)
 
 
-class Outlet:
-    """Lines on their way to stdout or stderr, written by a thread of its own. Lines that find no room are counted."""
+class Console:
+    """Lines on their way to stdout and stderr, written by one thread, so that they keep their order. Lines that find no
+    room are counted."""
 
-    def __init__(self, name: Literal["stdout", "stderr"]) -> None:
-        self._name = name
-        self._lines: SimpleQueue[str | Event] = SimpleQueue()
+    def __init__(self) -> None:
+        self._lines: SimpleQueue[tuple[Stream, str] | Event] = SimpleQueue()
         self._dropped = 0
         self._writer: Thread | None = None
 
-    def put(self, text: str) -> None:
+    def put(self, stream: Stream, text: str) -> None:
         """Print this as soon as somebody reads it."""
         if self._lines.qsize() >= MOST_WAITING:
             self._dropped += 1
             return
         if self._writer is None:
-            self._writer = Thread(target=self._write, name=f"{self._name} writer", daemon=True)
+            self._writer = Thread(target=self._write, name="console", daemon=True)
             self._writer.start()
         if self._dropped:
             text, self._dropped = f"({self._dropped} lines were not shown: nobody read them)\n{text}", 0
-        self._lines.put(printable(text))
+        self._lines.put((stream, printable(text)))
 
-    def flush(self, until: float) -> None:
-        """Wait until everything is written, but not beyond this moment (time.monotonic)."""
+    def flush(self, seconds: float = LAST_LINES_S) -> None:
+        """Wait until everything is written, but not longer than this."""
         if self._writer is not None:
             written = Event()
             self._lines.put(written)
-            written.wait(max(0.0, until - time.monotonic()))
+            written.wait(seconds)
 
     def _write(self) -> None:
         while True:
@@ -59,27 +61,20 @@ class Outlet:
             if isinstance(line, Event):
                 line.set()
                 continue
-            try:
-                print(line, file=getattr(sys, self._name), flush=True)
-            except (OSError, ValueError):  # whoever read it has gone
-                continue
+            stream, text = line
+            with suppress(OSError, ValueError):  # whoever read it has gone
+                print(text, file=getattr(sys, stream), flush=True)
 
 
-_STDOUT, _STDERR = Outlet("stdout"), Outlet("stderr")
+_CONSOLE = Console()
+flush = _CONSOLE.flush
 
 
 def say(text: str) -> None:
     """Tell whoever started us what happens."""
-    _STDOUT.put(text)
+    _CONSOLE.put("stdout", text)
 
 
 def complain(text: str) -> None:
     """Tell whoever started us what is wrong, or what is not the output of the command."""
-    _STDERR.put(text)
-
-
-def flush() -> None:
-    """The process is about to end: give the last lines a moment."""
-    until = time.monotonic() + LAST_LINES_S
-    _STDOUT.flush(until)
-    _STDERR.flush(until)
+    _CONSOLE.put("stderr", text)

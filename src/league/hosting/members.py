@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Protocol, cast
@@ -26,6 +28,8 @@ from league.transport.letters import Speaker
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 """A member takes what its manager sends, and that may be large (R-24)."""
+REMIND_S = 30.0
+"""Whoever waits says so, and what for, as often as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +154,18 @@ def _is_refused(agent: Agent) -> bool:
 
 
 async def _report_obstacles(host: HostedAgent, role: Role) -> None:
-    """Tell whoever started us what keeps this member from registering, until it is registered or refused; and a referee
-    from playing its matches."""
-    agent, told = host.running, {""}
+    """Tell whoever started us what keeps this member from registering, until it is registered or refused, and a referee
+    from playing its matches; now and again, as long as it lasts."""
+    agent, loop = host.running, asyncio.get_running_loop()
+    told: dict[str, float] = {}
     while (role is Role.REFEREE or not _registering(agent).agent_id) and not _is_refused(agent):
         agent.changed.clear()
-        await agent.changed.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REMIND_S):
+                await agent.changed.wait()
         obstacle = _obstacle(_registering(agent), host.endpoint)
-        if obstacle not in told:
-            told.add(obstacle)
+        if obstacle and loop.time() - told.get(obstacle, -math.inf) >= REMIND_S:
+            told[obstacle] = loop.time()
             console.complain(obstacle)
     if (refusal := _registering(agent).rejected) is not None:
         said = f"{refusal.code} {refusal.detail}".strip()
