@@ -158,7 +158,8 @@ retry_delays_s = [1.0, 2.0, 4.0]
 tiebreakers = ["points", "wins", "head_to_head"]
 ```
 
-One file may serve all three roles: each takes the keys that are for it. An unknown key is an error.
+One file may serve all three roles: each takes the keys that are for it, and keys of one role alone stand in its table,
+`[manager]`, `[referee]` or `[player]`. An unknown key is an error.
 
 """
 

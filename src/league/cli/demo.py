@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from league.cli.demo_run import DemoRun
 
+STRATEGIES = ("random", "frequency", "mirror", "alternate", "always_even", "always_odd")
 NAME = "demo"
 HELP = "play a whole league on this machine"
 EXAMPLE = """\
@@ -23,6 +24,7 @@ examples:
   league demo
   league demo --players 10 --referees 3 --stay
   league demo --game rock_paper_scissors --json
+  league demo --strategy mine:Mine,random,mirror
 
 Manager, referees and players are processes of their own on 127.0.0.1; with many of them, several share a process.
 --seed repeats the choices of the players' random strategies. The numbers that referees draw stay random: each is a
@@ -33,6 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--players", type=int, default=4, metavar="N", help="how many players (default: 4)")
     parser.add_argument("--referees", type=int, default=2, metavar="N", help="how many referees (default: 2)")
     parser.add_argument("--game", default="even_odd", help="what is played (default: even_odd)")
+    strategy = f"who plays: strategies, as of `league player`, that take turns (default: {','.join(STRATEGIES)})"
+    parser.add_argument("--strategy", metavar="A,B,…", default=",".join(STRATEGIES), help=strategy)
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of random strategies")
     port = f"the manager's port (default: {ManagerOptions.usual_port}, or the next one free)"
     parser.add_argument("--port", type=int, metavar="N", help=port)
@@ -51,12 +55,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     from league.hosting import require_game
+    from league.hosting.players import load
 
     if args.players < 2 or args.referees < 1:
         raise CommandError("a league needs at least 2 players and 1 referee", USAGE)
     if args.port is not None and not 0 <= args.port <= 65535:
         raise CommandError(f"{args.port} is no port: they go from 0 to 65535", USAGE)
     require_game(args.game)
+    for one in args.strategy.split(","):
+        load(one)  # whatever is wrong with it is said now, and not by a process
 
 
 async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event) -> int:
@@ -65,7 +72,10 @@ async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event
     from league.cli.terminal import NoScreen, screen_for
     from league.hosting.serving import until
 
-    plan = DemoPlan(args.players, args.referees, args.game, args.seed, args.port, args.journal, not args.no_shared)
+    strategies = tuple(args.strategy.split(","))
+    plan = DemoPlan(
+        args.players, args.referees, args.game, strategies, args.seed, args.port, args.journal, not args.no_shared
+    )
     demo = DemoRun(plan, NoScreen() if args.json else screen_for(sys.stdout), started)
     try:
         if await until(stop, _play(demo, args.json, args.stay)) or demo.is_over:

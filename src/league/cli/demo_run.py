@@ -28,7 +28,6 @@ TELL_S = 15.0
 """How long the last messages may take once the league is over; only a watchdog."""
 PROCESSES = 8
 """On a machine with few cores more would only wait for each other."""
-STRATEGIES = ("random", "frequency", "mirror", "alternate", "always_even", "always_odd")
 MOST_AT_ONCE = 10
 """Matches of one referee; the manager takes no larger offer (R-28)."""
 SHARED_FILES = "shared files"
@@ -45,6 +44,7 @@ class DemoPlan:
     players: int
     referees: int
     game: str
+    strategies: tuple[str, ...]
     seed: int | None = None
     port: int | None = None
     journal: str | None = None
@@ -102,7 +102,8 @@ class DemoRun:
             at_once = math.ceil(plan.players / 2 / plan.referees)
             arguments += ["--max-concurrent-matches", str(min(max(at_once, 2), MOST_AT_ONCE)), "--ask-standings"]
         else:
-            turns = [STRATEGIES[(first + number) % len(STRATEGIES)] for number in range(min(count, len(STRATEGIES)))]
+            several = plan.strategies
+            turns = [several[(first + number) % len(several)] for number in range(min(count, len(several)))]
             arguments += ["--strategy", ",".join(turns), "--id", f"P{first + 1:02}"]
             arguments += [] if plan.seed is None else ["--seed", str(plan.seed)]
         name = f"{role} {first + 1}" if count == 1 else f"process of {role}s {first + 1} to {first + count}"

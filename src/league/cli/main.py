@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from league.cli import Command, CommandError
-from league.hosting import Parser
+from league.hosting import Parser, did_you_mean
 
 COMMANDS: Mapping[str, str] = {
     "demo": "demo",
@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "explain": "explain",
     "validate": "validate",
     "check": "check",
+    "spec": "spec",
     "new": "new",
     "spar": "spar",
     "verify": "journal",
@@ -75,9 +76,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked_for = next((one for one in arguments if not one.startswith("-")), "")
     parser = _parser([asked_for] if asked_for in COMMANDS else COMMANDS)
     try:
-        args, unknown = parser.parse_known_args(arguments)
+        if asked_for and asked_for not in COMMANDS:
+            parser.error(f"there is no command {asked_for!r}{did_you_mean(asked_for, COMMANDS)}")
+        args, unknown = parser.parse_known_args(arguments or ["--help"])
         if unknown:
-            args.parser.error(f"unknown arguments: {' '.join(unknown)}")
+            args.parser.error(f"unknown arguments: {' '.join(unknown)}{_meant_option(unknown, args.parser)}")
     except SystemExit as done:  # argparse ends --help, --version and wrong usage so
         return done.code if isinstance(done.code, int) else 1
     return _run(args.command, args)
@@ -106,6 +109,11 @@ def _parser(names: Iterable[str]) -> Parser:
         command.configure(one)
         one.set_defaults(command=command, parser=one)
     return parser
+
+
+def _meant_option(unknown: Sequence[str], parser: Parser) -> str:
+    option = next((one.partition("=")[0] for one in unknown if one.startswith("--")), "")
+    return did_you_mean(option, parser.known_options) if option else ""
 
 
 def _command(name: str) -> Command:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from league.cli import Command, CommandError, add_json_option, examples, print_result
-from league.cli.source import USUAL_MANAGER, add_manager_option
+from league.cli.source import add_manager_option
+from league.hosting.addresses import usual_manager
 
 if TYPE_CHECKING:
     from league.cli.pages import Pages
@@ -45,7 +46,7 @@ class Order:
         from league.cli.pages import Pages
 
         target: str | None = args.target if self.target else None
-        with closing(Pages(args.manager or USUAL_MANAGER)) as pages:
+        with closing(Pages(args.manager or usual_manager())) as pages:
             done = _give(pages, self.name, target, _token(args.state, pages))
         print_result(args.json, done, [self.done.format(target=target)])
         return 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from league.cli import USAGE, CommandError
 from league.cli.source import MATCHES
-from league.hosting.addresses import split_http
+from league.hosting.addresses import agent_url, split_http
 
 TIMEOUT_S = 10.0
 LARGEST = 64 << 20
@@ -21,7 +21,7 @@ class Pages:
 
     def __init__(self, url: str) -> None:
         try:
-            parts = split_http(url if "://" in url else f"http://{url}")
+            parts = split_http(agent_url(url))
         except ValueError as error:
             told = f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000"
             raise CommandError(told, USAGE) from error

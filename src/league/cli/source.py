@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 from league.cli import USAGE, CommandError, add_json_option, journal_errors
+from league.hosting.addresses import usual_manager
 
-USUAL_MANAGER = "http://127.0.0.1:8000"
 MATCHES = "/api/matches/"
 
 
@@ -21,7 +21,9 @@ class LeagueSource(Protocol):
 
 def add_manager_option(parser: argparse.ArgumentParser) -> None:
     """`--manager`: which manager."""
-    parser.add_argument("--manager", metavar="URL", help=f"a running manager (default: {USUAL_MANAGER})")
+    parser.add_argument(
+        "--manager", metavar="URL", help="a running manager (default: LEAGUE_MANAGER, else http://127.0.0.1:8000)"
+    )
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +46,7 @@ def source_of(args: argparse.Namespace) -> LeagueSource:
         return JournalPages(args.journal)
     from league.cli.pages import Pages
 
-    return Pages(args.manager or USUAL_MANAGER)
+    return Pages(args.manager or usual_manager())
 
 
 def match_in(source: LeagueSource, match_id: str) -> Any:

@@ -84,7 +84,7 @@ def _endpoint(url: str) -> str:
     from league.protocol.fields import RULES
 
     with suppress(ValueError):
-        whole = agent_url(url if "://" in url else f"http://{url}")
+        whole = agent_url(url)
         if RULES["url"](whole) is None:
             return whole
     raise CommandError(f"{url!r} is no http address; try http://127.0.0.1:8101/mcp", USAGE)

@@ -6,6 +6,7 @@ With the command line and the SDK, which both stand on it, the only place that r
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import NoReturn
 
 USAGE = 2
@@ -20,8 +21,21 @@ class CommandError(Exception):
         self.status = status
 
 
+def did_you_mean(said: str, known: Iterable[str]) -> str:
+    """What was probably meant, to end a sentence with; nothing if nothing comes near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(said, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence instead of printing the whole usage."""
+
+    @property
+    def known_options(self) -> Iterable[str]:
+        """As they are typed: --players, --help, …"""
+        return self._option_string_actions
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")

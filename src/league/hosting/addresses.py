@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from contextlib import suppress
 from urllib.parse import SplitResult, urlsplit
 
 WILDCARDS = ("0.0.0.0", "::", "")
 LOOPBACK = "127.0.0.1"
+MANAGER_VARIABLE = "LEAGUE_MANAGER"
+USUAL_MANAGER = "http://127.0.0.1:8000"
 
 
 def endpoint_at(host: str, port: int) -> str:
@@ -24,6 +27,11 @@ def seen_by_others() -> str | None:
     return None
 
 
+def usual_manager() -> str:
+    """Where the manager is when nobody says it here: as the environment says, else on this machine."""
+    return os.environ.get(MANAGER_VARIABLE) or USUAL_MANAGER
+
+
 def split_http(url: str) -> SplitResult:
     """The parts of an http address; ValueError if it is none."""
     parts = urlsplit(url)
@@ -33,6 +41,7 @@ def split_http(url: str) -> SplitResult:
 
 
 def agent_url(url: str) -> str:
-    """Where an agent takes requests: /mcp, unless the address has another path."""
+    """Where an agent takes requests: http, unless it says otherwise, and /mcp, unless it has another path."""
+    url = url if "://" in url else f"http://{url}"
     parts = split_http(url)
     return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import tomllib
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from league.hosting import USAGE, CommandError, addresses
+from league.hosting import USAGE, CommandError, addresses, did_you_mean
+from league.hosting.addresses import MANAGER_VARIABLE, USUAL_MANAGER
 
 if TYPE_CHECKING:
     from league.protocol.envelope import Profile
@@ -155,6 +157,8 @@ class Option:
     only_in_file: bool = False
     off: str = ""
     """What the flag --no-NAME does, if there is one: it stands for the empty text."""
+    variable: str = ""
+    """The environment variable that says it too."""
 
     @property
     def flag(self) -> str:
@@ -174,6 +178,7 @@ _MEMBERS = ("referee", "player")
 PROFILES, TRANSCRIPTS = ("compat", "strict"), ("full", "matches", "off")
 PRESETS, REACHES, ENROLMENTS = ("local", "official"), ("local", "lan", "public"), ("open", "key", "approve")
 WHO = "who may register: anybody, referees with the key, or whom the operator approves"
+MANAGER_IS = f"where the League Manager is; else {MANAGER_VARIABLE} says it"
 SHARED = "a folder to keep the shared files in, for other tools"
 WAIT = "wait before a referee by others is given a match otherwise"
 PATIENCE = "seconds a referee may take for a match it has acknowledged (default: the longest a match can take)"
@@ -184,7 +189,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "port", WHOLE, None, "the port to listen at (default: 8000, 8001, 8101; 0: any free one)", ALL, (), 0, 65535
     ),
-    Option("manager", ADDRESS, "http://127.0.0.1:8000/mcp", "where the League Manager is", _MEMBERS),
+    Option("manager", ADDRESS, f"{USUAL_MANAGER}/mcp", MANAGER_IS, _MEMBERS, variable=MANAGER_VARIABLE),
     Option("name", TEXT, "", "the name to register under", _MEMBERS),
     Option("id", TEXT, "", "the id to ask the manager for, such as P03; several count on from it", _P),
     Option("players", WHOLE, 4, "how many players the league has", _M, least=2),
@@ -259,34 +264,61 @@ def defaults(role: type[AnyRole]) -> AnyRole:
 
 
 def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
-    """All options of a role, from what was said on the command line and in the file it names. Roles share a file: what
-    stands there for another role is checked like the rest, and left to it."""
-    stored = _stored(args.config) if args.config else {}
-    for one in OPTIONS:
-        if one.name in stored:
-            _value(one, stored[one.name], f"{one.name} in {args.config}", one.kind.types)
+    """All options of a role: from the command line, else from the environment, else from the file that was named."""
+    stored = _settings_for(role, _stored(args.config), args.config) if args.config else {}
     given: dict[str, Any] = {}
     for one in options_of(role):
         said = None if one.only_in_file else getattr(args, one.name, None)
         if said is not None:
             given[one.name] = _value(one, said, one.flag, (str, bool))
+        elif one.variable and (said := os.environ.get(one.variable)):
+            given[one.name] = _value(one, said, one.variable, (str,))
         elif one.name in stored:
-            given[one.name] = _value(one, stored[one.name], f"{one.name} in {args.config}", one.kind.types)
+            given[one.name] = stored[one.name]
     return replace(defaults(role), **given)
 
 
+def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The settings of a file that are for this role. Roles share a file: what stands at its top is for every role that
+    knows it, a role's own table is for that role alone. All of it is checked, whoever reads the file. (`manager` is a
+    table if it is one, and else the setting.)"""
+    tables = {key: value for key, value in stored.items() if key in ALL and isinstance(value, dict)}
+    settings = _checked({key: stored[key] for key in stored if key not in tables}, OPTIONS, name, role)
+    for one in ROLES:
+        found = _checked(tables.get(one.role, {}), tuple(options_of(one)), f"{name}, [{one.role}]", one)
+        settings |= found if one is role else {}
+    return settings
+
+
+def _checked(
+    table: Mapping[str, Any], options: Sequence[Option], where: str, role: type[RoleOptions]
+) -> dict[str, Any]:
+    """What a table sets for this role; whatever is wrong in it, for any role, is refused."""
+    settings: dict[str, Any] = {}
+    for key, value in table.items():
+        found = [one for one in options if one.name == key]
+        if not found:
+            raise _unknown(where, key, {one.name for one in options})
+        read = {
+            role_of: _value(one, value, f"{key} in {where}", one.kind.types) for one in found for role_of in one.roles
+        }
+        settings |= {key: read[role.role]} if role.role in read else {}
+    return settings
+
+
+def _unknown(where: str, key: str, known: Iterable[str]) -> CommandError:
+    meant = did_you_mean(key, known) or f"; there are {', '.join(sorted(known))}"
+    return CommandError(f"{where}: there is no setting {key!r}{meant}", USAGE)
+
+
 def _stored(name: str) -> Mapping[str, Any]:
-    """The keys of league.toml; one that no role knows is refused."""
+    """What stands in league.toml."""
     try:
-        stored = tomllib.loads(Path(name).read_text("utf-8"))
+        return tomllib.loads(Path(name).read_text("utf-8"))
     except OSError as error:
         raise CommandError(f"cannot read {name}: {error.strerror}", USAGE) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{name} is not TOML: {error}", USAGE) from error
-    known = {one.name for one in OPTIONS}
-    if unknown := next((key for key in stored if key not in known), None):
-        raise CommandError(f"{name}: there is no setting {unknown!r}; there are {', '.join(sorted(known))}", USAGE)
-    return stored
 
 
 def _value(one: Option, said: Any, where: str, types: tuple[type, ...]) -> Any:

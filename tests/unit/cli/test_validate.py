@@ -235,7 +235,6 @@ def test_whoever_moved_first_a_report_of_another_game_is_judged_fairly(
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["unknown"],
         ["--unknown"],
         ["validate", "--unknown"],

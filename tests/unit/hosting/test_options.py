@@ -116,7 +116,35 @@ def test_the_path_of_a_managers_address_may_be_left_out(said: str, tmp_path: Pat
     assert read(PlayerOptions, "--config", file).manager == "http://127.0.0.1:9000/mcp"
 
 
-@pytest.mark.parametrize("said", ["127.0.0.1:8000", "ftp://127.0.0.1", "http://", "http://host:port", "http://h:70000"])
+def test_the_scheme_of_a_managers_address_may_be_left_out() -> None:
+    assert read(PlayerOptions, "--manager", "192.0.2.7:9000").manager == "http://192.0.2.7:9000/mcp"
+
+
+def test_the_environment_says_where_the_manager_is_unless_the_command_line_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = stored(tmp_path, 'manager = "http://127.0.0.1:9001"\n')
+    monkeypatch.setenv("LEAGUE_MANAGER", "http://127.0.0.1:9000")
+    assert read(PlayerOptions).manager == read(RefereeOptions, "--config", file).manager == "http://127.0.0.1:9000/mcp"
+    assert read(PlayerOptions, "--manager", "http://127.0.0.1:9002").manager == "http://127.0.0.1:9002/mcp"
+    monkeypatch.setenv("LEAGUE_MANAGER", "nonsense://")
+    assert refused(PlayerOptions).startswith("LEAGUE_MANAGER: 'nonsense://' is not an address")
+
+
+def test_a_file_may_have_a_table_for_each_role(tmp_path: Path) -> None:
+    file = stored(
+        tmp_path,
+        'game = "tic_tac_toe"\n[manager]\nport = 9000\nplayers = 6\n[referee]\nport = 9001\n'
+        '[player]\nport = 9101\ngame = "even_odd"\nmanager = "127.0.0.1:9000"\n',
+    )
+    manager, referee = read(ManagerOptions, "--config", file), read(RefereeOptions, "--config", file)
+    player = read(PlayerOptions, "--config", file, "--port", "9102")
+    assert (manager.port, manager.players, manager.game) == (9000, 6, "tic_tac_toe")
+    assert (referee.port, referee.game, referee.manager) == (9001, "tic_tac_toe", "http://127.0.0.1:8000/mcp")
+    assert (player.port, player.game, player.manager) == (9102, "even_odd", "http://127.0.0.1:9000/mcp")
+
+
+@pytest.mark.parametrize("said", ["ftp://127.0.0.1", "127.0.0.1:x", "http://", "http://host:port", "http://h:70000"])
 def test_what_is_no_address_of_a_manager_is_refused(said: str, tmp_path: Path) -> None:
     told = "is not an address such as http://127.0.0.1:8000/mcp"
     assert refused(PlayerOptions, "--manager", said) == f"--manager: {said!r} {told}"
@@ -167,7 +195,11 @@ def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions])
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("plyers = 4", "there is no setting 'plyers'"),
+        ("plyers = 4", "there is no setting 'plyers'; did you mean players?"),
+        ("zzz = 4", "FILE: there is no setting 'zzz'; there are announcement_lead_s, "),
+        ("[player]\nplayers = 4", "FILE, [player]: there is no setting 'players'; "),
+        ("[manager]\nplayers = 1", "players in FILE, [manager]: must be at least 2, not 1"),
+        ("referee = 3", "there is no setting 'referee'; did you mean referees?"),
         ('players = "4"', "players in FILE: '4' is not a whole number"),
         ("players = 4.5", "players in FILE: 4.5 is not a whole number"),
         ("players = true", "players in FILE: true is not a whole number"),
