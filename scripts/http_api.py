@@ -65,6 +65,7 @@ def ref(shape: str) -> Schema:
 
 FLAG: Schema = {"type": "boolean"}
 SECONDS: Schema = {"type": "number"}
+COUNTS: Schema = {"type": "object", "additionalProperties": count()}
 ROLE = text(*get_args(AgentRole))
 WAITING = ("WAITING_FOR_REGISTRATIONS", "PAUSED", "WAITING_FOR_PLAYERS", "WAITING_FOR_OPERATOR", "WAITING_FOR_REFEREE")
 STATUS = text("SCHEDULED", "RUNNING", "COMPLETED", "PARKED")
@@ -100,6 +101,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Standings": {
         "version": Field(count(), "grows with every change of the table"),
         "standings": Field(many(ref("Row")), "every player, best first"),
+        "technical_losses": Field(COUNTS, "how many of its losses are technical ones, by player"),
     },
     "Row": {},
     "Schedule": {"rounds": Field(many(ref("Round")), "empty before the league starts")},
@@ -112,7 +114,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Line": LINE,
     "Match": {
         **LINE,
-        "points": Field(or_null({"type": "object", "additionalProperties": count()}), "by player id"),
+        "points": Field(or_null(COUNTS), "by player id"),
         "details": Field(or_null({"type": "object"}), "what proves the result; never shown before it is in"),
         "verified": Field(or_null(FLAG), "could the manager compute the result itself?"),
         "decided_at": Field(or_null(SECONDS), "seconds since 1970, UTC"),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from league.cli.pages import Pages
-from tests.support.processes import Processes
+from tests.support.processes import Process, Processes
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,24 @@ def test_the_schedule_holds_every_round_and_match(league: Played) -> None:
     assert len({frozenset((one["player_A_id"], one["player_B_id"])) for one in matches}) == 6
     lines = league[0].run("schedule", "--journal", "data").stdout.splitlines()
     assert len(lines) == 7
+    first, names = matches[0], {row["player_id"]: row["display_name"] for row in league[1]["standings"]}
+    assert f"{first['player_A_id']} {names[first['player_A_id']]}" in lines[1]
+
+
+def test_a_league_is_watched_live_to_its_champion_and_afterwards_as_it_is(league: Played, tmp_path: Path) -> None:
+    with Processes(tmp_path) as processes:
+        manager = processes.manager(players=2, double=True)
+        watching = Process("watch", ["watch", "--manager", manager.endpoint], tmp_path)
+        processes.started.append(watching)
+        processes.referee(manager.endpoint)
+        processes.players(manager.endpoint, count=2)
+        assert watching.wait() == 0
+        assert watching.said("Champion: ")
+        assert watching.said("round 2 of 2, 2 of 2 matches, completed")
+    ended = league[0].run("watch", "--journal", "data")
+    assert ended.returncode == 0
+    assert ended.stdout.splitlines()[-1].startswith("Champion: ")
+    assert ended.stdout.splitlines()[1].split()[-1] == "technical"
 
 
 def test_a_match_is_shown_with_its_result(league: Played) -> None:

@@ -96,7 +96,7 @@ async def _play(demo: DemoRun, as_json: bool, stay: bool) -> None:
         print_json(outcome)
         sys.stdout.flush()
     else:
-        print_lines(demo.review(outcome, await demo.success()))
+        print_lines(demo.review(outcome, await demo.table(), await demo.success()))
     if trouble := demo.shared_trouble():
         print(trouble, file=sys.stderr)
     if stay:

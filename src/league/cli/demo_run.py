@@ -124,7 +124,7 @@ class DemoRun:
         begun = time.monotonic()
         while True:
             league, table = await self._get("/api/league"), await self._get("/api/standings")
-            self.screen.show(league, table["standings"])
+            self.screen.show(league, table)
             if league["state"] == "LEAGUE_COMPLETED":
                 break
             if league["waiting"] == "WAITING_FOR_OPERATOR":
@@ -201,16 +201,20 @@ class DemoRun:
             "standings": table["standings"],
         }
 
+    async def table(self) -> dict[str, Any]:
+        """The final table, with what it does not say in messages."""
+        found: dict[str, Any] = await self._get("/api/standings")
+        return found
+
     async def success(self) -> Success:
         """What the agents counted."""
         endpoints = [one for child in self.processes.children for one in child.endpoints]
         return await asyncio.to_thread(lambda: summarize(map(_metrics, endpoints)))
 
-    def review(self, outcome: dict[str, Any], success: Success) -> Iterator[str]:
+    def review(self, outcome: dict[str, Any], table: dict[str, Any], success: Success) -> Iterator[str]:
         """The end, for people."""
-        rows = outcome["standings"]
-        yield from terminal.table(terminal.STANDINGS, terminal.standings_rows(rows))
-        winner = rows[0]
+        yield from terminal.render_standings(table)
+        winner = outcome["standings"][0]
         yield f"\nChampion: {terminal.plain(winner['display_name'])} ({winner['player_id']}), {winner['points']} points"
         played = terminal.counted(outcome["matches"], "match"), terminal.counted(outcome["rounds"], "round")
         losses = terminal.counted(outcome["technical_losses"], "technical loss")

@@ -91,14 +91,14 @@ def _replay(args: argparse.Namespace) -> int:
     with journal_errors():
         replayed = replay(args.journal, args.until)
     league = views.league(replayed.manager, replayed.seq)
-    rows = views.standings(replayed.manager)["standings"]
+    table = views.standings(replayed.manager)
     shown = {"seq": replayed.seq, "events": replayed.events, "digest": replayed.digest}
     lines = [
-        *terminal.table(terminal.STANDINGS, terminal.standings_rows(rows)),
+        *terminal.render_standings(table),
         f"\n{league['league_id']} after event {replayed.seq} of {replayed.events}: {terminal.progress(league)}",
         f"digest {replayed.digest}",
     ]
-    print_result(args.json, {**shown, "league": league, "standings": rows}, lines)
+    print_result(args.json, {**shown, "league": league, "standings": table["standings"]}, lines)
     return 0
 
 

@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, str] = {
     "withdraw": "operator",
     "replay-match": "operator",
     "close": "operator",
+    "watch": "watch",
     "standings": "show",
     "schedule": "show",
     "match": "show",

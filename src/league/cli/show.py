@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,18 +46,21 @@ def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
     return found
 
 
-def _standings(source: LeagueSource, rows: Sequence[terminal.Row]) -> Iterator[str]:
+def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     league = source.get("/api/league")
-    yield from terminal.table(terminal.STANDINGS, terminal.standings_rows(rows))
+    yield from terminal.render_standings(source.get("/api/standings"))
     yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
 
 
-def _schedule(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
+def _schedule(source: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
+    named = {one["agent_id"]: f"{one['agent_id']} {one['display_name']}" for one in source.get("/api/agents")["agents"]}
     rows: list[list[object]] = []
     for one in document["rounds"]:
-        rows += [[match[name] for name in MATCH] for match in one["matches"]]
+        for match in one["matches"]:
+            names = {seat: named.get(match[seat], match[seat]) for seat in ("player_A_id", "player_B_id")}
+            rows.append([{**match, **names}[name] for name in MATCH])
         if one["bye"]:
-            rows.append([one["round_id"], None, one["bye"], None, "BYE", None, None, None])
+            rows.append([one["round_id"], None, named.get(one["bye"], one["bye"]), None, "BYE", None, None, None])
     yield from terminal.table(SCHEDULE, rows) if rows else ["There is no schedule yet: not everybody has registered."]
 
 

@@ -26,11 +26,12 @@ def add_manager_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_source_options(parser: argparse.ArgumentParser) -> None:
+def add_source_options(parser: argparse.ArgumentParser, with_json: bool = True) -> None:
     """The options of a command that looks at a league."""
     add_manager_option(parser)
     parser.add_argument("--journal", metavar="URL", help="a journal, or the folder it is in, instead")
-    add_json_option(parser)
+    if with_json:
+        add_json_option(parser)
 
 
 def add_match_argument(parser: argparse.ArgumentParser) -> None:

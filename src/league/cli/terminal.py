@@ -11,9 +11,6 @@ from typing import Any, Protocol, TextIO
 GAP = "  "
 BAR_COLUMNS = 30
 
-Row = dict[str, Any]
-"""A row of LEAGUE_STANDINGS_UPDATE (Any: JSON)."""
-
 
 def plain(value: object) -> str:
     """A value as one line that leaves a terminal as it is."""
@@ -69,13 +66,15 @@ def bar(done: int, total: int, columns: int) -> str:
     return "█" * filled + "░" * (columns - filled)
 
 
-STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost")
+STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost", "technical")
 
 
-def standings_rows(rows: Sequence[Row]) -> list[list[object]]:
-    """Rows of LEAGUE_STANDINGS_UPDATE as cells under STANDINGS."""
+def render_standings(document: Mapping[str, Any]) -> list[str]:
+    """The table of /api/standings. A manager of an earlier version does not tell technical losses."""
     names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
-    return [[row.get(name) for name in names] for row in rows]
+    technical = document.get("technical_losses", {})
+    rows = [[*(row.get(name) for name in names), technical.get(row["player_id"])] for row in document["standings"]]
+    return table(STANDINGS, rows)
 
 
 def progress(league: Mapping[str, Any]) -> str:
@@ -97,8 +96,8 @@ def progress(league: Mapping[str, Any]) -> str:
 class Screen(Protocol):
     """Whoever shows a league."""
 
-    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None:
-        """The league as it is now, and its table."""
+    def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
+        """The league as it is now, and its table (/api/league, /api/standings)."""
 
     def end(self) -> None:
         """There is nothing more to show."""
@@ -113,7 +112,7 @@ def screen_for(stream: TextIO) -> Screen:
 class NoScreen:
     """For --json."""
 
-    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None: ...
+    def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None: ...
 
     def end(self) -> None: ...
 
@@ -125,7 +124,7 @@ class LineScreen:
         self._stream = stream
         self._shown = -1
 
-    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
         finished = league["round"] - (league["state"] != "LEAGUE_COMPLETED")
         if finished > self._shown and league["rounds"]:
             self._shown = finished
@@ -141,10 +140,10 @@ class LiveScreen:
         self._stream = stream
         self._drawn = 0
 
-    def show(self, league: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
         size = shutil.get_terminal_size()
         drawn = bar(league["matches_completed"], league["matches_total"], min(BAR_COLUMNS, size.columns // 3))
-        lines = [f"{drawn}  {progress(league)}", "", *table(STANDINGS, standings_rows(rows))]
+        lines = [f"{drawn}  {progress(league)}", "", *render_standings(standings)]
         room = size.lines - 2
         if len(lines) > room:
             lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]

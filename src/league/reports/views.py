@@ -45,8 +45,13 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
 
 
 def standings(manager: LeagueManager) -> Object:
-    """The table and its version."""
-    return {"version": manager.ledger.standings.version, "standings": msgspec.to_builtins(manager.standings)}
+    """The table, its version, and how many losses of each player are technical ones."""
+    players = manager.ledger.roster.of_role("player")
+    return {
+        "version": manager.ledger.standings.version,
+        "standings": msgspec.to_builtins(manager.standings),
+        "technical_losses": {one.agent_id: one.technical_losses for one in players},
+    }
 
 
 def schedule(manager: LeagueManager) -> Object:

@@ -31,6 +31,10 @@ def row(rank: int, name: str = "Owl") -> dict[str, Any]:
     return {"rank": rank, "player_id": f"P{rank:02}", "display_name": name, **numbers}
 
 
+def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"version": 1, "standings": rows, "technical_losses": {row["player_id"]: 0 for row in rows}}
+
+
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -92,8 +96,8 @@ def test_a_terminal_gets_a_live_screen_and_everything_else_lines(monkeypatch: py
 def test_a_live_screen_draws_over_itself_and_leaves_nothing_behind() -> None:
     tty = Terminal()
     screen = LiveScreen(tty)
-    screen.show(league(), [row(1), row(2)])
-    screen.show(league(matches_completed=4), [row(1), row(2)])
+    screen.show(league(), table([row(1), row(2)]))
+    screen.show(league(matches_completed=4), table([row(1), row(2)]))
     screen.end()
     screen.end()
     text = tty.getvalue()
@@ -107,7 +111,7 @@ def test_a_live_screen_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setenv("LINES", "10")
     tty = Terminal()
-    LiveScreen(tty).show(league(), [row(rank, "A name of many letters indeed") for rank in range(1, 100)])
+    LiveScreen(tty).show(league(), table([row(rank, "A name of many letters indeed") for rank in range(1, 100)]))
     lines = tty.getvalue().removesuffix("\x1b[J").splitlines()
     assert len(lines) < 10
     assert all(terminal.width(line.removeprefix("\x1b[2K")) < 30 for line in lines)
@@ -117,10 +121,10 @@ def test_a_live_screen_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch
 def test_elsewhere_every_finished_round_is_one_line() -> None:
     stream = io.StringIO()
     screen = LineScreen(stream)
-    screen.show(league(rounds=0, round=0), [])
+    screen.show(league(rounds=0, round=0), table([]))
     for number in (1, 1, 2, 3):
-        screen.show(league(round=number), [])
-    screen.show(league(round=3, state="LEAGUE_COMPLETED", matches_completed=6), [])
+        screen.show(league(round=number), table([]))
+    screen.show(league(round=3, state="LEAGUE_COMPLETED", matches_completed=6), table([]))
     screen.end()
     lines = stream.getvalue().splitlines()
     assert len(lines) == 4
