@@ -16,6 +16,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from msgspec import structs
+
 from league.agent import sources
 from league.agent.agent import Agent
 from league.hosting import USAGE, CommandError, authors, console
@@ -221,7 +223,7 @@ class StrategyRunner:
         turn = machine.turn(ask)
         if self._seeded is None:
             return turn
-        return replace(turn, chance=hashlib.sha256(self._seeded(machine.agent_id, turn).encode()).digest())
+        return structs.replace(turn, chance=hashlib.sha256(self._seeded(machine.agent_id, turn).encode()).digest())
 
     async def _in_time(self, ask: Ask, turn: Turn, choose: Callable[[], object]) -> object:
         """Nobody is stopped at the deadline, for a late answer may still count; but its author learns of it."""

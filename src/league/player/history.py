@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, overload
+
+from msgspec import Struct, structs
 
 from league.events import GameEnded, Status
 from league.protocol.parts import Object
@@ -15,8 +17,7 @@ REMEMBERED: Final = 10_000
 MatchOutcome = Literal["WIN", "DRAW", "LOSS"]
 
 
-@dataclass(frozen=True, slots=True)
-class PastMatch:
+class PastMatch(Struct, frozen=True):
     """A match that is over, as its referee told it in GAME_OVER."""
 
     match_id: str
@@ -71,13 +72,65 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-class PastMatches(Sequence[PastMatch]):
+class MatchHistory(Sequence[PastMatch]):
+    """Matches, the newest last, and what strategies ask about them most often."""
+
+    __slots__ = ()
+
+    def played(self, game_type: str) -> int:
+        """How many matches of this game there are."""
+        raise NotImplementedError
+
+    def choices(self, game_type: str, opponent_id: str) -> Mapping[str, int]:
+        """How often this opponent made which choice against us (in games of several turns: last)."""
+        raise NotImplementedError
+
+    def last_choice(self, game_type: str, opponent_id: str) -> str | None:
+        """What this opponent chose when we last met."""
+        raise NotImplementedError
+
+
+class ChoiceIndex:
+    """What is asked of a history most often, kept up with every match: reading all of it costs more with each."""
+
+    __slots__ = ("choices", "last", "played")
+
+    def __init__(self, rows: Iterable[PastMatch] = ()) -> None:
+        self.played: Counter[str] = Counter()
+        self.choices: dict[tuple[str, str], Counter[str]] = {}
+        self.last: dict[tuple[str, str], str] = {}
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: PastMatch) -> None:
+        self.played[row.game_type] += 1
+        if row.opponent_choice is not None:
+            against = row.game_type, row.opponent_id
+            self.choices.setdefault(against, Counter())[row.opponent_choice] += 1
+            self.last[against] = row.opponent_choice
+
+
+class PastMatches(MatchHistory):
     """The matches up to some moment; later ones do not change what was handed out, and nothing is copied."""
 
-    __slots__ = ("_count", "_rows")
+    __slots__ = ("_count", "_index", "_rows")
 
-    def __init__(self, rows: list[PastMatch]) -> None:
-        self._rows, self._count = rows, len(rows)
+    def __init__(self, rows: list[PastMatch], index: ChoiceIndex | None = None) -> None:
+        self._rows, self._count, self._index = rows, len(rows), index
+
+    def _indexed(self) -> ChoiceIndex:
+        """The index of exactly these matches: the shared one knows later ones too, once there are any."""
+        is_newest = self._index is not None and self._count == len(self._rows)
+        return self._index if is_newest and self._index is not None else ChoiceIndex(self[:])
+
+    def played(self, game_type: str) -> int:
+        return self._indexed().played[game_type]
+
+    def choices(self, game_type: str, opponent_id: str) -> Mapping[str, int]:
+        return self._indexed().choices.get((game_type, opponent_id), {})
+
+    def last_choice(self, game_type: str, opponent_id: str) -> str | None:
+        return self._indexed().last.get((game_type, opponent_id))
 
     def __len__(self) -> int:
         return self._count
@@ -96,28 +149,37 @@ class PastMatches(Sequence[PastMatch]):
         return f"{type(self).__name__}({self[:]})"
 
 
+def scanned(rows: Sequence[PastMatch]) -> MatchHistory:
+    """Any matches as a history."""
+    return PastMatches(list(rows))
+
+
 class History:
     """All rows in the order in which the matches ended; a match that was played again moves to the end."""
 
     def __init__(self) -> None:
         self._rows: list[PastMatch] = []
         self._by_match: dict[str, PastMatch] = {}
+        self._index = ChoiceIndex()
 
     def add(self, row: PastMatch) -> None:
         """Add a match, or replace what was known of it (R-52)."""
         # Rows that were handed out share the list: it may grow, but nothing in it may move.
         if self._by_match.pop(row.match_id, None) is not None:
             self._rows = [one for one in self._rows if one.match_id != row.match_id]
+            self._index = ChoiceIndex(self._rows)
         elif len(self._rows) == REMEMBERED:
             self._forget(REMEMBERED // 10)
         self._rows.append(row)
         self._by_match[row.match_id] = row
+        self._index.add(row)
 
     def _forget(self, how_many: int) -> None:
         """Many at once, so that an endless league does not copy the list with every match."""
         for row in self._rows[:how_many]:
             del self._by_match[row.match_id]
         self._rows = self._rows[how_many:]
+        self._index = ChoiceIndex(self._rows)
 
     def of(self, match_id: str) -> PastMatch | None:
         """The row of a match."""
@@ -125,8 +187,8 @@ class History:
 
     def rows(self) -> PastMatches:
         """The rows as they are now."""
-        return PastMatches(self._rows)
+        return PastMatches(self._rows, self._index)
 
     def snapshot(self) -> list[dict[str, Any]]:
         """The rows as plain data."""
-        return [asdict(row) for row in self._rows]
+        return [structs.asdict(row) for row in self._rows]

@@ -6,12 +6,13 @@ options the referee offers.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
-from league.player.history import PastMatch
+from msgspec import Struct, field
+
+from league.player.history import MatchHistory, PastMatch, scanned
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
 
@@ -20,8 +21,7 @@ ODD: Final = "odd"
 CHANCE_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """Everything a strategy may know when it chooses."""
 
     game_type: str
@@ -85,13 +85,12 @@ def _always_odd(turn: Turn) -> str:
 def _alternate(turn: Turn) -> str:
     """Even and odd by turns, a step with every match; in other games round the options, a step with every match and
     every turn."""
-    played = sum(row.game_type == turn.game_type for row in turn.history)
-    return turn.options[(played + turn.number - 1) % len(turn.options)]
+    return turn.options[(_remembered(turn).played(turn.game_type) + turn.number - 1) % len(turn.options)]
 
 
 def _mirror(turn: Turn) -> str:
     """What this opponent chose last time we met; anything at our first meeting, or where that is no option now."""
-    last = next(_choices_of_opponent(turn), None)
+    last = _remembered(turn).last_choice(turn.game_type, turn.opponent_id)
     return last if last in turn.options else _random(turn)
 
 
@@ -102,18 +101,16 @@ def _frequency(turn: Turn) -> str:
     are a draw, 1 point, while different ones win 3 points every other time, 1.5 on average: it pays to differ.
     Without a favourite to go by, and in other games, where differing is worth nothing in itself, any option.
     """
-    counted = Counter(choice for choice in _choices_of_opponent(turn) if choice in (EVEN, ODD))
-    others = {EVEN: ODD, ODD: EVEN}
-    if set(turn.options) != set(others) or counted[EVEN] == counted[ODD]:
+    counted = _remembered(turn).choices(turn.game_type, turn.opponent_id)
+    even, odd = counted.get(EVEN, 0), counted.get(ODD, 0)
+    if set(turn.options) != {EVEN, ODD} or even == odd:
         return _random(turn)
-    return others[max(counted, key=lambda choice: counted[choice])]
+    return ODD if even > odd else EVEN
 
 
-def _choices_of_opponent(turn: Turn) -> Iterator[str]:
-    """The newest first."""
-    for row in reversed(turn.history):
-        if row.game_type == turn.game_type and row.opponent_id == turn.opponent_id and row.opponent_choice is not None:
-            yield row.opponent_choice
+def _remembered(turn: Turn) -> MatchHistory:
+    """The history with its index; one that is only a list of matches is read through."""
+    return turn.history if isinstance(turn.history, MatchHistory) else scanned(turn.history)
 
 
 _CHOOSING: Final[Mapping[str, Choosing]] = {
