@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 from benchmarks import Row
 
-BENCHMARKS = ("codec", "results_cost", "journal", "transport", "dialects", "matches")
+BENCHMARKS = ("codec", "results_cost", "journal", "transport", "dialects", "tournament", "matches")
 RESULTS = Path(__file__).with_name("results.json")
 HEADINGS = ("benchmark", "ours", "yardstick", "ratio", "goal", "")
 

@@ -1,6 +1,7 @@
 """Leagues of game-playing agents: the reference implementation of the league.v2 protocol.
 
-`from league import Player, serve` is all that writing a player takes; it is loaded when it is asked for.
+`from league import Player, serve` is all that writing a player takes, and `league.tournament(...)` lets strategies meet
+without servers; both are loaded when they are asked for.
 """
 
 from typing import TYPE_CHECKING
@@ -18,9 +19,11 @@ __all__ = [
     "Standings",
     "Turn",
     "serve",
+    "tournament",
 ]
 
 if TYPE_CHECKING:
+    from league.experiments.tournament import tournament
     from league.sdk import (
         ChooseParityCall,
         GameMoveCall,
@@ -40,9 +43,9 @@ else:
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from league import sdk
+        from importlib import import_module
 
-        return getattr(sdk, name)
+        return getattr(import_module("league.experiments.tournament" if name == "tournament" else "league.sdk"), name)
 
 
 def __dir__() -> list[str]:

@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, str] = {
     "verify": "journal",
     "replay": "journal",
     "simulate": "simulate",
+    "tournament": "tournament",
     "export": "journal",
     "backup": "journal",
     "doctor": "doctor",

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +22,7 @@ from msgspec import structs
 
 from league.agent import sources
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError, authors, console
+from league.hosting import USAGE, CommandError, authors, console, did_you_mean
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
@@ -61,10 +63,11 @@ def load(spec: str) -> Entrant:
         return Entrant(built_in, spec.replace("_", " ").title())
     if spec == HUMAN:
         return Entrant(Human(), "Human")
-    module, colon, cls = spec.partition(":")
+    module, colon, cls = spec.rpartition(":")
     if not (module and colon and cls):
-        known = ", ".join((*strategies.known(), HUMAN))
-        raise CommandError(f"there is no strategy {spec!r}; there are {known}, or module:Class", USAGE)
+        known = (*strategies.known(), HUMAN)
+        meant = did_you_mean(spec, known) or f"; there are {', '.join(known)}, module:Class and ./file.py:Class"
+        raise CommandError(f"there is no strategy {spec!r}{meant}", USAGE)
     return enter(_made(spec, _imported(spec, module), cls), cls)
 
 
@@ -95,14 +98,35 @@ def _named_games(games: object, title: str) -> tuple[str, ...]:
 def _imported(spec: str, name: str) -> ModuleType:
     if "" not in sys.path:
         sys.path.insert(0, "")  # the folder the command was given in, as with `python -m`
+    if name.endswith(".py") and not Path(name).is_file():
+        raise CommandError(f"cannot load {spec}: there is no file {name}")
     try:
-        return import_module(name)
+        return _from_file(Path(name)) if name.endswith(".py") else import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise CommandError(f"cannot load {spec}: there is no module {name!r} here") from error
         raise _cannot_load(spec, error) from error
     except (Exception, SystemExit) as error:  # the author's code: whatever is wrong with it is the author's to see
         raise _cannot_load(spec, error) from error
+
+
+def _from_file(file: Path) -> ModuleType:
+    """A module from its file, which finds its neighbours as if it had been started."""
+    path = file.resolve()
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"  # two files may share their stem
+    if name not in sys.modules:
+        if str(path.parent) not in sys.path:
+            sys.path.insert(0, str(path.parent))
+        found = spec_from_file_location(name, path)
+        assert found is not None, "it ends in .py"
+        assert found.loader is not None, "it ends in .py"
+        module = sys.modules[name] = module_from_spec(found)
+        try:
+            found.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
 
 
 def _made(spec: str, module: ModuleType, name: str) -> object:

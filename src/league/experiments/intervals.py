@@ -1,0 +1,33 @@
+"""How sure one can be of points per match: 95 % intervals from counts of wins, draws and losses."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Final
+
+from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
+
+Z: Final = 1.959963984540054
+"""95 % of a normal distribution lie within so many standard deviations."""
+POINTS: Final = (WIN_POINTS, DRAW_POINTS, LOSS_POINTS)
+
+
+def points_per_match(wins: int, draws: int, losses: int) -> float:
+    """The mean; 0 where nothing was played."""
+    played = wins + draws + losses
+    return (WIN_POINTS * wins + DRAW_POINTS * draws + LOSS_POINTS * losses) / played if played else 0.0
+
+
+def interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
+    """A 95 % interval of points per match, for matches that do not depend on each other.
+
+    As Agresti and Coull do for two outcomes: z² observations, spread evenly over the three outcomes, are added to the
+    counts, and the usual normal interval is taken around the mean of all of them. Unlike the plain normal interval it
+    stays honest for few matches, and where one outcome never came.
+    """
+    counts = [count + Z * Z / len(POINTS) for count in (wins, draws, losses)]
+    total = sum(counts)
+    mean = sum(count * points for count, points in zip(counts, POINTS, strict=True)) / total
+    spread = sum(count * (points - mean) ** 2 for count, points in zip(counts, POINTS, strict=True)) / total
+    reach = Z * sqrt(spread / total)
+    return max(float(LOSS_POINTS), mean - reach), min(float(WIN_POINTS), mean + reach)
