@@ -236,6 +236,10 @@ class Machine(ABC):
     def tick(self, now: float) -> Step:
         """`deadline` was reached."""
 
+    def member_behind(self, content: Content) -> str | None:
+        """Who has sent this, if its token proves it to be a member of the league: the id."""
+        return None
+
     @property
     @abstractmethod
     def deadline(self) -> float | None:

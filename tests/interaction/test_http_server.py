@@ -9,11 +9,13 @@ import logging
 import random
 import socket
 from contextlib import closing
+from typing import cast
 
 import pytest
 
 from league.transport.http import ASGIReceive, ASGIScope, ASGISend
 from league.transport.http_asgi import asgi_handler
+from league.transport.http_connection import ServerConnection
 from league.transport.http_server import (
     REFUSED_AT_ONCE,
     AccessPolicy,
@@ -23,7 +25,7 @@ from league.transport.http_server import (
     Response,
     serve,
 )
-from tests.support.http_servers import CLOSE, HOST, LIMITS, RecordingHandler, chunked, error_of, message, serving
+from tests.support.http_servers import CLOSE, HOST, JSON, LIMITS, RecordingHandler, chunked, error_of, message, serving
 from tests.support.http_wire import (
     cut_up,
     exchange,
@@ -128,6 +130,14 @@ async def test_only_json_without_compression_is_taken(header: bytes, status: int
     assert len(handler.got) == (status == 200)
 
 
+@pytest.mark.requirement("HTTP.other_statuses")
+@on_every_loop
+async def test_a_message_without_a_media_type_is_not_taken() -> None:
+    async with serving() as (server, handler):
+        assert statuses(await exchange(server.port, message(b"{}", b"Connection: close").replace(JSON, b""))) == [415]
+    assert handler.got == []
+
+
 @pytest.mark.requirement("HTTP.origin_and_host")
 @pytest.mark.parametrize(
     ("origin", "status"),
@@ -185,14 +195,31 @@ async def test_a_whole_address_in_the_first_line_counts_more_than_the_host() -> 
         assert statuses(await exchange(server.port, to_us)) == [200]
 
 
+@pytest.mark.requirement("HTTP.origin_and_host")
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"league.example", 200),
+        (b"League.Example:8000", 200),
+        (b"127.0.0.1:80", 200),
+        (b"localhost", 200),
+        (b"127.0.0.2:80", 200),  # where the request is sent to
+        (b"127.0.0.3:80", 421),
+        (b"other.example", 421),
+        (b"league.example.evil", 421),
+        (b"0.0.0.0", 200),
+    ],
+)
 @on_every_loop
-async def test_a_server_open_to_others_answers_to_any_name_unless_told_otherwise() -> None:
-    handler = RecordingHandler()
-    for policy, status in ((None, 200), (AccessPolicy(hosts=frozenset({"league.example"})), 421)):
-        server = await serve("0.0.0.0", 0, App(handler.post), LIMITS, policy)
-        said = await exchange(server.port, message(b"{}", b"Connection: close", host=b"Host: other.example\r\n"))
-        assert statuses(said) == [status]
-        await server.close()
+async def test_a_server_open_to_others_answers_to_its_names_and_to_the_address_it_was_found_at(
+    host: bytes, status: int
+) -> None:
+    handler, policy = RecordingHandler(), AccessPolicy.known_as(("0.0.0.0", "league.example"))
+    server = await serve("0.0.0.0", 0, App(handler.post), LIMITS, policy)
+    request = message(b"{}", b"Connection: close", host=b"Host: %b\r\n" % host)
+    assert statuses(await exchange(server.port, request, host="127.0.0.2")) == [status]
+    assert len(handler.got) == (status == 200)
+    await server.close()
 
 
 @on_every_loop
@@ -372,7 +399,7 @@ async def test_a_small_answer_that_is_never_read_holds_the_connection_no_longer(
 
 # --- what is not HTTP -------------------------------------------------------------------------------------------------
 
-START = b"POST /mcp HTTP/1.1\r\n" + HOST
+START = b"POST /mcp HTTP/1.1\r\n" + HOST + JSON
 
 
 @pytest.mark.parametrize(
@@ -491,7 +518,7 @@ async def test_no_answer_waits_to_be_sent_with_another() -> None:
     async with serving() as (server, _):
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         await until(lambda: server.load["connections"] == 1)
-        connection = next(iter(server._table.connections))
+        connection = cast(ServerConnection, next(iter(server._table.all)))
         accepted = connection._transport.get_extra_info("socket")
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         await hang_up(writer)
@@ -534,7 +561,7 @@ async def test_a_request_may_come_byte_by_byte() -> None:
 @on_every_loop
 async def test_http_1_0_is_answered_and_closed() -> None:
     async with serving() as (server, handler):
-        said = await exchange(server.port, b"POST /mcp HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
+        said = await exchange(server.port, b"POST /mcp HTTP/1.0\r\n" + JSON + b"Content-Length: 2\r\n\r\n{}")
         assert statuses(said) == [200]
         assert b"\r\nconnection: close\r\n" in said
         assert statuses(await exchange(server.port, b"GET /healthz HTTP/1.0\r\n\r\n")) == [200]

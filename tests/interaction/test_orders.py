@@ -194,7 +194,8 @@ async def application(port: int) -> None:
         },
     }
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message}).encode()
-    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    lines = ("POST /mcp HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Connection: close")
+    head = "\r\n".join((*lines, f"Content-Length: {len(body)}", "", ""))
     assert b"E043" in await exchange(port, head.encode() + body)
 
 

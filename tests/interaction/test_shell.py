@@ -20,6 +20,7 @@ from league.agent import agent as shell
 from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.agent.watch import Log
+from league.calling.rate_limit import Rate, RateLimiter
 from league.events import AgentRegistered, LeagueSettings
 from league.machine import Letter, Step, Undelivered
 from league.manager.league import LeagueManager
@@ -507,3 +508,46 @@ def test_a_command_started_twice_on_one_journal_says_so(tmp_path: Path) -> None:
         assert done.stderr.startswith("league manager: ")
         assert "is in use by process" in done.stderr
         assert first.stop() == 0
+
+
+# --- too many requests ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("HTTP.rate_limit")
+@pytest.mark.requirement("HTTP.retry_after")
+def test_a_flood_is_told_to_come_later_and_takes_nothing_from_members_at_the_same_address(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as manager:
+            gate = manager.agent.setup.gate
+            _, accepted = await manager.register("Ann")
+            gate.clock = lambda: 0.0
+            gate.addresses, gate.members = RateLimiter(Rate(1, 3)), RateLimiter(Rate(1, 2))
+            assert [(await manager.ask(PING))[0] for _ in range(3)] == [200] * 3
+            for body in (PING, b"nonsense", registration("Bob"), query("tok_none"), INITIALIZE):
+                status, told = await manager.ask(body)
+                assert (status, code(told), told["error"]["message"]) == (429, "E010", "RATE_LIMITED")
+            mine = query(accepted["result"]["auth_token"])
+            assert [(await manager.ask(mine))[0] for _ in range(3)] == [200, 200, 429]
+            gate.clock = lambda: 1.0
+            assert [(await manager.ask(PING))[0] for _ in range(2)] == [200, 429]
+            assert manager.members == ["Ann"]
+
+    play(scene())
+
+
+INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+
+
+def query(token: str) -> bytes:
+    """A player's question for the table."""
+    message = {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_QUERY",
+        "sender": "player:P01",
+        "timestamp": "2026-01-15T10:00:00Z",
+        "conversation_id": "conv-1",
+        "auth_token": token,
+        "league_id": "shell",
+        "query_type": "GET_STANDINGS",
+    }
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "league_query", "params": message}).encode()

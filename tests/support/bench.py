@@ -31,7 +31,7 @@ from league.machine import (
     Undelivered,
 )
 from league.protocol import timestamps, tokens
-from league.protocol.envelope import Profile, Reading, unseal
+from league.protocol.envelope import Profile, Reading, Unsealed, unseal
 from league.protocol.errors import PeerError
 from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse
 from league.storage.journal import decode, encode
@@ -200,9 +200,13 @@ class Bench(Generic[M, What]):
 
     def hand(self, content: Object | Content, origin: str = "10.0.0.1") -> tuple[int, Step]:
         """Somebody sends a request: its letter's id, and what was done at once."""
-        read = unseal(content, Reading(self.profile)) if isinstance(content, dict) else content
+        read = self.read(content) if isinstance(content, dict) else content
         letter = Letter(next(self._letters), read, origin=origin)
         return letter.id, self.take(self.machine.handle(letter, self.now))
+
+    def read(self, content: Object) -> Unsealed:
+        """A message as the machine gets it."""
+        return unseal(content, Reading(self.profile))
 
     def envelope(self, kind: str, sender: str = tokens.MANAGER, **more: Any) -> Object:
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from league.transport.http_server import App, Limits, Response, Server, serve
 
 HOST = b"Host: localhost\r\n"
+JSON = b"Content-Type: application/json\r\n"
 CLOSE = b"Connection: close\r\n"
 LIMITS = Limits(body=100, linger_s=0.2)
 
@@ -32,14 +34,17 @@ class RecordingHandler:
 
 @asynccontextmanager
 async def serving(
-    limits: Limits = LIMITS, handler: RecordingHandler | None = None, **more: Any
+    limits: Limits = LIMITS,
+    handler: RecordingHandler | None = None,
+    tls: ssl.SSLContext | None = None,
+    **more: Any,
 ) -> AsyncIterator[tuple[Server, RecordingHandler]]:
     handler = handler or RecordingHandler()
     pages: dict[str, Callable[[], Awaitable[Response] | Response]] = {
         "/healthz": lambda: Response(200, b"well", "text/plain"),
         "/readyz": _ready,
     }
-    server = await serve("127.0.0.1", 0, App(handler.post, pages, **more), limits)
+    server = await serve("127.0.0.1", 0, App(handler.post, pages, **more), limits, tls=tls)
     try:
         yield server, handler
     finally:
@@ -51,13 +56,15 @@ async def _ready() -> Response:
 
 
 def message(body: bytes, *headers: bytes, first: bytes = b"POST /mcp HTTP/1.1", host: bytes = HOST) -> bytes:
+    """A request; its media type is JSON unless a header says otherwise."""
     length = b"Content-Length: %d\r\n" % len(body)
-    return b"".join([first, b"\r\n", host, length, *(line + b"\r\n" for line in headers), b"\r\n", body])
+    media_type = b"" if any(line.startswith(b"Content-Type") for line in headers) else JSON
+    return b"".join([first, b"\r\n", host, media_type, length, *(line + b"\r\n" for line in headers), b"\r\n", body])
 
 
 def chunked(*chunks: bytes) -> bytes:
     body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
-    return b"POST /mcp HTTP/1.1\r\n" + HOST + CLOSE + b"Transfer-Encoding: chunked\r\n\r\n" + body
+    return b"POST /mcp HTTP/1.1\r\n" + HOST + JSON + CLOSE + b"Transfer-Encoding: chunked\r\n\r\n" + body
 
 
 def error_of(answers: bytes) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from league.agent.gate import Gate
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Pump
 from league.agent.sources import Clock
@@ -32,6 +33,7 @@ from league.transport.http import Response
 from league.transport.http_client import HttpClient
 from league.transport.letters import Asked, Speaker
 
+TOO_MANY = PeerError("E010", "too many requests at once from this address, or of this agent; come again later")
 RETRY_AFTER = ("retry-after", "2")
 TRY_DISK_S = 1.0
 LONGEST_REST_S = 60.0
@@ -90,6 +92,7 @@ class Setup:
     tell: Tell = lambda _: None
     """Is handed the news of the machine at once and in order."""
     log: Log = field(default_factory=lambda: Log(None))
+    gate: Gate = field(default_factory=Gate)
     limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest request this role takes."""
     answer_limit: int = jsonrpc.MESSAGE_LIMIT
@@ -222,16 +225,21 @@ class Agent:
     async def post(self, raw: bytes, origin: str) -> Response:
         """One request over HTTP, one answer."""
         speaker = self.speaker
-        greeted = mcp_door.answer(raw, speaker.role, self.setup.limit)
+        is_crowded = not self.setup.gate.allows_address(origin)
+        greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, self.setup.limit)
         if greeted is not None:
             return greeted
         try:
             asked = letters.read_request(raw, speaker, self.setup.limit)
         except BadRequestError as bad:
+            bad = BadRequestError(bad.id, TOO_MANY) if is_crowded else bad
             self.meter.received["?", bad.error.code] += 1
             self.meter.verdicts[bad.error.code] += 1
             return _response(letters.write_bad_request(bad, speaker, self.now()), bad.error)
         kind = label(asked)
+        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
+            self.meter.received[kind, "E010"] += 1
+            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, self.now()), TOO_MANY)
         self.meter.judged(asked.content)
         self._note("in", origin, asked, "", raw)
         told = error_told(asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
@@ -12,6 +13,8 @@ from league.cli.source import MATCHES
 from league.hosting.addresses import agent_url, split_http
 
 TIMEOUT_S = 10.0
+PAUSES_S = (1.0, 2.0, 4.0)
+"""Before another try, when too much was asked at once from here."""
 LARGEST = 64 << 20
 """No page of ours comes near this."""
 
@@ -62,6 +65,17 @@ class Pages:
 
     def _ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes]:
+        status, answer = self._ask_once(method, path, body, headers)
+        for pause in PAUSES_S:
+            if status != 429:
+                break
+            time.sleep(pause)
+            status, answer = self._ask_once(method, path, body, headers)
+        return status, answer
+
+    def _ask_once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None
     ) -> tuple[int, bytes]:
         try:
             return self._try(method, path, body, headers or {})

@@ -84,6 +84,7 @@ async def http(kit: Kit) -> None:
     body = json.dumps(_request(kit)).encode()
     await kit.send_http("HTTP: GET", RawRequest(target, b"", "GET", content_type=None))
     await kit.send_http("HTTP: text/plain", RawRequest(target, body, content_type="text/plain"))
+    await kit.send_http("HTTP: no media type", RawRequest(target, body, content_type=None))
     await kit.send_http("HTTP: Origin", RawRequest(target, body, headers=(("Origin", "http://evil.example"),)))
     await kit.send_http("HTTP: Host", RawRequest(target, body, host="evil.example"))
     parts = urlsplit(target)

@@ -13,10 +13,19 @@ MANAGER_VARIABLE = "LEAGUE_MANAGER"
 USUAL_MANAGER = "http://127.0.0.1:8000"
 
 
-def endpoint_at(host: str, port: int) -> str:
+def endpoint_at(host: str, port: int, scheme: str = "http") -> str:
     """Where an agent that listens there is found. Who listens at every address is found at the one others see."""
     found = seen_by_others() or LOOPBACK if host in WILDCARDS else host
-    return f"http://{f'[{found}]' if ':' in found else found}:{port}/mcp"
+    return f"{scheme}://{f'[{found}]' if ':' in found else found}:{port}/mcp"
+
+
+def names_at(host: str) -> set[str]:
+    """What a server that listens there may be called. One that others reach has the names of its machine too."""
+    if host in ("localhost", "::1") or host.startswith("127."):
+        return {host}
+    machine = socket.gethostname()
+    short = machine.partition(".")[0]
+    return {machine, short, f"{short}.local", seen_by_others() or LOOPBACK} | ({host} - set(WILDCARDS))
 
 
 def seen_by_others() -> str | None:
@@ -25,6 +34,13 @@ def seen_by_others() -> str | None:
         probe.connect(("192.0.2.1", 9))  # a documentation address (RFC 5737): only the route is looked up
         return str(probe.getsockname()[0])
     return None
+
+
+def host_name(text: str) -> str:
+    """A name or address as it stands in a URL; ValueError if it is none."""
+    if not text.isascii() or urlsplit(f"http://{text}:1/").netloc != f"{text}:1" or urlsplit(f"//{text}").port:
+        raise ValueError(text)
+    return text
 
 
 def usual_manager() -> str:

@@ -45,7 +45,7 @@ async def take(host: HostedAgent, request: HttpRequest, named: Named) -> Respons
         return refuse(503, "this server is starting", host.refusal)
     if request.method != "POST":
         return Response(405, b'{"error":"this is sent with POST"}', headers=(("allow", "POST"),))
-    if not is_json(request.headers.get(b"content-type", b"application/json")):
+    if not is_json(request.headers.get(b"content-type", b"")):
         return Response(415, b'{"error":"the media type is application/json"}')
     try:
         return await _answer(host, request, named)

@@ -16,7 +16,7 @@ from league.hosting import USAGE, CommandError, admin_token, console, require_ga
 from league.hosting.manager_api import league_pages, other_pages
 from league.hosting.narration import MANAGER, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
-from league.hosting.serving import HostedAgent
+from league.hosting.serving import Door, HostedAgent, trusted
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
@@ -42,7 +42,7 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     settings = league_settings(options, datetime.now().astimezone())
     location = options.journal or serving.default_journal(settings.league_id)
     shared = serving.open_shared(options.shared, beside=location)
-    host = HostedAgent()
+    host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
     app = App(
         host.post,
         {**host.basic_pages(), **league_pages(host)},
@@ -50,7 +50,7 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
         other_pages(host),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
     )
-    await host.listen(options.host, options.first_port, app, jsonrpc.MESSAGE_LIMIT, next_free=options.port is None)
+    await host.listen(door, options.first_port, app, next_free=options.port is None)
     identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
     setup = _setup(options, settings, _admin_verifier(options.state, location))
@@ -97,7 +97,7 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Ca
     return Setup(
         build,
         lambda _: speaker,
-        HttpClient(),
+        HttpClient(tls=trusted(options)),
         sources.Clock(),
         show=console.complain,
         show_error=ErrorLines(),

@@ -17,7 +17,7 @@ from league.hosting import console, serving
 from league.hosting.bare_posts import referee_pages
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
-from league.hosting.serving import HostedAgent
+from league.hosting.serving import Door, HostedAgent, trusted
 from league.machine import Machine, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
@@ -70,7 +70,8 @@ class MemberProcess:
         self._options, self._role, self._member = options, role, member
         self._sentences = sentences
         self._shared = serving.open_shared(options.shared)
-        self._client = HttpClient()
+        self._door = Door.of(options, LIMIT)
+        self._client = HttpClient(tls=trusted(options))
         self._hosts: list[HostedAgent] = []
         self._members: list[HostedMember] = []
 
@@ -105,7 +106,7 @@ class MemberProcess:
             rest=referee_pages(host) if self._role is Role.REFEREE else None,
             other_paths=OTHER_PATHS if options.profile == "compat" else frozenset(),
         )
-        await host.listen(options.host, port, app, LIMIT, next_free=number > 0 or options.port is None)
+        await host.listen(self._door, port, app, next_free=number > 0 or options.port is None)
         setup = Setup(
             partial(member.build, host.endpoint),
             partial(_speaker, self._role, Reading(options.profile)),

@@ -39,6 +39,10 @@ class RoleOptions:
     log: str
     quiet: bool
     until_stdin_closes: bool
+    allow_host: tuple[str, ...]
+    tls_cert: str
+    tls_key: str
+    tls_ca: str
 
     @property
     def first_port(self) -> int:
@@ -139,6 +143,7 @@ TEXT = Kind("text in quotes", str, (str,))
 ADDRESS = Kind("an address such as http://127.0.0.1:8000/mcp", addresses.agent_url, (str,))
 FLAG = Kind("true or false", bool, (bool,))
 NUMBERS = Kind("a list of numbers", float, (int, float), is_list=True)
+HOSTS = Kind("a list of host names or addresses, without ports", addresses.host_name, (str,), is_list=True)
 NAMES = Kind("a list of names", str, (str,), is_list=True)
 
 
@@ -189,6 +194,10 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "port", WHOLE, None, "the port to listen at (default: 8000, 8001, 8101; 0: any free one)", ALL, (), 0, 65535
     ),
+    Option("allow_host", HOSTS, (), "a name this server is known by too, beside its addresses; may be repeated"),
+    Option("tls_cert", TEXT, "", "serve https with this certificate (PEM, with those that lead to its authority)"),
+    Option("tls_key", TEXT, "", "the key of --tls-cert, if it is not in the same file"),
+    Option("tls_ca", TEXT, "", "trust this authority (PEM) in calls to https, beside those the system trusts"),
     Option("manager", ADDRESS, f"{USUAL_MANAGER}/mcp", MANAGER_IS, _MEMBERS, variable=MANAGER_VARIABLE),
     Option("name", TEXT, "", "the name to register under", _MEMBERS),
     Option("id", TEXT, "", "the id to ask the manager for, such as P03; several count on from it", _P),
@@ -251,8 +260,9 @@ def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without:
         if one.kind is FLAG:
             parser.add_argument(one.flag, action="store_true", default=None, help=one.help)
             continue
-        shown = f" (default: {one.default})" if one.default not in (None, "") else ""
-        parser.add_argument(one.flag, default=None, help=one.help + shown, choices=one.choices or None)
+        shown = f" (default: {one.default})" if one.default not in (None, "", ()) else ""
+        action = "append" if one.kind.is_list else "store"
+        parser.add_argument(one.flag, action=action, default=None, help=one.help + shown, choices=one.choices or None)
         if one.off:
             parser.add_argument(one.off_flag, dest=one.name, action="store_const", const="", help=one.off)
     parser.add_argument("--config", metavar="FILE", help="read settings from this file (league.toml)")

@@ -6,24 +6,28 @@ import asyncio
 import os
 import resource
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
+import ssl
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.watch import Log
-from league.hosting import CommandError, console
-from league.hosting.addresses import endpoint_at
+from league.hosting import USAGE, CommandError, console
+from league.hosting.addresses import endpoint_at, names_at
+from league.hosting.options import RoleOptions
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.transport import letters
-from league.transport.http import App, Limits, Response, loop_factory, plain_refusal
+from league.transport.http import AccessPolicy, App, Limits, Response, loop_factory, plain_refusal
 from league.transport.http_server import PortTakenError, Server, serve
+from league.transport.http_tls import CertificateError, client_context, server_context
 
 if TYPE_CHECKING:
     from league.hosting.sharing import SharedFiles, Sharing
@@ -32,6 +36,45 @@ GRACE_S = 2.0
 PORTS_TO_TRY = 400
 HIGHEST_PORT = 65535
 SOCKETS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where and how an agent is to be reached."""
+
+    host: str
+    limit: int
+    """The largest message, in bytes."""
+    names: tuple[str, ...] = ()
+    """What else it is called."""
+    tls: ssl.SSLContext | None = None
+
+    @classmethod
+    def of(cls, options: RoleOptions, limit: int) -> Door:
+        """As a role was told."""
+        if options.tls_key and not options.tls_cert:
+            raise CommandError("--tls-key needs --tls-cert", USAGE)
+        tls = None
+        if options.tls_cert:
+            with _clear_errors():
+                tls = server_context(Path(options.tls_cert), Path(options.tls_key) if options.tls_key else None)
+        return cls(options.host, limit, options.allow_host, tls)
+
+
+def trusted(options: RoleOptions) -> ssl.SSLContext | None:
+    """What the calls of a role trust; None: what the system trusts."""
+    if not options.tls_ca:
+        return None
+    with _clear_errors():
+        return client_context(Path(options.tls_ca))
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    try:
+        yield
+    except CertificateError as error:
+        raise CommandError(str(error), USAGE) from error
 
 
 class HostedAgent:
@@ -67,10 +110,10 @@ class HostedAgent:
             return plain_refusal(status, code, detail)
         return letters.write_refusal(code, detail, self.agent.speaker, self.agent.now())
 
-    async def listen(self, host: str, port: int, app: App, limit: int, next_free: bool = False) -> None:
+    async def listen(self, door: Door, port: int, app: App, next_free: bool = False) -> None:
         """Open the port; when it is taken, the `next_free` one if that will do."""
-        self._server = await _open_port(host, port, app, limit, next_free and port > 0)
-        self.endpoint = endpoint_at(host, self._server.port)
+        self._server = await _open_port(door, port, app, next_free and port > 0)
+        self.endpoint = endpoint_at(door.host, self._server.port, "https" if door.tls else "http")
 
     async def start(
         self, setup: Setup, journal: Callable[[Agent], LiveJournal], shared: SharedFiles | None = None
@@ -115,11 +158,12 @@ class HostedAgent:
         return Response(200, text.encode(), "text/plain; version=0.0.4")
 
 
-async def _open_port(host: str, port: int, app: App, limit: int, next_free: bool) -> Server:
+async def _open_port(door: Door, port: int, app: App, next_free: bool) -> Server:
+    host, policy = door.host, AccessPolicy.known_as((*names_at(door.host), *door.names))
     last = min(port + PORTS_TO_TRY - 1, HIGHEST_PORT) if next_free else port
     for one in range(port, last + 1):
         try:
-            return await serve(host, one, app, Limits(body=limit))
+            return await serve(host, one, app, Limits(body=door.limit), policy, door.tls)
         except PortTakenError:
             continue
         except OSError as error:

@@ -17,7 +17,7 @@ from league.events import Event
 from league.hosting import CommandError, players, referees, serving
 from league.hosting.options import PlayerOptions, RefereeOptions, defaults
 from league.hosting.players import Entrant, Seeding, StrategyRunner
-from league.hosting.serving import HostedAgent
+from league.hosting.serving import Door, HostedAgent
 from league.hosting.sparring_manager import ATTEMPT, REFEREE_ID, Fixtures, SparringManager
 from league.machine import Address, Failure, Machine
 from league.player.strategies import BuiltIn
@@ -142,7 +142,7 @@ class SparringSession:
         """All ports first, so that everybody's address is known before anybody speaks."""
         for name in (MANAGER, REFEREE_ID, *self._plan.names):
             host = self._hosts[name] = HostedAgent()
-            await host.listen(self._plan.host, 0, App(post=host.post), LIMIT)
+            await host.listen(Door(self._plan.host, LIMIT), 0, App(post=host.post))
         endpoints = {name: host.endpoint for name, host in self._hosts.items() if name != MANAGER}
         manager = partial(SparringManager, self._plan.fixtures, endpoints, sources.chance)
         await self._start(MANAGER, Role.MANAGER, manager)

@@ -12,7 +12,7 @@ from league.calling.engine import is_refusal
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
-from league.machine import Acknowledged, Blame, Chance, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
+from league.machine import Acknowledged, Blame, Chance, Content, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
@@ -99,6 +99,11 @@ class LeagueManager(RoleMachine):
     def ledger(self) -> Ledger:
         """All that has become true, to be read only."""
         return self._ledger
+
+    def member_behind(self, content: Content) -> str | None:
+        token = content.field("auth_token") if isinstance(content, Unsealed) else None
+        owner = self._ledger.roster.owner(token) if isinstance(token, str) else None
+        return owner[0].agent_id if owner else None
 
     def obeys(self, token: str) -> bool:
         """Is this the token of the operator?"""

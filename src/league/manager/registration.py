@@ -6,9 +6,10 @@ A refusal is a normal answer with status REJECTED (R-19); only what is wrong wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from league.calling.rate_limit import Rate, RateLimiter
 from league.events import AgentApplied, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
 from league.machine import Letter
 from league.manager.assignments import Assignments
@@ -32,6 +33,8 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 TOKEN_SCHEME = "derived"
 NO_CONVERSATION = "conv-register"
 LONGEST_NAME = 100
+RENEWALS = Rate(per_s=0.5, burst=20)
+"""How often an agent may register again: every time is an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Admission(ManagerPart):
     def _apply(self, application: Application, now: float) -> None:
         """Put it on the operator's list, once."""
         applicants, meta = self._ledger.roster.applicants, application.meta
-        if self._applicant(application) is None and not applicants.is_full:
+        if self._applicant(application) is None and applicants.has_room(application.origin):
             self.context.happened(
                 AgentApplied(
                     at=now,
@@ -167,6 +170,7 @@ class RegistrationDesk(ManagerPart):
     probes: Probes
     heartbeats: Heartbeats
     assignments: Assignments
+    renewals: RateLimiter = field(default_factory=lambda: RateLimiter(RENEWALS))
 
     def register(self, letter: Letter, read: Unsealed, now: float) -> None:
         """Answer an application: ACCEPTED, REJECTED or, for a message that is wrong, an error (PeerError)."""
@@ -287,6 +291,8 @@ class RegistrationDesk(ManagerPart):
             self.assignments.reassign(now)
 
     def _renew(self, member: Member, application: Application, now: float) -> str:
+        if not self.renewals.allows(member.agent_id, now):
+            raise PeerError("E010", "this agent was registered again too often; come again later")
         self.context.learn_convention(member, application.convention, now)
         self.context.record(member.agent_id, application.read.deviations, now)
         serial = member.newest_serial + 1

@@ -17,7 +17,7 @@ UNUSED_TOKENS = 4
 LONGEST_NUMBER = 6
 FAULTS_THAT_SUSPEND = 2
 """So many technical losses in a row (R-51)."""
-MOST_WAITING = 1000
+MOST_WAITING, MOST_AT_ADDRESS = 1000, 200
 """So many may wait for approval at once: whoever can reach the manager can apply, and each application is kept for
 ever."""
 
@@ -91,9 +91,10 @@ class Applicants(Struct):
     """What tells one applicant from another, to its id."""
     approved: int = 0
 
-    @property
-    def is_full(self) -> bool:
-        return len(self.by_id) - self.approved >= MOST_WAITING
+    def has_room(self, origin: str) -> bool:
+        """May another one from this address wait?"""
+        neighbours = sum(one.origin == origin for one in self.waiting)
+        return len(self.by_id) - self.approved < MOST_WAITING and neighbours < MOST_AT_ADDRESS
 
     @property
     def next_id(self) -> str:

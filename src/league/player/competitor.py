@@ -10,7 +10,7 @@ import msgspec
 
 from league.calling.role import RoleMachine
 from league.events import AgentState, ConventionLearned, DeviationRecorded, Event, Registered
-from league.machine import Ask, Chance, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
+from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
 from league.membership import EarlyLetters, Membership
 from league.player.choices import Choices, StrategyFailed, turn_for_strategy
 from league.player.context import LONGEST_NAME, Credentials, PlayerContext, sender_id, with_sender
@@ -213,6 +213,11 @@ class Competitor(RoleMachine):
             self._reply(letter, self._inform(content))
         else:
             raise PeerError("E036", "a player takes no orders")
+
+    def member_behind(self, content: Content) -> str | None:
+        message = content.message if isinstance(content, Unsealed) else None
+        sender = self._context.proven_sender(message) if message is not None else None
+        return sender.id if sender is not None else None
 
     def _dispatch(self, letter: Letter, content: Unsealed, now: float) -> None:
         message = with_sender(content.open(), self._memory)

@@ -132,6 +132,15 @@ class PlayerContext(Context):
         self.check_token(sender, message, now)
         return sender
 
+    def proven_sender(self, message: Message) -> SenderIdentity | None:
+        """Who sends this, if its token proves it."""
+        said: dict[str, Any] = {name: getattr(message, name, None) for name in ("sender", "auth_token", "attempt")}
+        match_id = getattr(message, "match_id", None)
+        known = self.memory.matches.by(match_id, sender_id(said["sender"])) if match_id else None
+        about = (match_id, said["attempt"] or (known.token_attempt if known else 1)) if match_id else NO_MATCH
+        sender = self.credentials.identify(said["sender"], said["auth_token"], *about)
+        return sender if sender.trusted and sender.key is not None else None
+
     def check_token(self, sender: SenderIdentity, message: Notified, now: float, *, must_prove: bool = False) -> None:
         """A wrong token is a deviation; where the sender `must_prove` itself, it is refused in any profile."""
         if not sender.trusted:

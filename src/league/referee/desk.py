@@ -36,6 +36,7 @@ from league.machine import (
     Step,
 )
 from league.membership import EarlyLetters, Membership
+from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import REPLY_TYPES
@@ -215,6 +216,11 @@ class RefereeDesk(RoleMachine):
         self._polling.end()
         self._membership.record((foreign.deviation(asked.method),), now)
         return Information({"status": "ACKNOWLEDGED", "match_id": message.matches[0].match_id})
+
+    def member_behind(self, content: Content) -> str | None:
+        token = content.field("auth_token") if isinstance(content, Unsealed) else None
+        token = content.token if isinstance(content, RecordRequest) else token
+        return tokens.MANAGER if isinstance(token, str) and self._membership.is_managers(token) else None
 
     def _record(self, asked: RecordRequest) -> MatchRecord | PeerError:
         """All about an attempt that is decided, for the manager alone: it holds what each player chose."""

@@ -6,13 +6,13 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -128,7 +128,7 @@ class Limits:
     head: int = 16 * 1024
     headers: int = 64
     header_s: float = 5.0
-    body_s: float = 10.0
+    body_s: float = 5.0
     idle_s: float = 30.0
     answer_s: float = 30.0
     """How long a client may leave an answer unread once the buffers are full."""
@@ -197,26 +197,24 @@ _ORIGIN = re.compile(r"https?://(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """Which hosts a request may be meant for (None: any) and which pages may make a browser send one.
+    """Which hosts a request may be meant for, and which pages may make a browser send one.
 
     A page on the web must not reach an agent through the browser of whoever runs it, by name (DNS rebinding) or
-    across origins. Hosts are compared without their port.
+    across origins. Hosts are compared without their port. The address a connection came to is always one of ours.
     """
 
-    hosts: frozenset[str] | None = None
+    hosts: frozenset[str] = LOOPBACK
     origins: frozenset[str] = LOOPBACK
 
     @classmethod
-    def bound_to(cls, address: str) -> AccessPolicy:
-        """On loopback only its own names; elsewhere a server cannot know by which names it is reached."""
-        ip = ipaddress.ip_address(address)
-        if not ip.is_loopback:
-            return cls()
-        return cls(LOOPBACK | {f"[{ip}]" if ip.version == 6 else str(ip)})
+    def known_as(cls, names: Iterable[str]) -> AccessPolicy:
+        """For a server of these names and addresses, loopback's included."""
+        return cls(LOOPBACK | {as_host(name) for name in names})
 
-    def takes_host(self, header: bytes) -> bool:
+    def takes_host(self, header: bytes, local_address: Callable[[], str]) -> bool:
         """Is this Host one of ours?"""
-        return self.hosts is None or host_of(header) in self.hosts
+        host = host_of(header)
+        return host in self.hosts or (host is not None and host == as_host(local_address()))
 
     def takes_origin(self, header: bytes) -> bool:
         """May a page from this Origin call us?"""
@@ -231,6 +229,11 @@ def host_of(header: bytes) -> str | None:
     return found[1] if found else None
 
 
+def as_host(name: str) -> str:
+    """A name or address as it stands in a Host header."""
+    return f"[{name}]" if ":" in name and not name.startswith("[") else name.lower()
+
+
 @lru_cache(maxsize=64)
 def is_json(content_type: bytes) -> bool:
     """Does this Content-Type announce JSON?"""
@@ -239,6 +242,12 @@ def is_json(content_type: bytes) -> bool:
 
 
 # --- addresses and loops ----------------------------------------------------------------------------------------------
+
+
+def address_of(transport: asyncio.BaseTransport, end: Literal["peername", "sockname"]) -> str:
+    """The address of one end of a connection; IPv4 as itself, also where it arrives through an IPv6 socket."""
+    name = transport.get_extra_info(end)
+    return str(name[0]).removeprefix("::ffff:") if name else ""
 
 
 def addresses_of(host: str) -> list[tuple[int, str]] | None:

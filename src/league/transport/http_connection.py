@@ -15,13 +15,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from league.transport.http import Headers, HttpRequest, Response, StreamedAnswer
+from league.transport.http import Headers, HttpRequest, Response, StreamedAnswer, address_of
 from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
 
 if TYPE_CHECKING:
     from league.transport.http_server import ConnectionTable
 
 NEVER = math.inf
+GRACE_S = 1.0
+"""So long nobody is called slow: a request is on its way."""
 DISCARD_LIMIT = 8 * 1024 * 1024
 """So much is read and thrown away for a client to see why it was refused."""
 
@@ -39,6 +41,8 @@ class ServerConnection(asyncio.Protocol):
         """When what the client is doing takes too long."""
         self.write_deadline = NEVER
         """When the client has left an answer unread too long; NEVER while the buffers have room."""
+        self.waiting_since = 0.0
+        """When the wait for the client began that `deadline` ends."""
         self._table = table
         self._transport: asyncio.Transport
         self._parser = RequestParser(table.limits, table.known_heads, self)
@@ -56,23 +60,22 @@ class ServerConnection(asyncio.Protocol):
         """Whatever comes in now is thrown away."""
         self._discarded = 0
 
-    @property
-    def is_idle(self) -> bool:
-        """Does nothing happen here at the moment?"""
-        return (
-            self._parser.phase is _IDLE
-            and not self._waiting
-            and not self._is_discarding
-            and not self._transport.is_closing()
-        )
+    def eviction_order(self, now: float) -> tuple[bool, float] | None:
+        """Who must make room for others first is smallest: clients that are slow to send a request, or to read their
+        answer; then whoever was waited for longest. None: it is we who work, for a request that is complete."""
+        if self.write_deadline != NEVER:
+            return False, self.write_deadline - self._table.limits.answer_s
+        if self._task is not None or self.deadline == NEVER:
+            return None
+        is_between_requests = self._parser.phase is _IDLE and self._parser.request.is_complete
+        is_slow = not is_between_requests and now - self.waiting_since >= GRACE_S
+        return not is_slow, self.waiting_since
 
     # --- the socket ---------------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        peer = transport.get_extra_info("peername")
-        if peer:
-            self.address = peer[0].removeprefix("::ffff:")
+        self.address = address_of(transport, "peername")
         refusal = self._table.admit(self)
         self._expire_in(self._table.limits.header_s)
         if refusal is not None and self._table.is_flooded:
@@ -144,7 +147,7 @@ class ServerConnection(asyncio.Protocol):
             raise RequestRejectedError(503, "too many requests at once")
         self.deadline = NEVER
         request.address = self.address
-        request.refusal = table.router.check(request)
+        request.refusal = table.router.check(request, self._local_address)
         self._append(request)
         if len(self._waiting) > 1:
             self._pause_reading()
@@ -160,6 +163,9 @@ class ServerConnection(asyncio.Protocol):
             self._expire_in(self._table.limits.idle_s)
         elif self._waiting[0] is request:
             self._advance()
+
+    def _local_address(self) -> str:
+        return address_of(self._transport, "sockname")
 
     def _append(self, request: HttpRequest) -> None:
         self._waiting.append(request)
@@ -306,6 +312,15 @@ class ServerConnection(asyncio.Protocol):
         self._expire_in(self._table.limits.linger_s)
         self._transport.close()
 
+    def evict(self, status: int, detail: str) -> None:
+        """Others need its place. Whoever has begun a request learns that it may come again."""
+        if self.write_deadline == NEVER and self._parser.phase is not _IDLE and not self._is_discarding:
+            request = HttpRequest()
+            request.keep_alive = False
+            self.write_response(request, self._table.router.refuse(status, detail))
+        self._is_discarding = True
+        self.hang_up()
+
     def finish(self) -> None:
         """Answer what was asked, then close."""
         if self._waiting:
@@ -358,7 +373,8 @@ class ServerConnection(asyncio.Protocol):
             self._transport.write_eof()
 
     def _expire_in(self, seconds: float) -> None:
-        self.deadline = self._table.loop.time() + seconds
+        self.waiting_since = self._table.loop.time()
+        self.deadline = self.waiting_since + seconds
 
 
 class _StreamWriter:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
+from league.calling.rate_limit import Rate, RateLimiter
 from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
+
+PAGES: Final = Rate(per_s=200, burst=2000)
+"""Of one address; messages are limited by whoever takes them."""
 
 
 class Router:
@@ -13,22 +19,29 @@ class Router:
     def __init__(self, app: App, policy: AccessPolicy) -> None:
         self._app = app
         self._policy = policy
+        self._pages = RateLimiter(PAGES)
 
     def refuse(self, status: int, detail: str, *headers: tuple[str, str]) -> Response:
         """The answer to a request that goes no further."""
         return refuse(status, detail, self._app.refusal, *headers)
 
-    def check(self, request: HttpRequest) -> Response | None:
-        """The refusal of a request, as far as its head shows; None if it may go on."""
+    def check(self, request: HttpRequest, local_address: Callable[[], str]) -> Response | None:
+        """The refusal of a request, as far as its head shows; None if it may go on. `local_address` is where the client
+        found us."""
         headers = request.headers
         host = headers.get(b"host")
-        if host is not None and not self._policy.takes_host(host):
-            return self.refuse(421, "the Host header names another server")
+        if host is not None and not self._policy.takes_host(host, local_address):
+            return self.refuse(421, "the Host header names another server; --allow-host NAME allows it")
         origin = headers.get(b"origin")
         if origin is not None and not self._policy.takes_origin(origin):
             return self.refuse(403, "pages from this Origin may not call here")
         if self._app.takes_messages(request.method, request.path):
             return self._check_message(request.method, headers)
+        return self._check_page(request)
+
+    def _check_page(self, request: HttpRequest) -> Response | None:
+        if not self._pages.allows(request.address, time.monotonic()):
+            return self.refuse(429, "too many pages at once for this address")
         if request.path in self._app.get:
             if request.method not in ("GET", "HEAD"):
                 return self.refuse(405, "this page is read with GET", ("allow", "GET, HEAD"))
@@ -39,8 +52,7 @@ class Router:
     def _check_message(self, method: str, headers: Mapping[bytes, bytes]) -> Response | None:
         if method != "POST":
             return self.refuse(405, "messages are sent with POST", ("allow", "POST"))
-        media_type = headers.get(b"content-type")
-        if media_type is not None and not is_json(media_type):
+        if not is_json(headers.get(b"content-type", b"")):
             return self.refuse(415, "the media type of a message is application/json")
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             return self.refuse(415, "a message is sent without compression")

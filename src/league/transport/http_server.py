@@ -6,21 +6,30 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import ssl
 import sys
 import time
-from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter
+from typing import Final, Protocol
 
 from league.transport.http import DEFAULT_LIMITS, AccessPolicy, App, Limits, Response, look_up
 from league.transport.http_connection import ServerConnection
 from league.transport.http_parser import KnownHeads
 from league.transport.http_response import ResponseHeads
 from league.transport.http_router import Router
+from league.transport.http_tls import TlsLayer
 
 __all__ = ["AccessPolicy", "App", "Limits", "PortTakenError", "Response", "Server", "serve"]
 
 BACKLOG = 1024
 REFUSED_AT_ONCE = 64
 """So many connections over the cap are told so; any more are cut off."""
+SHUTTING_DOWN = 503, "this server is shutting down"
+CROWDED = 503, "too many connections"
+CROWDED_ADDRESS = 429, "too many connections from this address"
+_NOBODY: Final[dict[Connection, None]] = {}
 
 
 class PortTakenError(OSError):
@@ -30,6 +39,26 @@ class PortTakenError(OSError):
         super().__init__(errno.EADDRINUSE, f"port {port} of {host} is taken by another program")
         self.host = host
         self.port = port
+
+
+class Connection(Protocol):
+    """What the table needs to know of a connection."""
+
+    address: str
+    deadline: float
+    write_deadline: float
+
+    def eviction_order(self, now: float) -> tuple[bool, float] | None: ...
+
+    def expire(self, now: float) -> None: ...
+
+    def evict(self, status: int, detail: str) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def give_up(self) -> None: ...
+
+    def abort(self) -> None: ...
 
 
 class Server:
@@ -44,7 +73,7 @@ class Server:
     @property
     def load(self) -> dict[str, int]:
         """How much the server holds, for those who watch that it stays bounded."""
-        return {"connections": len(self._table.connections), "requests": self._table.requests}
+        return {"connections": self._table.count, "requests": self._table.requests}
 
     async def close(self, grace_s: float = 5.0) -> None:
         """Accept no more, let running requests end within the grace, then cut off what is left."""
@@ -75,14 +104,16 @@ class ConnectionTable:
         self.loop = asyncio.get_running_loop()
         self.known_heads = KnownHeads()
         self.response_heads = ResponseHeads()
-        self.connections: dict[ServerConnection, None] = {}
-        """The oldest first."""
+        self.connections: dict[str, dict[Connection, None]] = {}
+        """By the address of the client, the oldest first."""
+        self.count = 0
+        """Of those connections."""
         self.requests = 0
         """Whose heads were read and that have no answer yet."""
         self.tasks: set[asyncio.Task[None]] = set()
         """That answer requests; one may outlive its connection."""
-        self._refused: set[ServerConnection] = set()
-        self._per_address: Counter[str] = Counter()
+        self._leaving: set[Connection] = set()
+        """Refused or evicted, and not yet gone: they take nobody's place."""
         self._all_gone = asyncio.Event()
         self._all_gone.set()
         self._timer: asyncio.TimerHandle | None = None
@@ -90,51 +121,67 @@ class ConnectionTable:
         shortest = min(limits.header_s, limits.body_s, limits.idle_s, limits.answer_s, limits.linger_s)
         self._interval_s = min(1.0, max(0.01, shortest / 4))
 
-    def admit(self, new: ServerConnection) -> tuple[int, str] | None:
+    def admit(self, new: Connection) -> tuple[int, str] | None:
         """Count a connection in; or say why not."""
         self._all_gone.clear()
         if self._timer is None:
             self._sweep()
         refusal = self._refusal_of(new.address)
         if refusal is None:
-            self.connections[new] = None
-            self._per_address[new.address] += 1
+            self.connections.setdefault(new.address, {})[new] = None
+            self.count += 1
         else:
-            self._refused.add(new)
+            self._leaving.add(new)
         return refusal
 
     def _refusal_of(self, address: str) -> tuple[int, str] | None:
-        limits = self.limits
+        limits, neighbours = self.limits, self.connections.get(address, _NOBODY)
         if self._is_closing:
-            return 503, "this server is shutting down"
-        if len(self.connections) >= limits.connections and not self._make_room():
-            return 503, "too many connections"
-        if self._per_address[address] >= limits.connections_per_address and not self._make_room(address):
-            return 429, "too many connections from this address"
+            return SHUTTING_DOWN
+        if len(neighbours) >= limits.connections_per_address and not self._make_room(neighbours, *CROWDED_ADDRESS):
+            return CROWDED_ADDRESS
+        if self.count >= limits.connections and not self._make_room(self.all, *CROWDED):
+            return CROWDED
         return None
+
+    @property
+    def all(self) -> Iterable[Connection]:
+        """All that have a place."""
+        return chain.from_iterable(self.connections.values())
 
     @property
     def is_flooded(self) -> bool:
         """Is there no time to tell a refused connection why?"""
-        return self._is_closing or len(self._refused) > REFUSED_AT_ONCE
+        return self._is_closing or len(self._leaving) > REFUSED_AT_ONCE
 
-    def _make_room(self, address: str | None = None) -> bool:
-        """Close the oldest connection that is idle; HTTP allows that at any time."""
-        for one in self.connections:
-            if one.is_idle and address in (None, one.address):
-                one.hang_up()
-                return True
-        return False
+    def _make_room(self, crowd: Iterable[Connection], status: int, detail: str) -> bool:
+        """Evict the client of this crowd that keeps us waiting most; whoever waits for us is left alone."""
+        now = self.loop.time()
+        evictable = [(order, one) for one in crowd if (order := one.eviction_order(now)) is not None]
+        if not evictable:
+            return False
+        one = min(evictable, key=itemgetter(0))[1]
+        self._give_up_place(one)
+        self._leaving.add(one)
+        if self.is_flooded:
+            one.abort()
+        else:
+            one.evict(status, detail)
+        return True
 
-    def forget(self, gone: ServerConnection) -> None:
+    def _give_up_place(self, one: Connection) -> None:
+        neighbours = self.connections.get(one.address, _NOBODY)
+        if one in neighbours:
+            del neighbours[one]
+            self.count -= 1
+            if not neighbours:
+                del self.connections[one.address]
+
+    def forget(self, gone: Connection) -> None:
         """A connection is closed."""
-        if gone in self.connections:
-            del self.connections[gone]
-            self._per_address[gone.address] -= 1
-            if not self._per_address[gone.address]:
-                del self._per_address[gone.address]
-        self._refused.discard(gone)
-        if not self.connections and not self._refused:
+        self._give_up_place(gone)
+        self._leaving.discard(gone)
+        if not self.connections and not self._leaving:
             self._all_gone.set()
             if self._timer is not None:
                 self._timer.cancel()
@@ -145,14 +192,14 @@ class ConnectionTable:
         now = self.loop.time()
         self._timer = self.loop.call_at(now + self._interval_s, self._sweep)
         self.response_heads.set_date(time.time())
-        for one in [*self.connections, *self._refused]:
+        for one in [*self.all, *self._leaving]:
             if one.deadline <= now or one.write_deadline <= now:
                 one.expire(now)
 
     async def finish(self) -> None:
         """Let running requests end, take no more."""
         self._is_closing = True
-        for one in list(self.connections):
+        for one in list(self.all):
             one.finish()
         while self.tasks:
             await asyncio.wait(self.tasks)
@@ -160,29 +207,36 @@ class ConnectionTable:
 
     async def cut_off(self) -> None:
         """End what is left: requests that have no answer yet are told, answers under way break off."""
-        for one in list(self.connections):
+        for one in list(self.all):
             one.give_up()
         await asyncio.sleep(0)  # a task that is cancelled before it begins could not answer
         for task in self.tasks:
             task.cancel()
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=self.limits.linger_s)
-        for one in [*self.connections, *self._refused]:
+        for one in [*self.all, *self._leaving]:
             one.abort()
         await self._all_gone.wait()
 
 
 async def serve(
-    host: str, port: int, app: App, limits: Limits = DEFAULT_LIMITS, policy: AccessPolicy | None = None
+    host: str,
+    port: int,
+    app: App,
+    limits: Limits = DEFAULT_LIMITS,
+    policy: AccessPolicy | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> Server:
     """Listen at one address (of several, the first) and serve the app; port 0 takes any free one."""
     family, address = (await look_up(host, port))[0]
     listening = _listen(socket.AddressFamily(family), address, port)
-    table = ConnectionTable(Router(app, policy or AccessPolicy.bound_to(address)), limits)
+    table = ConnectionTable(Router(app, policy or AccessPolicy.known_as((host, address))), limits)
+
+    def accept() -> ServerConnection | TlsLayer:
+        return ServerConnection(table) if tls is None else TlsLayer(table, tls)
+
     try:
-        listener = await asyncio.get_running_loop().create_server(
-            lambda: ServerConnection(table), sock=listening, backlog=BACKLOG
-        )
+        listener = await asyncio.get_running_loop().create_server(accept, sock=listening, backlog=BACKLOG)
     except BaseException:
         listening.close()
         raise

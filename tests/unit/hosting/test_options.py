@@ -173,6 +173,7 @@ TYPES: dict[options.Kind, Any] = {
     options.FLAG: bool,
     options.NUMBERS: tuple[float, ...],
     options.NAMES: tuple[str, ...],
+    options.HOSTS: tuple[str, ...],
 }
 
 
@@ -196,7 +197,7 @@ def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions])
     ("text", "told"),
     [
         ("plyers = 4", "there is no setting 'plyers'; did you mean players?"),
-        ("zzz = 4", "FILE: there is no setting 'zzz'; there are announcement_lead_s, "),
+        ("zzz = 4", "FILE: there is no setting 'zzz'; there are allow_host, "),
         ("[player]\nplayers = 4", "FILE, [player]: there is no setting 'players'; "),
         ("[manager]\nplayers = 1", "players in FILE, [manager]: must be at least 2, not 1"),
         ("referee = 3", "there is no setting 'referee'; did you mean referees?"),

@@ -59,7 +59,7 @@ def other_statuses(record: RunRecord) -> CheckOutcome:
         if one.label.startswith(REFUSE_400) and not one.proper and one.trouble is None:
             if one.parsed.error is not None or one.response.status >= 300:
                 wanted.append((one, 400))
-        elif one.label in ("HTTP: GET", "HTTP: text/plain"):
+        elif one.label in ("HTTP: GET", "HTTP: text/plain", "HTTP: no media type"):
             wanted.append((one, 405 if one.label == "HTTP: GET" else 415))
     return _statuses(wanted)
 

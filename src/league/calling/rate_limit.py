@@ -1,0 +1,49 @@
+"""Rate limits: a token bucket for each caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+CALLERS: Final = 4096
+"""So many are remembered; of more, those that asked first are forgotten, and may begin anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many a second in the long run, and so many at once."""
+
+    per_s: float
+    burst: int
+
+
+class RateLimiter:
+    """Counts what each caller asks for. A bucket is kept as one number, the time at which it will be full again."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._cost_s = 1 / rate.per_s
+        self._most_s = (rate.burst - 1) / rate.per_s
+        self._full_at: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._full_at)
+
+    def allows(self, caller: str, now: float) -> bool:
+        """May this caller have another one now? If so, it is counted."""
+        full_at = self._full_at.get(caller)
+        if full_at is None:
+            self._make_room(now)
+            full_at = now
+        elif full_at < now:
+            full_at = now
+        elif full_at - now > self._most_s:
+            return False
+        self._full_at[caller] = full_at + self._cost_s
+        return True
+
+    def _make_room(self, now: float) -> None:
+        if len(self._full_at) < CALLERS:
+            return
+        self._full_at = {caller: full_at for caller, full_at in self._full_at.items() if full_at > now}
+        if len(self._full_at) >= CALLERS:
+            del self._full_at[next(iter(self._full_at))]
