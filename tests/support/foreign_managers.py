@@ -6,10 +6,12 @@ They ask once, believe every report of the referee they gave the match to, and k
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from tests.support.dialects import (
@@ -73,6 +75,10 @@ class Office:
     """They say whose the matches are."""
     lists_homes: bool = False
     """Its list of matches says where the players live."""
+    queries: frozenset[str] | None = None
+    """The questions it knows; None: any."""
+    counts: Literal["the result", "flat fields", "a map of players"] = "the result"
+    """What it reads of a report; one without it counts for nothing."""
 
 
 @dataclass(slots=True)
@@ -113,6 +119,8 @@ class Manager(Peer):
     members: list[Member] = field(default_factory=list)
     reports: dict[str, Object] = field(default_factory=dict)
     """What was reported of each match, the first that came."""
+    agents_file: Path | None = None
+    """Where it keeps a list of its members."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,6 +153,9 @@ class Manager(Peer):
             number = len(self._all(kind)) + 1
             given = self.office.ids(kind, number)
             self.members.append(Member(kind, given, meta["display_name"], meta["contact_endpoint"]))
+            if self.agents_file is not None:
+                self.agents_file.parent.mkdir(parents=True, exist_ok=True)
+                self.agents_file.write_text(json.dumps({"players": self._registrations()}), encoding="utf-8")
 
     def _known(self, endpoint: str) -> Member | None:
         return next((one for one in self.members if one.endpoint == endpoint), None)
@@ -156,12 +167,13 @@ class Manager(Peer):
         fixture = self._fixtures.get(asked["match_id"])
         if fixture is None or fixture.match_id in self.reports:
             return
+        ended = _COUNTED[self.office.counts](asked, fixture)
+        is_misnamed = self.office.rounds != "{}" and asked.get("round_id") != self._named(fixture.round_id)
+        if ended is None or is_misnamed:
+            return
         self.reports[fixture.match_id] = asked
-        result = asked.get("result", asked)
-        winner = result.get("winner", result.get("winner_id"))
-        drawn = winner in (None, "DRAW") and result.get("details", {}).get("status") != "TECHNICAL_LOSS"
-        for player in fixture.players:
-            column = "draws" if drawn else "wins" if player.member_id == winner else "losses"
+        for player, word in zip(fixture.players, ended, strict=True):
+            column = {"WIN": "wins", "DRAW": "draws"}.get(word, "losses")
             player.tally[column] += 1
             player.tally["played"] += 1
             player.tally["points"] += {"wins": 3, "draws": 1, "losses": 0}[column]
@@ -173,13 +185,19 @@ class Manager(Peer):
         if kind == "MATCH_RESULT_REPORT":
             answer = {**self._envelope("MATCH_RESULT_ACK"), "status": "ACCEPTED", "match_id": asked["match_id"]}
         elif kind == "LEAGUE_QUERY":
-            answer = {**self._envelope("LEAGUE_QUERY_RESPONSE"), "query_type": asked["query_type"], "success": True}
-            answer["data"] = {"standings": self._table(), "players": self._registrations()}
+            answer = {**self._envelope("LEAGUE_QUERY_RESPONSE"), **self._asked(asked["query_type"])}
         elif kind == POLL:
             return {"matches": [self._assigned(one) for one in self._fixtures.values()]}
         else:
             return super().honest(request)
         return {**answer, "conversation_id": asked.get("conversation_id", "conv-none")}
+
+    def _asked(self, query_type: str) -> Object:
+        if self.office.queries is not None and query_type not in self.office.queries:
+            wrong = {"error_code": "E029", "error_description": "INVALID_QUERY"}
+            return {"query_type": query_type, "success": False, "error": wrong}
+        data = {"standings": self._table(), "players": self._registrations()}
+        return {"query_type": query_type, "success": True, "data": data}
 
     def _registered(self, request: Received) -> Object:
         kind = _REGISTRATIONS[request.kind]
@@ -291,6 +309,35 @@ _REGISTRATIONS: Final[Mapping[str, Kind]] = {
 }
 
 
+def _by_result(asked: Object, fixture: Fixture) -> tuple[str, ...] | None:
+    result = asked.get("result", asked)
+    winner = result.get("winner", result.get("winner_id"))
+    drawn = winner in (None, "DRAW") and result.get("details", {}).get("status") != "TECHNICAL_LOSS"
+    return tuple("DRAW" if drawn else "WIN" if one.member_id == winner else "LOSS" for one in fixture.players)
+
+
+def _by_flat_fields(asked: Object, fixture: Fixture) -> tuple[str, ...] | None:
+    said = {asked.get(f"player_{letter}_id"): asked.get(f"player_{letter}_result") for letter in "ab"}
+    return _words(said, fixture)
+
+
+def _by_map(asked: Object, fixture: Fixture) -> tuple[str, ...] | None:
+    return _words({one: row.get("result") for one, row in asked.get("players", {}).items()}, fixture)
+
+
+def _words(said: Mapping[Any, Any], fixture: Fixture) -> tuple[str, ...] | None:
+    words = tuple(str(said.get(one.member_id, "")) for one in fixture.players)
+    return words if all(words) else None
+
+
+_COUNTED: Final[Mapping[str, Callable[[Object, Fixture], tuple[str, ...] | None]]] = {
+    "the result": _by_result,
+    "flat fields": _by_flat_fields,
+    "a map of players": _by_map,
+}
+"""How a match ended for each of its players, by the words a manager reads."""
+
+
 def _rounds(players: Sequence[Member]) -> list[list[tuple[Member, Member]]]:
     """Every pair once, nobody twice in a round; in no good order."""
     rounds: list[list[tuple[Member, Member]]] = []
@@ -348,6 +395,10 @@ ROWS: Final[Mapping[str, Object]] = {
     "league.handle": speaks(HALVES),
     "start_match_command": speaks(VERBS_ONLY, assigns=("START_MATCH_COMMAND", "start_match_command"), spelling=SMALL),
     "rounds by name": speaks(VERBS_ONLY, rounds="R{}"),
+    "rounds by name, start_match": speaks(VERBS_ONLY, rounds="Round {}", assigns=_START),
+    "counts flat fields": speaks(VERBS_ONLY, counts="flat fields"),
+    "counts a map of players": speaks(VERBS_ONLY, counts="a map of players"),
+    "has a directory": speaks(VERBS_ONLY, endpoints=False, queries=frozenset({"GET_PLAYER_DIRECTORY"})),
     "posts to /MCP": speaks(replace(VERBS_ONLY, path="/MCP")),
     "POST /run_match": speaks(VERBS_ONLY, assigns=("RUN_MATCH", "run_match"), page="/run_match", spelling=SMALL),
 }

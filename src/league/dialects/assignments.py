@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
@@ -81,13 +81,14 @@ VERBS = {
     "GET_ASSIGNED_MATCHES": ("get_assigned_matches",),
 }
 """The methods each is called by."""
-REGISTRATIONS = "GET_REGISTRATIONS"
-"""The LEAGUE_QUERY for the players' addresses, where a list of matches has none."""
+ADDRESS_QUERIES: Final = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
+"""The LEAGUE_QUERYs for the players' addresses, where a list of matches has none."""
 
 
 def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
-    return isinstance(sent, GetAssignedMatches) or (isinstance(sent, LeagueQuery) and sent.query_type == REGISTRATIONS)
+    asks_for_addresses = isinstance(sent, LeagueQuery) and sent.query_type in ADDRESS_QUERIES
+    return asks_for_addresses or isinstance(sent, GetAssignedMatches)
 
 
 # --- what others send, as an announcement -----------------------------------------------------------------------------
@@ -108,7 +109,7 @@ _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
 _ID_AND_HOME: Final = 2
 UNNAMED_LEAGUE: Final = "league"
 _MATCHES: Final = ("matches", "assigned_matches", "assignments")
-_PLAYERS: Final = ("players", "registrations", "registered_players")
+_PLAYERS: Final = ("players", "registrations", "registered_players", "directory", "player_directory", "agents")
 _WRAPPERS: Final = ("data", "result", "registrations")
 _DONE: Final = frozenset({"COMPLETED", "COMPLETE", "DONE", "FINISHED", "ENDED", "REPORTED", "CANCELLED", "CANCELED"})
 
@@ -139,7 +140,8 @@ def announcement_in(given: Fields, assignee: Assignee, now: float) -> Unsealed:
         "round_id": _round(fields),
         "matches": [match],
     }
-    return unseal(announcement, Reading(), ("ROUND_ANNOUNCEMENT",))
+    read = unseal(announcement, Reading(), ("ROUND_ANNOUNCEMENT",))
+    return replace(read, round_name=name_of_round(_said_round(fields)))
 
 
 def all_of(given: Fields) -> Fields:
@@ -154,18 +156,27 @@ def deviation(method: str) -> Violation:
     return Violation("E036", "method", detail, "RPC.method", lenient=True)
 
 
-def round_number(said: object) -> int | None:
-    """The number of a round that may have a name, such as "R1"; None if there is none."""
+def number_in(said: object) -> int | None:
+    """The number in a name such as "R1"; None if there is none."""
     if isinstance(said, int) and not isinstance(said, bool):
         return said
     numbered = _NUMBERED.fullmatch(said) if isinstance(said, str) else None
     return int(numbered[1]) if numbered else None
 
 
+def name_of_round(said: object) -> str:
+    """What a round is called, if not by its number."""
+    return said if isinstance(said, str) and not said.isdigit() and number_in(said) is not None else ""
+
+
+def _said_round(fields: Fields) -> object:
+    return fields.get("round_id", fields.get("round", fields.get("round_number", 1)))
+
+
 def _round(fields: Fields) -> object:
     """Its number; a name without a number in it is judged like any value."""
-    said = fields.get("round_id", fields.get("round", fields.get("round_number", 1)))
-    number = round_number(said)
+    said = _said_round(fields)
+    number = number_in(said)
     return said if number is None else number
 
 
@@ -223,8 +234,19 @@ def home_in(player: Fields) -> tuple[str, str] | None:
     """Who a registered player is and where it lives, if both are said."""
     meta = player.get("player_meta")
     fields = {**meta, **player} if isinstance(meta, dict) else player
-    player_id, home = next(_texts(fields, _IDS), None), next(_texts(fields, _ADDRESSES), None)
+    player_id, home = next(_texts(fields, _IDS), None), next(_texts(fields, _ADDRESSES), None) or _at_port(fields)
     return None if player_id is None or home is None else (player_id, home)
+
+
+def _at_port(player: Fields) -> str | None:
+    """The address of a player of which only the port, perhaps with its host, is said."""
+    port = player.get("port")
+    return at_port(_text(player, "host") or "127.0.0.1", port) if type(port) is int else None
+
+
+def at_port(host: str, port: int) -> str:
+    """The endpoint of an agent there, at the documents' path."""
+    return f"http://{host}:{port}/mcp"
 
 
 def _texts(fields: Fields, names: tuple[str, ...]) -> Iterator[str]:
@@ -239,18 +261,30 @@ def _text(fields: Fields, name: str) -> str | None:
 # --- lists ------------------------------------------------------------------------------------------------------------
 
 
+def _places(answer: Fields) -> list[Fields]:
+    """The answer, and what it may be wrapped in."""
+    return [answer, *(inner for one in _WRAPPERS if isinstance(inner := answer.get(one), dict))]
+
+
 def _listed(answer: Fields, names: tuple[str, ...]) -> list[Fields]:
     """The objects in the first list of such a name, in the answer or in what it is wrapped in."""
-    places = [answer, *(inner for one in _WRAPPERS if isinstance(inner := answer.get(one), dict))]
     # A wrapper may hold nothing but the list.
-    found = [place.get(name) for place in places for name in (*names, "result", "data")]
+    found = [place.get(name) for place in _places(answer) for name in (*names, "result", "data")]
     rows = next((one for one in found if isinstance(one, list)), [])
     return [one for one in rows if isinstance(one, dict)]
 
 
+def _by_id(answer: Fields) -> Iterator[Fields]:
+    """The players of a directory that is kept by their ids: an address each, or an object with one."""
+    for directory in (place.get(name) for place in _places(answer) for name in _PLAYERS):
+        for player_id, said in directory.items() if isinstance(directory, dict) else ():
+            yield {"player_id": player_id, **(said if isinstance(said, dict) else {"endpoint": said})}
+
+
 def addresses_in(answer: Fields) -> dict[str, str]:
-    """Where the players in an answer to GET_REGISTRATIONS live."""
-    return dict(home for one in _listed(answer, _PLAYERS) if (home := home_in(one)) is not None)
+    """Where the players in an answer to one of ADDRESS_QUERIES live, or in an `agents_config.json`."""
+    rows = (*_by_id(answer), *_listed(answer, _PLAYERS))
+    return dict(home for one in rows if (home := home_in(one)) is not None)
 
 
 def addresses_in_matches(answer: Fields) -> dict[str, str]:

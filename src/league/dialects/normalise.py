@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from league.dialects import notifications, registrations, reports
-from league.dialects.assignments import round_number
+from league.dialects.assignments import name_of_round, number_in
 from league.dialects.notifications import Normalised
 from league.dialects.registrations import META_FIELDS
 from league.protocol.errors import Violation
@@ -155,9 +155,8 @@ def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
 def _numbered_round(content: dict[str, Any], kind: str) -> Normalised:
     """Some name their rounds, such as "R1"; a name without a number in it is judged like any value."""
     said = content.get("round_id")
-    number = round_number(said)
-    if number is None or not isinstance(said, str) or said.isdigit():
+    if not name_of_round(said):
         return content, ()
     detail = f"a round has a number, not the name {said!r}"
     found = Violation("E007", "round_id", detail, f"{kind}.round_id", lenient=True)
-    return {**content, "round_id": number}, (found,)
+    return {**content, "round_id": number_in(said)}, (found,)

@@ -6,12 +6,14 @@ twice must be the same both times.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-import msgspec
+from msgspec import structs
 
 from league.protocol.errors import Stage, Violation
-from league.protocol.messages import MatchResultReport, Message
+from league.protocol.fields import Ordinal, Text
+from league.protocol.messages import MatchResultReport, Request
+from league.protocol.parts import Object, Result
 
 KIND = "MATCH_RESULT_REPORT"
 _WINNERS = ("winner", "winner_id", "winner_player_id")
@@ -127,27 +129,49 @@ def _deviation(path: str, detail: str) -> Violation:
     return Violation("E003", path, detail, f"{KIND}.{path}", lenient=True)
 
 
-def with_flat_fields(message: Message, body: bytes) -> bytes:
-    """A report of ours for a manager that speaks in other ways than the documents': the same once more, flat beside
-    the match, for some read nothing else."""
-    if not isinstance(message, MatchResultReport):
-        return body
-    result, details = message.result, message.result.details
+# --- ours, for managers by others -------------------------------------------------------------------------------------
+
+
+class ReportInAllWords(Request, kw_only=True, frozen=True, tag=KIND):
+    """A report of ours as the documents have it, and the same once more in the words that managers by others look for:
+    flat beside the match, and in a map of the players. The round is called what its manager calls it."""
+
+    type: ClassVar[str] = KIND
+    league_id: Text
+    round_id: Any  # a number, or whatever name its manager gave it
+    match_id: Text
+    game_type: Text
+    result: Result
+    attempt: Ordinal | None
+    winner_id: Text | None
+    drawn_number: int | None
+    players: dict[str, Object]
+    player_a_id: Text
+    player_a_choice: Any  # whatever the game calls a choice
+    player_a_score: int
+    player_a_result: str
+    player_b_id: Text
+    player_b_choice: Any  # whatever the game calls a choice
+    player_b_score: int
+    player_b_result: str
+
+
+def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAllWords:
+    """For a manager that is not ours: nobody can see from outside what it counts."""
+    result, details = report.result, report.result.details
     choices = (details.choices if details else None) or {}
-    number = (details and details.drawn_number) or None
-    flat: Fields = {"winner_id": result.winner, "drawn_number": number, "players": {}}
-    for side, player_id in zip(("player_a", "player_b"), result.score, strict=False):
-        flat[f"{side}_id"] = player_id
-        flat[f"{side}_choice"] = choices.get(player_id)
-        flat[f"{side}_score"] = result.score[player_id]
-        flat[f"{side}_result"] = _outcome(message, player_id)
-        row = {
-            "choice": choices.get(player_id),
-            "score": result.score[player_id],
-            "result": _outcome(message, player_id),
-        }
-        flat["players"][player_id] = row
-    return body[:-1] + b"," + msgspec.json.encode(flat)[1:]
+    rows = {
+        player: {"choice": choices.get(player), "score": points, "result": _outcome(report, player)}
+        for player, points in result.score.items()
+    }
+    flat = {
+        f"{seat}_{name}": value
+        for seat, (player, row) in zip(("player_a", "player_b"), rows.items(), strict=True)
+        for name, value in {"id": player, **row}.items()
+    }
+    told = {**structs.asdict(report), **flat, "winner_id": result.winner, "players": rows}
+    told |= {"drawn_number": (details and details.drawn_number) or None, "round_id": round_name or report.round_id}
+    return ReportInAllWords(**told)
 
 
 def _outcome(report: MatchResultReport, player_id: str) -> str:

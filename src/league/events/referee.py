@@ -32,14 +32,17 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     """What the players may call themselves, too."""
     told: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Of which deviations the players were told by other referees of the league."""
+    round_name: str = ""
+    """What the manager calls the round, if not by its number."""
 
 
 class PlayersLocated(Event, frozen=True, kw_only=True):
-    """The assignment did not say where its players live; now it is known."""
+    """The assignment did not say where its players live; now it is known. `source` is what told it last."""
 
     match_id: str
     attempt: int
     endpoints: tuple[str, str]
+    source: str
 
 
 class MatchBegun(Event, frozen=True, kw_only=True):

@@ -61,3 +61,11 @@ def agent_url(url: str) -> str:
     url = url if "://" in url else f"http://{url}"
     parts = split_http(url)
     return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
+
+
+def player_home(said: str) -> tuple[str, str]:
+    """A player's id and where it takes requests, of P01=URL; ValueError if it is no such thing."""
+    player_id, _, url = said.partition("=")
+    if not player_id.strip():
+        raise ValueError(said)
+    return player_id.strip(), agent_url(url.strip())

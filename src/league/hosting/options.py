@@ -107,6 +107,8 @@ class RefereeOptions(MemberOptions):
     enrolment_key: str
     max_concurrent_matches: int
     ask_standings: bool
+    player_addresses: tuple[tuple[str, str], ...]
+    agents_config: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ FLAG = Kind("true or false", bool, (bool,))
 NUMBERS = Kind("a list of numbers", float, (int, float), is_list=True)
 HOSTS = Kind("a list of host names or addresses, without ports", addresses.host_name, (str,), is_list=True)
 NAMES = Kind("a list of names", str, (str,), is_list=True)
+HOMES = Kind("a player and its address such as P01=http://127.0.0.1:8101", addresses.player_home, (str,), is_list=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +167,12 @@ class Option:
     """What the flag --no-NAME does, if there is one: it stands for the empty text."""
     variable: str = ""
     """The environment variable that says it too."""
+    flag_name: str = ""
+    """What it is called on the command line, if not by its name."""
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        return "--" + (self.flag_name or self.name).replace("_", "-")
 
     @property
     def off_flag(self) -> str:
@@ -187,6 +192,8 @@ MANAGER_IS = f"where the League Manager is; else {MANAGER_VARIABLE} says it"
 SHARED = "a folder to keep the shared files in, for other tools"
 WAIT = "wait before a referee by others is given a match otherwise"
 PATIENCE = "seconds a referee may take for a match it has acknowledged (default: the longest a match can take)"
+HOME = "where a player lives, such as P01=http://127.0.0.1:8101, if the manager does not say; may be repeated"
+AGENTS = "a file that says where players live, if the manager does not"
 OUTAGE = "how long a round is held while half of the players are gone at once (0: never)"
 
 OPTIONS: tuple[Option, ...] = (
@@ -220,6 +227,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("referee_patience", NUMBER, None, PATIENCE, _M, least=0.1),
     Option("max_concurrent_matches", WHOLE, 2, "how many matches to run at once", _R, least=1),
     Option("ask_standings", FLAG, False, "ask the manager for the table once a round, as the demo's referees do", _R),
+    Option("player_addresses", HOMES, (), HOME, _R, flag_name="player"),
+    Option("agents_config", TEXT, "config/agents/agents_config.json", AGENTS, _R),
     Option("strategy", TEXT, "random", "a built-in strategy, or module:Class; several with commas take turns", _P),
     Option("seed", WHOLE, None, "make the choices of random strategies repeatable", _P),
     Option("count", WHOLE, 1, "so many of them in this process, on following ports", _MEMBERS, least=1),
@@ -262,7 +271,9 @@ def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without:
             continue
         shown = f" (default: {one.default})" if one.default not in (None, "", ()) else ""
         action = "append" if one.kind.is_list else "store"
-        parser.add_argument(one.flag, action=action, default=None, help=one.help + shown, choices=one.choices or None)
+        parser.add_argument(
+            one.flag, dest=one.name, action=action, default=None, help=one.help + shown, choices=one.choices or None
+        )
         if one.off:
             parser.add_argument(one.off_flag, dest=one.name, action="store_const", const="", help=one.off)
     parser.add_argument("--config", metavar="FILE", help="read settings from this file (league.toml)")

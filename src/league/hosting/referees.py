@@ -5,23 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 from league.agent import sources
 from league.agent.agent import Agent
+from league.hosting import USAGE, CommandError
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
 from league.hosting.options import RefereeOptions
 from league.hosting.serving import run_loop
+from league.machine import Information, Refusal
+from league.protocol import strict_json
+from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
 from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
 
 VERSION = "1.0.0"
+LARGEST_FILE = 1_000_000
+"""More than this in bytes is no list of agents."""
 
 
 def run(options: RefereeOptions) -> int:
     """Serve as many referees as `count` says, until their league is over or somebody stops us; the exit status."""
+    _check_players(options)
     return run_loop(partial(_serve, options), options.until_stdin_closes)
 
 
@@ -48,5 +56,38 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         max_concurrent_matches=options.max_concurrent_matches,
         enrolment_key=options.enrolment_key or None,
     )
-    settings = RefereeSettings(profile=options.profile, ask_standings=options.ask_standings)
+    settings = RefereeSettings(
+        profile=options.profile,
+        ask_standings=options.ask_standings,
+        players=dict(options.player_addresses),
+        agents_config=partial(read_agents, Path(options.agents_config)),
+    )
     return RefereeDesk(meta, options.manager, sources.chance, secrets, settings)
+
+
+# --- where players live -----------------------------------------------------------------------------------------------
+
+
+def _check_players(options: RefereeOptions) -> None:
+    """One address for each."""
+    homes: dict[str, str] = {}
+    for player, home in options.player_addresses:
+        if homes.setdefault(player, home) != home:
+            raise CommandError(f"--player: {player} cannot live at {homes[player]} and at {home}", USAGE)
+
+
+def read_agents(file: Path) -> Information | Refusal:
+    """What `agents_config.json` says now, for managers add agents to it as they register; or why it says nothing."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            return Refusal("", f"{file} is larger than {LARGEST_FILE} bytes")
+        said = strict_json.parse(content)
+    except FileNotFoundError:
+        return Refusal("", f"there is no {file}")
+    except OSError as error:
+        return Refusal("", f"{file} cannot be read: {error.strerror}")
+    except PeerError as error:
+        return Refusal("", f"{file} is not JSON: {error.detail}")
+    return Information(said if isinstance(said, dict) else {"agents": said})

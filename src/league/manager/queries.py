@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from league.dialects.assignments import REGISTRATIONS
+from league.dialects.assignments import ADDRESS_QUERIES
 from league.events import AgentRole, ResultAccepted
 from league.machine import Information, Inquiry
 from league.manager.authentication import Authentication
@@ -169,7 +169,7 @@ class LeagueQueries(ManagerPart):
 
     def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
         """A query of no document; who plays no match needs no addresses."""
-        is_asked = not asking.is_player and read.field("query_type") == REGISTRATIONS
+        is_asked = not asking.is_player and read.field("query_type") in ADDRESS_QUERIES
         return is_asked and self.context.accepts_deviations
 
     def _registrations(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
@@ -179,10 +179,8 @@ class LeagueQueries(ManagerPart):
             f"{role}s": [_registered(one) for one in self._ledger.roster.of_role(role) if not one.withdrawn]
             for role in _ROLES
         }
-        conversation = str(read.field("conversation_id"))
-        return LeagueQueryResponse(
-            **self.context.sealed(now, conversation), query_type=REGISTRATIONS, success=True, data=data
-        )
+        conversation, asked = (str(read.field(name)) for name in ("conversation_id", "query_type"))
+        return LeagueQueryResponse(**self.context.sealed(now, conversation), query_type=asked, success=True, data=data)
 
     # --- what they need -----------------------------------------------------------------------------------------------
 

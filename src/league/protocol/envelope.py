@@ -44,6 +44,8 @@ class Unsealed:
     deviations: tuple[Violation, ...] = ()
     content: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     """What was read, kept when something is wrong with it: its token decides before its fields do (section 10.3)."""
+    round_name: str = ""
+    """What its sender calls the round, if not by its number."""
 
     def until(self, stage: Stage) -> Violation | None:
         """The decisive violation among those of this stage or earlier."""

@@ -57,11 +57,11 @@ def _is_mine(one: AnnouncedMatch, context: RefereeContext) -> bool:
 
 def _is_same(endpoint: str, here: str) -> bool:
     """Managers of others name this machine in words of their own; the port tells referees apart."""
-    (host, port), (our_host, our_port) = _place(endpoint), _place(here)
+    (host, port), (our_host, our_port) = place(endpoint), place(here)
     return port == our_port and (host == our_host or {host, our_host} <= _LOCAL)
 
 
-def _place(endpoint: str) -> tuple[str, str]:
+def place(endpoint: str) -> tuple[str, str]:
     """Host and port."""
     found = _PLACE.match(endpoint)
     return (found["host"].lower(), found["port"] or "80") if found else ("", "")
@@ -97,7 +97,7 @@ def _check(one: AnnouncedMatch) -> None:
 
 
 def take(
-    announcement: RoundAnnouncement, one: AnnouncedMatch, context: RefereeContext, now: float
+    announcement: RoundAnnouncement, one: AnnouncedMatch, round_name: str, context: RefereeContext, now: float
 ) -> MatchDropped | None:
     """Journal a match, with its seed; the tokens stay beside the journal. An older attempt is dropped first."""
     older = context.docket.open.get(one.match_id)
@@ -109,12 +109,17 @@ def take(
     seed = context.chance(SEED_BYTES).hex()
     passes = msgspec.json.encode(_passes(one, context)).decode()
     context.keep_secret(f"match/{one.match_id}/{attempt}", passes)
-    context.happened(_taken(announcement, one, context, seed, now))
+    context.happened(_taken(announcement, one, round_name, context, seed, now))
     return dropped
 
 
 def _taken(
-    announcement: RoundAnnouncement, one: AnnouncedMatch, context: RefereeContext, seed: str, now: float
+    announcement: RoundAnnouncement,
+    one: AnnouncedMatch,
+    round_name: str,
+    context: RefereeContext,
+    seed: str,
+    now: float,
 ) -> MatchTaken:
     return MatchTaken(
         at=now,
@@ -136,6 +141,7 @@ def _taken(
         move_seconds=one.move_seconds or context.settings.move_seconds,
         retry_delays_s=_delays(one, context),
         seed=seed,
+        round_name=round_name,
     )
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
+from league.dialects.reports import in_all_words
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, ReportSettled, Status
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
@@ -148,7 +149,10 @@ class Conduct:
         """Word for word the same each time, until the manager's answer ends it."""
         if self._deliveries:
             return
-        message, membership = messages.report(self.match, self._context.membership.sender), self._context.membership
+        membership = self._context.membership
+        report, is_guest = messages.report(self.match, membership.sender), not membership.derived_tokens
+        tells_all = is_guest and not self._context.settings.is_strict
+        message = in_all_words(report, self.match.taken.round_name) if tells_all else report
         row = EXCHANGES[message.type]
         delivery = Delivery(
             MANAGER,

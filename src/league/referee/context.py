@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from league.calling.role import Context
 from league.events import PlayerDeviated
+from league.machine import Information, Refusal
 from league.membership import Membership
 from league.protocol.envelope import Profile
 from league.protocol.errors import Violation
@@ -19,12 +20,16 @@ LONGEST_DETAIL = 300
 @dataclass(frozen=True, slots=True)
 class RefereeSettings:
     """`retries` and `move_seconds` are for managers that do not say how often a player is asked again, and how long a
-    choice may take; `ask_standings`: ask for the table once a round, also when the assignment has all we need of it."""
+    choice may take; `ask_standings`: ask for the table once a round, also when the assignment has all we need of it.
+    Where players live that no manager tells: `players`, by their ids, and `agents_config`, which reads the file of that
+    name anew."""
 
     profile: Profile = "compat"
     retries: RetrySchedule = EXCHANGES["GAME_INVITATION"].retries
     move_seconds: float = EXCHANGES["CHOOSE_PARITY_CALL"].limit_s
     ask_standings: bool = False
+    players: Mapping[str, str] = field(default_factory=dict)
+    agents_config: Callable[[], Information | Refusal] | None = None
 
     @property
     def is_strict(self) -> bool:

@@ -212,7 +212,7 @@ class RefereeDesk(RoleMachine):
         self._check_manager(read, now)
         message = read.open()
         assert isinstance(message, RoundAnnouncement)
-        self._announced(message, now)
+        self._announced(message, now, read.round_name)
         self._polling.end()
         self._membership.record((foreign.deviation(asked.method),), now)
         return Information({"status": "ACKNOWLEDGED", "match_id": message.matches[0].match_id})
@@ -245,7 +245,7 @@ class RefereeDesk(RoleMachine):
         message = read.open()
         self._membership.record(read.deviations, now)
         if isinstance(message, RoundAnnouncement):
-            self._announced(message, now)
+            self._announced(message, now, read.round_name)
             self._polling.end()
         elif isinstance(message, LeagueCompleted):
             self._league_ended(message, now)
@@ -275,7 +275,7 @@ class RefereeDesk(RoleMachine):
         envelope = self._membership.sealed(now, message.conversation_id or NO_CONVERSATION)
         return ACKS[message.type](**envelope, status="ACKNOWLEDGED", **about)
 
-    def _announced(self, announcement: RoundAnnouncement, now: float) -> None:
+    def _announced(self, announcement: RoundAnnouncement, now: float, round_name: str = "") -> None:
         if not self._membership.is_registered:
             raise PeerError("E023", "this referee is not registered yet")
         new = assignments.mine(announcement, self._referee)
@@ -284,7 +284,7 @@ class RefereeDesk(RoleMachine):
             # Only of a manager that proved who it is do we believe that a match is played again after the end.
             raise PeerError("E031", "the league is over")
         for one in new:
-            dropped = assignments.take(announcement, one, self._referee, now)
+            dropped = assignments.take(announcement, one, round_name, self._referee, now)
             if dropped is not None:
                 self._stop(dropped.match_id)
         unsaid = any(one.player_A_standings is None or one.player_B_standings is None for one in new)
@@ -299,7 +299,7 @@ class RefereeDesk(RoleMachine):
         for one in announcement.matches:
             conduct, match = self._conducts.get(one.match_id), self._docket.open.get(one.match_id)
             if match is not None and match.attempt == (one.attempt or 1):
-                self._addresses.locate(match, assignments.endpoints_in(one), now)
+                self._addresses.locate(match, assignments.endpoints_in(one), "the manager", now)
             if conduct is not None and assignments.renew(one, conduct.match, self._referee):
                 conduct.renew_tokens()
 

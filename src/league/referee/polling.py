@@ -32,7 +32,7 @@ _METHOD: Final = "get_assigned_matches"
 class Polling:
     """One call at a time, and none while a match is played. `take` opens what was found like any announcement."""
 
-    def __init__(self, context: RefereeContext, take: Callable[[RoundAnnouncement, float], None]) -> None:
+    def __init__(self, context: RefereeContext, take: Callable[[RoundAnnouncement, float, str], None]) -> None:
         self._context, self._take = context, take
         self._polls = 0
         self._in_vain = 0
@@ -134,12 +134,13 @@ class Polling:
 
     def _take_listed(self, given: Fields, now: float) -> None:
         """PeerError for what nobody could play."""
-        announcement = foreign.announcement_in(given, assignee(self._context), now).open()
+        read = foreign.announcement_in(given, assignee(self._context), now)
+        announcement = read.open()
         assert isinstance(announcement, RoundAnnouncement)
         (match,) = announcement.matches
         is_new, held = assignments.is_new(match, self._context), self._context.docket.open.get(match.match_id)
         if is_new or (held is not None and not held.is_located):
-            self._take(announcement, now)
+            self._take(announcement, now, read.round_name)
         if is_new:
             self._in_vain = 0
             self._context.membership.record((foreign.deviation(_METHOD),), now)

@@ -256,7 +256,8 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
         case e.MatchTaken():
             return _taken(event, by)
         case e.PlayersLocated():
-            return _Words(f"{by} found out where the players live: {' and '.join(event.endpoints)}.")
+            homes = " and ".join(event.endpoints)
+            return _Words(f"{by} found out where the players live: {homes} ({event.source}).")
         case e.MatchBegun():
             return _Words(f"The match began: {by} invited both players.")
         case e.NumberDrawn():

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from league.dialects import forms, normalise, reports, understanding
-from league.dialects.assignments import is_answered_freely
+from league.dialects import forms, normalise, understanding
+from league.dialects.assignments import is_answered_freely, name_of_round
 from league.machine import (
     ASSIGNMENTS,
     Acknowledged,
@@ -93,8 +93,6 @@ def write_call(
         body = body[:-1] + b',"auth_token":"' + to.token.encode() + b'"}'
     if to.convention is Convention.BARE:
         body = forms.with_flat_meta(message, body)
-    if to.convention is not Convention.SPEC:
-        body = reports.with_flat_fields(message, body)
     if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
         return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
     tool = tool or forms.Tool(forms.spellings(to.convention, message.type)[0])
@@ -117,10 +115,11 @@ def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMI
     read = jsonrpc.read_call(call, speaker.reading, speaker.role)
     if speaker.reading.profile == "compat" and read.message is None:
         # What is right as it stands costs nothing more.
+        round_name = name_of_round(content.get("round_id"))
         content, deviations = normalise.normalise_request(content, call.method, speaker.reading.game_type)
         if deviations:
             normalised = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
-            read = _with(normalised, deviations, content)
+            read = replace(_with(normalised, deviations, content), round_name=round_name)
     kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
     return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention, call.is_halved)
 

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.dialects.reports import in_all_words
 from league.machine import Address
 from league.protocol import jsonrpc
-from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.messages import MatchResultReport
 from league.protocol.parts import Result, ResultDetails
 from league.transport import letters
 from league.transport.letters import Speaker
+from tests.support.bench import plain
 from tests.support.managed import Managed, Object, code_of
 
 A, B = "P01", "P02"
@@ -186,8 +187,8 @@ def test_strict_understands_no_other_words(flat: Object) -> None:
 # --- ours, for managers of others -------------------------------------------------------------------------------------
 
 
-def written(convention: Convention, winner: str | None, details: Object | None) -> Object:
-    """The message our referee's report is for a manager that is spoken to like this."""
+def written(winner: str | None, details: Object | None, round_name: str = "") -> Object:
+    """What our referee's report is for a manager that is not ours."""
     report = MatchResultReport(
         **seal("referee:REF01", 0.0, "c"),
         league_id="l",
@@ -200,15 +201,26 @@ def written(convention: Convention, winner: str | None, details: Object | None) 
             details=ResultDetails(**details) if details else None,
         ),
     )
-    raw = letters.write_call(1, report, jsonrpc.encode_body(report), Address("m", "http://m", None, convention))
-    params = json.loads(raw)["params"]
+    message = in_all_words(report, round_name)
+    raw = letters.write_call(1, message, jsonrpc.encode_body(message), Address("m", "http://m"))
+    call = json.loads(raw)
+    assert call["method"] == "report_match_result"
+    params = call["params"]
     assert isinstance(params, dict)
+    told = {**plain(report), "round_id": round_name or 1}
+    assert {name: params[name] for name in told} == told
     return params
 
 
-def test_a_manager_of_another_convention_can_read_our_report_flat() -> None:
-    flat = written(Convention.TYPE, A, DETAILS)
+@pytest.mark.requirement("REPORT.in_all_words")
+def test_a_manager_by_others_can_read_our_report_flat_or_by_player() -> None:
+    flat = written(A, DETAILS)
     assert FLAT_WIN.items() <= flat.items()
+    assert flat["players"] == {
+        A: {"choice": "even", "score": 3, "result": "WIN"},
+        B: {"choice": "odd", "score": 0, "result": "LOSS"},
+    }
+    assert flat["round_id"] == 1
     assert flat["winner_id"] == flat["result"]["winner"] == A
     assert letters.read_request(
         json.dumps({"jsonrpc": "2.0", "id": 1, "method": "MATCH_RESULT_REPORT", "params": flat}).encode(),
@@ -226,9 +238,10 @@ def test_a_manager_of_another_convention_can_read_our_report_flat() -> None:
     ],
 )
 def test_it_says_how_the_match_ended_for_each(winner: str | None, details: Object | None, outcomes: object) -> None:
-    flat = written(Convention.TOOLS, winner, details)["arguments"]
+    flat = written(winner, details)
     assert (flat["player_a_result"], flat["player_b_result"]) == outcomes
 
 
-def test_the_documents_own_convention_gets_the_documents_report() -> None:
-    assert not FLAT_WIN.keys() & written(Convention.SPEC, A, DETAILS).keys()
+@pytest.mark.requirement("REPORT.in_all_words")
+def test_a_round_is_called_what_its_manager_calls_it() -> None:
+    assert written(A, DETAILS, "R1")["round_id"] == "R1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from league.hosting import USAGE, CommandError, options
 from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
 from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
+from league.hosting.referees import LARGEST_FILE, read_agents
+from league.machine import Information, Refusal
 from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
 
@@ -162,6 +165,49 @@ def test_shared_files_are_kept_unless_somebody_says_otherwise(tmp_path: Path) ->
     assert (read(RefereeOptions).shared, read(PlayerOptions).shared) == ("", "")
 
 
+# --- where players live -----------------------------------------------------------------------------------------------
+
+
+def test_a_referee_is_told_where_players_live_one_by_one_or_in_the_file(tmp_path: Path) -> None:
+    home = ("P01", "http://10.0.0.5:9000/mcp")
+    assert read(RefereeOptions).player_addresses == ()
+    told = read(RefereeOptions, "--player", "P01=http://10.0.0.5:9000", "--player", "P02=http://h:1/agent")
+    assert told.player_addresses == (home, ("P02", "http://h:1/agent"))
+    file = stored(tmp_path, 'player_addresses = ["P01=http://10.0.0.5:9000"]\n')
+    assert read(RefereeOptions, "--config", file).player_addresses == (home,)
+
+
+@pytest.mark.parametrize("said", ["P01", "P01=", "=http://h:1", "P01=h:1", "P01=ftp://h", "http://h:1"])
+def test_what_is_no_player_with_an_address_is_refused(said: str) -> None:
+    assert "is not a player and its address such as P01=http" in refused(RefereeOptions, "--player", said)
+
+
+def test_a_player_that_lives_in_two_places_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    homes = ("--player", "P01=http://h:1", "--player", "P01=http://h:2")
+    assert main(["referee", "--manager", "http://127.0.0.1:1", *homes]) == USAGE
+    assert "P01 cannot live at http://h:1/mcp and at http://h:2/mcp" in capsys.readouterr().err
+
+
+@pytest.mark.requirement("MATCH.addresses_configured")
+def test_the_file_that_managers_of_ours_write_tells_where_players_live(tmp_path: Path) -> None:
+    listed = {"players": [{"agent_id": "P01", "endpoint": "http://h:1/mcp"}]}
+    file = tmp_path / "agents_config.json"
+    file.write_text(json.dumps(listed), encoding="utf-8")
+    assert read_agents(file) == Information(listed)
+    file.write_text(json.dumps(listed["players"]), encoding="utf-8")
+    assert read_agents(file) == Information({"agents": listed["players"]})
+
+
+def test_why_a_file_of_agents_says_nothing_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "agents_config.json"
+    assert read_agents(file) == Refusal("", f"there is no {file}")
+    assert read_agents(tmp_path) == Refusal("", f"{tmp_path} cannot be read: Is a directory")
+    file.write_text("P01: here", encoding="utf-8")
+    assert "is not JSON" in str(read_agents(file))
+    file.write_bytes(b" " * (LARGEST_FILE + 1))
+    assert "is larger than" in str(read_agents(file))
+
+
 # --- the table and the types ------------------------------------------------------------------------------------------
 
 
@@ -174,6 +220,7 @@ TYPES: dict[options.Kind, Any] = {
     options.NUMBERS: tuple[float, ...],
     options.NAMES: tuple[str, ...],
     options.HOSTS: tuple[str, ...],
+    options.HOMES: tuple[tuple[str, str], ...],
 }
 
 

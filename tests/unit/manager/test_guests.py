@@ -423,11 +423,12 @@ def test_strict_knows_no_such_questions() -> None:
     assert code_of(league.query("REF01", "GET_REGISTRATIONS")) == "E029"
 
 
-def test_addresses_are_told_to_referees_and_the_question_is_recorded() -> None:
+@pytest.mark.parametrize("query", ["GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY"])
+def test_addresses_are_told_to_referees_and_the_question_is_recorded(query: str) -> None:
     league = league_of()
-    asked = {name: one for name, one in league.query_of("REF01", "GET_REGISTRATIONS").items() if name != "league_id"}
+    asked = {name: one for name, one in league.query_of("REF01", query).items() if name != "league_id"}
     answer: Any = league.request(asked)
-    assert answer.success
+    assert (answer.success, answer.query_type) == (True, query)
     homes = {one["player_id"]: one["contact_endpoint"] for one in answer.data["players"]}
     assert homes == {f"P0{n}": f"http://127.0.0.1:810{n}/mcp" for n in range(1, 5)}
     assert [one["referee_id"] for one in answer.data["referees"]] == ["REF01"]
@@ -435,8 +436,9 @@ def test_addresses_are_told_to_referees_and_the_question_is_recorded() -> None:
     assert {("E029", "LEAGUE_QUERY.query_type"), ("E003", "LEAGUE_QUERY.league_id")} <= recorded(league)
 
 
-def test_players_are_told_no_addresses() -> None:
-    assert code_of(league_of().query("P01", "GET_REGISTRATIONS")) == "E029"
+@pytest.mark.parametrize("query", ["GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY"])
+def test_players_are_told_no_addresses(query: str) -> None:
+    assert code_of(league_of().query("P01", query)) == "E029"
 
 
 def recorded(league: Managed, agent_id: str = "REF01") -> set[tuple[str, str]]:

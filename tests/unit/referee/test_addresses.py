@@ -8,14 +8,17 @@ import pytest
 
 from league import events as e
 from league.dialects.assignments import GetAssignedMatches
-from league.machine import Failure, Refusal
+from league.machine import Failure, Information, Refusal
 from league.protocol.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
 from league.referee.addresses import AGAIN_S, SLOWLY_S
+from league.referee.context import RefereeSettings
 from tests.support.referee_rig import ENDPOINTS, HERE, Object, Rig, Sent, announced
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]
 HOMES = {"players": [{"player_id": "P01", "contact_endpoint": A}, {"player_id": "P02", "endpoint": B}]}
 NOT_KNOWN = Refusal("E036", "Method not found", understood=False)
+QUESTIONS = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY", "GET_ASSIGNED_MATCHES")
+PORTS = ("http://10.0.0.1:8101/mcp", "http://10.0.0.1:8102/mcp")
 
 
 def documented(match_id: str = "R1M1", a: str = "P01", b: str = "P02") -> Object:
@@ -24,8 +27,8 @@ def documented(match_id: str = "R1M1", a: str = "P01", b: str = "P02") -> Object
     return {**ids, "referee_endpoint": HERE}
 
 
-def told(*matches: Object, derived: bool = False) -> Rig:
-    rig = Rig().enrolled(derived=derived)
+def told(*matches: Object, derived: bool = False, settings: RefereeSettings | None = None) -> Rig:
+    rig = Rig(settings=settings).enrolled(derived=derived)
     answer = rig.announce(*(matches or (documented(),)))
     assert isinstance(answer, RoundAnnouncementAck)
     return rig
@@ -40,6 +43,33 @@ def asked(rig: Rig) -> Sent:
 def answer(rig: Rig, result: object) -> Rig:
     rig.answer(asked(rig), json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode())
     return rig
+
+
+def question(rig: Rig) -> str:
+    message = asked(rig).message
+    return message.query_type if isinstance(message, LeagueQuery) else message.type
+
+
+def in_vain(rig: Rig, said: Refusal = NOT_KNOWN) -> Rig:
+    """The manager answers none of the questions."""
+    for name in QUESTIONS:
+        assert question(rig) == name
+        rig.answer(asked(rig), said)
+    return rig
+
+
+def pings(rig: Rig) -> list[Sent]:
+    return [one for one in rig.under_way.values() if one.kind == "ping"]
+
+
+def nobody_there(rig: Rig) -> Rig:
+    for one in pings(rig):
+        rig.fail(one)
+    return rig
+
+
+def sources(rig: Rig) -> list[str]:
+    return [one.source for one in rig.of(e.PlayersLocated)]
 
 
 def homes(rig: Rig) -> list[tuple[str, str]]:
@@ -75,6 +105,8 @@ def test_what_registrations_do_not_tell_is_asked_of_the_list_of_matches(how: str
         wrong = [{"player_id": name, "endpoint": "somewhere"} for name in ("P01", "P02")]
         said = {"nobody": {"players": []}, "one of them": {"players": one}, "no address": {"players": wrong}}
         answer(rig, said.get(how, "nonsense"))
+    assert question(rig) == "GET_PLAYER_DIRECTORY"
+    answer(rig, {"data": {"players": {}}})
     assert isinstance(asked(rig).message, GetAssignedMatches)
     assert rig.desk.trouble == ""
     listed = {"match_id": "R1M1", "player1_id": "P01", "player2_id": "P02"}
@@ -85,10 +117,9 @@ def test_what_registrations_do_not_tell_is_asked_of_the_list_of_matches(how: str
 
 @pytest.mark.requirement("MATCH.addresses_looked_up")
 def test_when_nobody_tells_it_is_reported_and_asked_again() -> None:
-    rig = told()
-    for _ in range(2):
-        rig.answer(asked(rig), Refusal("E029", "ask something else"))
+    rig = nobody_there(in_vain(told(), Refusal("E029", "ask something else")))
     assert "player_A_endpoint of R1M1 is missing" in rig.desk.trouble
+    assert "say it with --player P01=URL" in rig.desk.trouble
     assert "E029 ask something else" in rig.desk.trouble
     (recorded,) = rig.of(e.DeviationRecorded)
     assert (recorded.code, recorded.requirement) == ("E003", "ROUND_ANNOUNCEMENT.matches[].player_A_endpoint")
@@ -96,12 +127,99 @@ def test_when_nobody_tells_it_is_reported_and_asked_again() -> None:
         rig.wait(pause - 0.1)
         assert not [one for one in rig.under_way if one[0].startswith("addresses/")]
         rig.wait(0.1)
-        for _ in range(2):
-            rig.answer(asked(rig), NOT_KNOWN)
+        nobody_there(in_vain(rig))
     assert len(rig.of(e.DeviationRecorded)) == 1
     answer(rig.wait(SLOWLY_S), HOMES)
     assert (homes(rig), rig.desk.trouble) == ([(A, B)], "")
     assert rig.said(GameInvitation)
+
+
+DIRECTORIES: dict[str, object] = {
+    "a list": {"success": True, "data": HOMES},
+    "by id": {"data": {"players": {"P01": A, "P02": {"endpoint": B}}}},
+    "a directory": {"directory": {"P01": {"contact_endpoint": A}, "P02": {"url": B}}},
+    "agents": {"agents": [{"agent_id": "P01", "endpoint": A}, {"agent_id": "P02", "endpoint": B}]},
+    "meta": {"players": [{"player_id": "P01", "player_meta": {"contact_endpoint": A}}, HOMES["players"][1]]},
+    "hosts and ports": {"players": [{"id": one, "host": f"10.0.1.{one[-1]}", "port": 8101} for one in ("P01", "P02")]},
+}
+
+
+@pytest.mark.requirement("MATCH.addresses_looked_up")
+@pytest.mark.parametrize("how", DIRECTORIES)
+def test_a_directory_of_players_tells_it_in_any_shape(how: str) -> None:
+    rig = told()
+    rig.answer(asked(rig), NOT_KNOWN)
+    assert question(rig) == "GET_PLAYER_DIRECTORY"
+    answer(rig, DIRECTORIES[how])
+    assert (homes(rig), sources(rig)) == ([(A, B)], ["GET_PLAYER_DIRECTORY"])
+
+
+@pytest.mark.requirement("MATCH.addresses_configured")
+def test_what_the_operator_says_counts_when_the_manager_says_nothing() -> None:
+    rig = in_vain(told(settings=RefereeSettings(players={"P01": A, "P02": B})))
+    assert (homes(rig), sources(rig)) == ([(A, B)], ["--player"])
+    assert rig.plays().decided.status in ("WIN", "DRAW")
+
+
+@pytest.mark.requirement("MATCH.addresses_configured")
+def test_what_the_manager_says_goes_before_what_the_operator_says() -> None:
+    rig = answer(told(settings=RefereeSettings(players={"P01": PORTS[0], "P02": PORTS[1]})), HOMES)
+    assert homes(rig) == [(A, B)]
+
+
+@pytest.mark.requirement("MATCH.addresses_configured")
+def test_the_file_of_agents_is_read_anew_with_each_search() -> None:
+    said: list[Information | Refusal] = [Refusal("", "agents_config.json is not JSON"), Information(HOMES)]
+    rig = told(settings=RefereeSettings(players={"P01": A}, agents_config=lambda: said.pop(0)))
+    nobody_there(in_vain(rig))
+    assert "player_B_endpoint of R1M1 is missing" in rig.desk.trouble
+    assert "agents_config.json is not JSON" in rig.desk.trouble
+    in_vain(rig.wait(AGAIN_S))
+    assert (homes(rig), sources(rig), rig.desk.trouble) == ([(A, B)], ["agents_config.json"], "")
+
+
+@pytest.mark.requirement("MATCH.addresses_by_port")
+@pytest.mark.parametrize("how", ["a pong", "an error", "not understood"])
+def test_the_documents_ports_are_the_last_resort_where_somebody_answers(how: str) -> None:
+    rig = in_vain(told())
+    assert [one.to.endpoint for one in pings(rig)] == list(PORTS)
+    assert rig.said(GameInvitation) == []
+    for one in pings(rig):
+        if how == "a pong":
+            rig.answer(one)
+        else:
+            rig.fail(one, Failure.ERROR if how == "an error" else Failure.NOT_UNDERSTOOD)
+    assert (homes(rig), sources(rig)) == ([PORTS], ["the documents' ports"])
+    (recorded,) = rig.of(e.DeviationRecorded)
+    assert (recorded.code, recorded.requirement) == ("E003", "ROUND_ANNOUNCEMENT.matches[].player_A_endpoint")
+    assert rig.plays().decided.status in ("WIN", "DRAW")
+    assert rig.replayed().snapshot() == rig.desk.snapshot()
+
+
+@pytest.mark.requirement("MATCH.addresses_by_port")
+def test_nobody_loses_a_match_because_nobody_is_at_the_documents_port() -> None:
+    rig = in_vain(told())
+    first, second = pings(rig)
+    rig.answer(first)
+    rig.fail(second)
+    assert (homes(rig), rig.said(GameInvitation)) == ([], [])
+    assert "player_B_endpoint of R1M1 is missing" in rig.desk.trouble
+    answer(rig.wait(AGAIN_S), HOMES)
+    assert homes(rig) == [(A, B)]
+
+
+@pytest.mark.requirement("MATCH.addresses_by_port")
+def test_a_player_whose_id_holds_no_number_lives_at_no_documented_port() -> None:
+    rig = in_vain(told(documented(a="alice", b="player_c8d1")))
+    assert (pings(rig), homes(rig)) == ([], [])
+    assert "say it with --player alice=URL" in rig.desk.trouble
+
+
+@pytest.mark.requirement("MATCH.addresses_by_port")
+def test_a_strict_referee_guesses_nothing() -> None:
+    rig = in_vain(told(derived=True, settings=RefereeSettings(profile="strict")))
+    assert pings(rig) == []
+    assert rig.desk.trouble
 
 
 def test_what_waits_for_addresses_survives_a_restart_and_stops_nothing_else() -> None:
@@ -130,11 +248,13 @@ def test_they_are_asked_for_once_a_search_for_all_matches_that_came_meanwhile() 
 
 
 def test_after_the_end_of_the_league_nobody_is_asked() -> None:
-    rig = told()
+    rig = in_vain(told())
+    assert pings(rig)
     over = {"league_id": "spring", "total_rounds": 1, "total_matches": 1, "auth_token": "tok_x"}
     champion = {"player_id": "P01", "display_name": "One", "points": 0}
     rig.request({**rig.envelope("LEAGUE_COMPLETED"), **over, "champion": champion, "final_standings": [
         {"rank": 1, "player_id": "P01", "points": 0}]})  # fmt: skip
     assert rig.desk.state == "SHUTDOWN"
+    assert pings(rig) == []
     rig.wait(60)
     assert not [one for one in rig.under_way if one[0].startswith("addresses/")]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.dialects.reports import ReportInAllWords
 from league.machine import Failure, Operate, Ping, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.messages import (
@@ -373,7 +374,7 @@ def test_under_another_manager_a_match_is_played_with_what_there_is() -> None:
     assert record is not None
     assert (record.wins, record.losses, record.draws, record.points) == (0, 0, 0, 0)
     rig.chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
-    (report,) = rig.said(MatchResultReport)
+    (report,) = rig.said(ReportInAllWords)
     assert (report.sender, report.league_id) == ("referee:ref_e56ca731", "autumn")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.dialects.reports import ReportInAllWords
 from league.machine import Failure, Information, Inquiry, Letter
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
@@ -120,8 +121,27 @@ def test_it_is_played_and_reported_like_any_other() -> None:
     rig = abroad()
     offer(rig, **BODY, **CAPITALS)
     rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
-    (report,) = rig.said(MatchResultReport)
+    (report,) = rig.said(ReportInAllWords)
     assert (report.match_id, report.round_id, report.league_id) == ("R2M1", 2, "autumn")
+
+
+@pytest.mark.requirement("REPORT.in_all_words")
+@pytest.mark.parametrize(("name", "reported"), [("R3", "R3"), ("Round 03", "Round 03"), ("3", 3), (3, 3)])
+def test_a_report_calls_the_round_what_its_manager_calls_it_also_after_a_restart(
+    name: object, reported: object
+) -> None:
+    rig = abroad()
+    offer(rig, **{**BODY, "round_id": name}, **CAPITALS)
+    rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    rig.restart()
+    assert [one.round_id for one in rig.said(ReportInAllWords)] == [reported, reported]
+
+
+def test_in_strict_a_report_says_what_the_documents_say() -> None:
+    rig = Rig(profile="strict").enrolled(derived=False)
+    rig.announce(announced(player_A_token=None, player_B_token=None))
+    rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    assert len(rig.said(MatchResultReport)) == 1
 
 
 def test_what_goes_without_saying_need_not_be_said() -> None:

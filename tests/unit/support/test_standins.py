@@ -332,8 +332,17 @@ ASSIGNED = {
     "polled": "polls",
     "polled, TOOLS": "polls, TOOLS",
     "POST /run_match": "start_match, POST /run_match",
+    "counts flat fields": "flat",
+    "counts a map of players": "a map of players",
+    "rounds by name, start_match": "start_match",
 }
-FOR_OURS = ("announces as the documents", "announces as the documents, TYPE", "lists addresses", "start_match_command")
+FOR_OURS = (
+    "announces as the documents",
+    "announces as the documents, TYPE",
+    "lists addresses",
+    "has a directory",
+    "start_match_command",
+)
 """Their referees must look addresses up, or know a name of their own: ours do (e2e/test_abroad.py), no stand-in."""
 
 
