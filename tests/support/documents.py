@@ -48,6 +48,11 @@ class Document:
     clock: Callable[[datetime], str] = lambda now: now.strftime("%Y-%m-%dT%H:%M:%SZ")
     script: Script = ()
 
+    def misses(self, message: Object) -> set[str]:
+        """What the document prints of a message, and this one lacks."""
+        kind = str(message.get("message_type", ""))
+        return {*ENVELOPE, *self.fields.get(kind, ())} - {*message, *_META}
+
     def printed(self, message: Object) -> Object:
         """Nothing but what the document prints."""
         kind = str(message.get("message_type", ""))
@@ -177,12 +182,17 @@ PLAYERS: Final[Mapping[str, Callable[[], Peer]]] = {name: partial(player, name) 
 REFEREES: Final[Mapping[str, Callable[[], DocumentReferee]]] = {name: partial(referee, name) for name in DOCUMENTS}
 
 
+QUERIES: Final = frozenset({"GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS"})
+"""All that any document asks a manager (D0 436, D2 262, D4 1096): nobody may ask it where players live."""
+
+
 def manager(name: str) -> Manager:
     """A manager by this document: it announces rounds as printed, and so tells nobody where players live."""
     document = DOCUMENTS[name]
     answers = dict.fromkeys(("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE"), _REGISTERED[name])
     own = replace(document, fields={**document.fields, **_MANAGERS, **answers})
-    return Manager(f"manager of {name}", convention=own.speaks, clock=document.clock, office=Office(endpoints=False))
+    office = Office(endpoints=False, queries=QUERIES)
+    return Manager(f"manager of {name}", convention=own.speaks, clock=document.clock, office=office)
 
 
 MANAGERS: Final[Mapping[str, Callable[[], Manager]]] = {name: partial(manager, name) for name in DOCUMENTS}

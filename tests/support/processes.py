@@ -29,7 +29,7 @@ IN_JOURNALS = ("1", "2", "3", "4", "6", "8", "9", "10", "12")
 SIGNS_OF_BUGS = ("incident ", "a bug in league", "never retrieved", "Exception in ", "was never awaited", "Warning")
 
 E = TypeVar("E", bound=Event)
-Option = str | int | float | bool | Path | None
+Option = str | int | float | bool | Path | tuple[str, ...] | None
 
 
 def start(
@@ -172,7 +172,8 @@ class Processes:
         return [line for one in self.started for line in one.lines if any(sign in line for sign in SIGNS_OF_BUGS)]
 
     def begin(self, command: str, label: str = "", /, **options: Option) -> Process:
-        """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone. Do not wait."""
+        """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone, a tuple the flag again and
+        again. Do not wait."""
         process = Process(label or command, [command, *_arguments({"port": 0, **options})], self.folder)
         self.started.append(process)
         return process
@@ -247,7 +248,9 @@ def _arguments(options: Mapping[str, Option]) -> list[str]:
     arguments: list[str] = []
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
-        if value is True:
+        if isinstance(value, tuple):
+            arguments += [word for one in value for word in (flag, one)]
+        elif value is True:
             arguments.append(flag)
         elif value is not None and value is not False:
             arguments += [flag, str(value)]
