@@ -229,8 +229,9 @@ class Forgetful(Conforming):
 
     def honest(self, request: Received) -> Object:
         answer = super().honest(request)
-        both = request.kind == CALLED and request.message["match_id"] == "R4M1"
-        return {**answer, "match_id": "R5M1"} if both else answer
+        asked = str(request.message.get("match_id"))
+        both = request.kind == CALLED and asked.startswith("R4M")
+        return {**answer, "match_id": asked.replace("R4M", "R5M")} if both else answer
 
 
 def test_a_player_that_calls_its_opponent_is_found_out() -> None:

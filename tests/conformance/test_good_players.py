@@ -115,3 +115,11 @@ def test_our_player_keeps_every_clause_it_can_be_tested_for(tmp_path: Path) -> N
 def test_our_player_repeats_a_registration_that_nobody_answered(tmp_path: Path) -> None:
     report = _checked_player_of_ours(tmp_path, only=("REGISTER.retries",))
     assert [one.verdict for one in report.results] == [Verdict.PASS], told(report)
+
+
+def test_our_player_can_be_checked_again_and_again_without_being_started_anew(tmp_path: Path) -> None:
+    with Processes(tmp_path) as processes:
+        player = processes.players("http://127.0.0.1:9")
+        for _ in range(3):
+            report = check_player(Options(player.endpoint))
+            assert (failed(report), warned(report)) == (set(), set()), told(report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -33,6 +34,8 @@ UNLIKELY_WAIT_S: Final = 0.2
 """The same for an agent that has always answered in the result."""
 LONGEST_WAIT_S: Final = 10.0
 BUSY_RETRIES: Final = 3
+LAST_MATCH: Final = 1_000_000
+"""Out of so many the number of the matches of a run is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ class Kit:
         self.record.own_tokens |= (own := {new_token("league_manager"), new_token("REF01")})
         manager, referee = sorted(own, key=lambda token: token.startswith("tok_REF01"))
         url = self.server.url
-        self.writer = MessageWriter("P01", url + REFEREE, url + OPPONENT, manager, referee, names_player=False)
+        number = secrets.randbelow(LAST_MATCH) + 1
+        self.writer = MessageWriter("P01", url + REFEREE, url + OPPONENT, manager, referee, number, names_player=False)
 
     @property
     def manager_url(self) -> str:

@@ -23,12 +23,18 @@ class MessageWriter:
     opponent_url: str
     manager_token: str
     referee_token: str
+    match_number: int = 1
+    """The number of the match in each of its rounds. Every run has its own, for players remember their matches."""
     names_player: bool = True
     """Does an invitation name the player? Not before its id is known."""
 
     @property
     def opponent_id(self) -> str:
         return "P02" if self.player_id != "P02" else "P03"
+
+    def match_id(self, number: int) -> str:
+        """The match of a round; every round has one, for nobody plays twice in a round."""
+        return f"R{number}M{self.match_number}"
 
     def _from(self, sender: str, token: str, kind: str, conversation: str, now: float) -> Object:
         return {
@@ -45,17 +51,16 @@ class MessageWriter:
         return {**envelope, "league_id": LEAGUE}
 
     def _referee(self, kind: str, number: int, now: float) -> Object:
-        envelope = self._from(
-            f"referee:{REFEREE}", self.referee_token, kind, f"{LEAGUE}-{match_id(number)}-1".lower(), now
-        )
-        return {**envelope, "match_id": match_id(number)}
+        match_id = self.match_id(number)
+        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, f"{LEAGUE}-{match_id}-1".lower(), now)
+        return {**envelope, "match_id": match_id}
 
     # --- the manager's ------------------------------------------------------------------------------------------------
 
     def announcement(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
         """A round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
         match: Object = {
-            "match_id": match_id(number),
+            "match_id": self.match_id(number),
             "game_type": game,
             "player_A_id": self.player_id,
             "player_B_id": self.opponent_id,
@@ -206,11 +211,6 @@ class MessageWriter:
             "context": {"invalid_choice": choice, "valid_choices": ["even", "odd"]},
             "consequence": "technical loss without a valid choice before the deadline",
         }
-
-
-def match_id(number: int) -> str:
-    """The match of a round; every round has one, for nobody plays twice in a round."""
-    return f"R{number}M1"
 
 
 def number_in(match_id: str) -> int:

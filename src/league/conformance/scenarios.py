@@ -12,7 +12,7 @@ from typing import Final
 from league.conformance import malformed
 from league.conformance.conventions import DOCUMENTED, CallForm, Convention, Object
 from league.conformance.kit import Kit
-from league.conformance.messages import EVEN_ODD, match_id, number_in
+from league.conformance.messages import EVEN_ODD, number_in
 from league.conformance.record import Arrival, Probe
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
@@ -212,7 +212,7 @@ async def leave_all(kit: Kit) -> None:
     begun = {one["match_id"]: one["game_type"] for one in joined}
     if kit.record.convention is not None and kit.record.played & MALFORMED:
         # A player that accepts malformed messages may have joined this match.
-        begun[match_id(malformed.INVITED)] = EVEN_ODD
+        begun[kit.writer.match_id(malformed.INVITED)] = EVEN_ODD
     for one, game in begun.items():
         if one not in over:
             await leave(kit, number_in(one), game=game)
