@@ -39,10 +39,13 @@ REGISTRATIONS: Final = 2
 """The manager's tokens of so many registrations are known: one it sent before we came back may still be on its way."""
 APPROVAL_S: Final = 5.0
 """How often to ask again while the operator has not decided (R-89)."""
-DEVIATIONS: Final = 100
+DEVIATIONS: Final = 1_000
+"""So many are recorded in all, whoever deviates."""
 EARLY: Final = 16
 """So many letters may come before the answer to our registration does; managers by others say some things only once."""
 LONGEST_WORD: Final = 200
+LONGEST_DETAIL: Final = 300
+LONGEST_NAME: Final = 80
 _MAY_HELP: Final = (Retry.YES, Retry.LATER)
 _UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
 """What is said of a message that was looked for where it is not: ours lacks nothing."""
@@ -77,7 +80,7 @@ class Membership:
         self._context = context
         self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
         """What we call ourselves: the id we wish for (R-37) or our own name before we have an id."""
-        self._deviations: set[tuple[str, str]] = set()
+        self._deviations: set[tuple[str, str, str]] = set()
         self._of_manager: deque[str] = deque(maxlen=REGISTRATIONS)
 
     # --- who we are ---------------------------------------------------------------------------------------------------
@@ -128,19 +131,13 @@ class Membership:
         if self.derived_tokens and isinstance(league_id, str) and league_id not in ("", self.league_id):
             raise PeerError("E028", f"this {self.role} plays in {self.league_id!r}", {"league_id": league_id[:80]})
 
-    def record(self, found: Iterable[Violation], now: float) -> None:
-        """The manager deviates from the documents: recorded once per kind."""
+    def record(self, found: Iterable[Violation], now: float, agent_id: str = tokens.MANAGER) -> None:
+        """The manager, or whom we are told, deviates from the documents: recorded once per agent and kind."""
         for one in found:
-            if (one.code, one.requirement) not in self._deviations and len(self._deviations) < DEVIATIONS:
-                self._context.happened(
-                    DeviationRecorded(
-                        at=now,
-                        agent_id=tokens.MANAGER,
-                        code=one.code,
-                        requirement=one.requirement,
-                        detail=one.detail[:LONGEST_WORD],
-                    )
-                )
+            kind = (agent_id[:LONGEST_NAME], one.code, one.requirement)
+            if kind not in self._deviations and len(self._deviations) < DEVIATIONS:
+                about = dict(zip(("agent_id", "code", "requirement"), kind, strict=True))
+                self._context.happened(DeviationRecorded(at=now, **about, detail=one.detail[:LONGEST_DETAIL]))
 
     def _learn(self, convention: Convention, now: float) -> None:
         """The manager understood a message in this convention."""
@@ -153,8 +150,7 @@ class Membership:
     def apply(self, event: Registered | ConventionLearned | DeviationRecorded) -> None:
         """Make it true. The token of a registration has been kept as a secret before."""
         if isinstance(event, DeviationRecorded):
-            if event.agent_id == tokens.MANAGER:
-                self._deviations.add((event.code, event.requirement))
+            self._deviations.add((event.agent_id, event.code, event.requirement))
         elif isinstance(event, ConventionLearned):
             if event.agent_id == tokens.MANAGER:
                 self.convention = convention_of(event.convention)

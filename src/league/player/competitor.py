@@ -11,9 +11,9 @@ import msgspec
 from league.calling.role import RoleMachine
 from league.events import AgentState, ConventionLearned, DeviationRecorded, Event, Registered
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
-from league.membership import EarlyLetters, Membership
+from league.membership import LONGEST_NAME, EarlyLetters, Membership
 from league.player.choices import Choices, StrategyFailed, turn_for_strategy
-from league.player.context import LONGEST_NAME, Credentials, PlayerContext, sender_id, with_sender
+from league.player.context import Credentials, PlayerContext, sender_id, with_sender
 from league.player.history import PastMatches
 from league.player.league import ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages

@@ -10,9 +10,8 @@ from typing import Any, Final
 from msgspec import structs
 
 from league.calling.role import Context
-from league.events import DeviationRecorded
 from league.machine import Ask, Letter
-from league.membership import Membership
+from league.membership import LONGEST_NAME, Membership
 from league.player.memory import InvitedMatch, PlayerMemory
 from league.protocol import tokens
 from league.protocol.envelope import Profile, seal
@@ -29,8 +28,6 @@ NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of what is about no match."""
 Notified = OpenRequest | LeagueError
 """What a player may be sent."""
-LONGEST_DETAIL: Final = 300
-LONGEST_NAME: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +148,7 @@ class PlayerContext(Context):
             self.record(sender.id, wrong, now)
 
     def record(self, agent_id: str, deviation: Violation, now: float) -> None:
-        agent_id = agent_id[:LONGEST_NAME]
-        if self.memory.is_new((agent_id, deviation.code, deviation.requirement)):
-            self.happened(
-                DeviationRecorded(
-                    at=now,
-                    agent_id=agent_id,
-                    code=deviation.code,
-                    requirement=deviation.requirement,
-                    detail=deviation.detail[:LONGEST_DETAIL],
-                )
-            )
+        self.membership.record((deviation,), now, agent_id)
 
     def check_league(self, league_id: str) -> None:
         """Only our manager is sure to call the league the same everywhere."""

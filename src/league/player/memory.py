@@ -15,7 +15,6 @@ from league.events import (
     ChoiceFailed,
     ChoiceGiven,
     ChoiceRefused,
-    DeviationRecorded,
     Event,
     GameEnded,
     InvitationAnswered,
@@ -32,12 +31,9 @@ TURNS: Final = 1_000
 REFEREES: Final = 8
 """More referees of one match than this are not kept."""
 FAILURES: Final = 20
-DEVIATIONS: Final = 1_000
 
 PlayerPhase = Literal["UNREGISTERED", "REGISTERED", "WAITING_FOR_ROUND", "IN_MATCH", "WAITING_FOR_RESULT"]
 """The documents' states of a player, within the five of every agent (R-47)."""
-Deviation = tuple[str, str, str]
-"""Who, which error, which clause."""
 
 
 @dataclass(slots=True)
@@ -195,7 +191,6 @@ class PlayerMemory:
         self.matches = InvitedMatches()
         self.history = History()
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
-        self._deviations: set[Deviation] = set()
         self._playing: tuple[str, str] | None = None
         self._effects: Mapping[type[Event], Callable[[Any], None]] = {
             Registered: self._registered,
@@ -206,7 +201,6 @@ class PlayerMemory:
             ChoiceRefused: self.matches.refused,
             ChoiceFailed: self._choice_failed,
             GameEnded: self._game_ended,
-            DeviationRecorded: self._deviation_recorded,
             LeagueEnded: self._league_ended,
         }
 
@@ -239,10 +233,6 @@ class PlayerMemory:
             return "WAITING_FOR_ROUND"
         return "WAITING_FOR_RESULT" if match.answers else "IN_MATCH"
 
-    def is_new(self, deviation: Deviation) -> bool:
-        """Is it still to be recorded? Once per agent and kind, and not without end."""
-        return deviation not in self._deviations and len(self._deviations) < DEVIATIONS
-
     def snapshot(self) -> dict[str, Any]:
         """Everything, as plain data."""
         return {
@@ -254,7 +244,6 @@ class PlayerMemory:
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
             "failures": [asdict(one) for one in self.failures],
-            "deviations": sorted(self._deviations),
             "playing": self._playing,
         }
 
@@ -290,9 +279,6 @@ class PlayerMemory:
             match = self.matches.by(event.match_id, event.referee_id) or invited[-1]
             self.history.add(past_match(event, match.player_id, match.invitation.role))
             self.matches.ended(event)
-
-    def _deviation_recorded(self, event: DeviationRecorded) -> None:
-        self._deviations.add((event.agent_id, event.code, event.requirement))
 
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")

@@ -8,8 +8,8 @@ import pytest
 
 from league.events import DeviationRecorded, LeagueEnded, Registered, RoundAnnounced, RoundEnded
 from league.machine import Blame, Failure, Operate, Outgoing, Ping, Pong, Refusal, Step, Undelivered
+from league.membership import DEVIATIONS
 from league.player import strategies
-from league.player.memory import DEVIATIONS
 from league.protocol import tokens
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
