@@ -42,6 +42,14 @@ def normalise(content: Fields, kind: str, game_type: str) -> Normalised:
     return {**outer, place: whole}, tuple(found)
 
 
+def of_endpoint(endpoint: str) -> tuple[Violation, ...]:
+    """The deviation of an endpoint that has no path: it is called at /mcp where there is nothing."""
+    if endpoint.partition("://")[2].partition("/")[2]:
+        return ()
+    detail = f"the endpoint {endpoint} has no path; /mcp is tried where there is nothing"
+    return (Violation("E003", "contact_endpoint", detail, "HTTP.post_mcp", lenient=True),)
+
+
 def _is_outer(name: str) -> bool:
     return name in ENVELOPE or name == "auth_token"
 

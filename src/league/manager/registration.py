@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
+from league.dialects.registrations import of_endpoint
 from league.events import AgentApplied, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
 from league.machine import Letter
 from league.manager.assignments import Assignments
@@ -271,9 +272,14 @@ class RegistrationDesk(ManagerPart):
                 known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
             )
         )
-        self.context.record(agent_id, application.read.deviations, now)
+        self._record(agent_id, application, now)
         self._welcome(self.context.member(agent_id), now)
         return token
+
+    def _record(self, agent_id: str, application: Application, now: float) -> None:
+        """How a registration that was taken deviates."""
+        pathless = of_endpoint(application.meta.contact_endpoint) if self.context.accepts_deviations else ()
+        self.context.record(agent_id, (*application.read.deviations, *pathless), now)
 
     def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
         return wanted_id != agent_id and wanted_id in self._ledger.roster.members
@@ -294,7 +300,7 @@ class RegistrationDesk(ManagerPart):
         if not self.renewals.allows(member.agent_id, now):
             raise PeerError("E010", "this agent was registered again too often; come again later")
         self.context.learn_convention(member, application.convention, now)
-        self.context.record(member.agent_id, application.read.deviations, now)
+        self._record(member.agent_id, application, now)
         serial = member.newest_serial + 1
         token = self._mint(member.agent_id, serial)
         verify = tokens.verifier(token)

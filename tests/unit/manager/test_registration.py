@@ -445,6 +445,16 @@ def test_a_deviation_is_recorded_once_per_agent_and_kind() -> None:
     ]
 
 
+@pytest.mark.requirement("DIALECT.paths")
+@pytest.mark.parametrize(("path", "recorded"), [("", True), ("/", True), ("/mcp", False), ("/agents/ann", False)])
+def test_an_endpoint_without_a_path_is_recorded(path: str, recorded: bool) -> None:
+    for profile in ("compat", "strict"):
+        league = Managed(profile=profile)
+        league.register("player", 1, contact_endpoint=f"http://127.0.0.1:8101{path}")
+        found = [(one.agent_id, one.code, one.requirement) for one in league.of(e.DeviationRecorded)]
+        assert found == ([("P01", "E003", "HTTP.post_mcp")] if recorded and profile == "compat" else [])
+
+
 @pytest.mark.requirement("REFUSED.shown")
 def test_a_refused_registration_changes_nothing_but_what_the_operator_sees() -> None:
     league = Managed(players=1)
