@@ -16,7 +16,7 @@ import httptools
 
 from benchmarks import Row
 from league.transport.http import App, Response, loop_factory
-from league.transport.http_client import HttpClient
+from league.transport.http_client import HttpClient, PoolLimits
 from league.transport.http_server import serve
 
 NAME = "transport"
@@ -42,7 +42,7 @@ def _row(runner: asyncio.Runner, concurrent: int, goal: float) -> Row:
 async def _measure(concurrent: int) -> tuple[float, float]:
     """CPU seconds of one call of ours and of the floor, the best of interleaved rounds."""
     server = await serve("127.0.0.1", 0, App(_echo))
-    client = HttpClient()
+    client = HttpClient(limits=PoolLimits(per_endpoint=concurrent))
     url = f"http://127.0.0.1:{server.port}/mcp"
     bare = await _Bare.start(concurrent)
     best = [float("inf")] * 2

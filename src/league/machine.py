@@ -124,13 +124,14 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where and to whom: the agent, its endpoint, the token it is shown (spliced into a shared body), and how it is
-    spoken to."""
+    """Where and to whom: the agent, its endpoint, the token it is shown (spliced into a shared body), how it is spoken
+    to, and the address of whoever named the endpoint, where that is known."""
 
     agent_id: str
     endpoint: str
     token: str | None = None
     convention: Convention = Convention.SPEC
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,8 @@ class Failure(Enum):
 
     TIMEOUT = "timeout"
     REFUSED = "refused"
+    FORBIDDEN = "forbidden"
+    """Our own policy about addresses: nothing was sent."""
     BROKEN = "broken"
     BUSY = "busy"
     NOT_UNDERSTOOD = "not understood"

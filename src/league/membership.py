@@ -183,6 +183,7 @@ class Membership:
 
 _NO_ANSWER: Mapping[Failure, str] = {
     Failure.REFUSED: "connection refused",
+    Failure.FORBIDDEN: "no agent is called there (spec section 7.5)",
     Failure.TIMEOUT: "no answer in time",
     Failure.BROKEN: "no proper answer",
     Failure.BUSY: "busy",

@@ -59,6 +59,7 @@ class Outbound:
             reply = await self.caller.call(call.id, call.message, body, call.to, wait, self._limit(call))
         except CallFailed as failed:
             self._note(call, kind, failed.failure.value, failed.detail.encode())
+            self.log.failed_call(self.clock.now(), call.to.agent_id, kind, call.to.endpoint, failed.detail)
             self._failed(call, kind, failed.failure, blame=Blame.LOCAL if failed.local else Blame.PEER)
             return
         except asyncio.CancelledError:

@@ -240,6 +240,11 @@ class Log:
         if self._file is not None:
             self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
 
+    def failed_call(self, at: float, peer: str, message_type: str, endpoint: str, detail: str) -> None:
+        """Why nobody answered, in full: here and nowhere else (spec section 7.5)."""
+        if self._file is not None:
+            self._add({"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail})
+
     def error(self, at: float, error: ErrorNote) -> None:
         if self._file is not None:
             self._add(

@@ -106,12 +106,23 @@ def _network() -> Iterator[Diagnosis]:
     except OSError as error:
         yield Diagnosis("loopback", False, f"{addresses.LOOPBACK}: {error.strerror or error}", is_fatal=True)
         return
+    yield _address()
+
+
+def _address() -> Diagnosis:
+    """Which policy about endpoints fits the address this machine has."""
+    from league.protocol.endpoints import ip_of, is_within, why_never
+
     seen = addresses.seen_by_others()
-    if seen is None:
-        yield Diagnosis("address", False, "this machine has no network: agents on others cannot reach it")
-    else:
-        told = f"others see {seen}; --host 0.0.0.0 --endpoints lan lets them in"
-        yield Diagnosis("address", True, told)
+    ip = ip_of(seen) if seen else None
+    if ip is None:
+        told = "this machine has no network: agents on others cannot reach it; --endpoints local, the default, fits"
+        return Diagnosis("address", False, told)
+    if what := why_never(ip):
+        told = f"others see {ip}, which is {what}: agents there are not called; --endpoints local, the default, fits"
+        return Diagnosis("address", False, told)
+    fits = "lan" if is_within(ip, "lan") else "public"
+    return Diagnosis("address", True, f"others see {ip}; --host 0.0.0.0 --endpoints {fits} lets them in")
 
 
 def _ports() -> Iterator[Diagnosis]:

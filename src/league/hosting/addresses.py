@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import suppress
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
+
+if TYPE_CHECKING:
+    from league.protocol.endpoints import IpAddress
 
 WILDCARDS = ("0.0.0.0", "::", "")
 LOOPBACK = "127.0.0.1"
@@ -48,12 +52,21 @@ def usual_manager() -> str:
     return os.environ.get(MANAGER_VARIABLE) or USUAL_MANAGER
 
 
+def is_own(ip: IpAddress) -> bool:
+    """Is this an address of this machine? The system lets nobody listen at another's; nothing is sent."""
+    family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((str(ip), 0))
+        return True
+    return False
+
+
 def split_http(url: str) -> SplitResult:
     """The parts of an http address; ValueError if it is none."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # asking for a port may raise
-        raise ValueError(url)
-    return parts
+    from league.protocol.endpoints import parse  # most commands need no address
+
+    parse(url)
+    return urlsplit(url)
 
 
 def agent_url(url: str) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
-from league.hosting import USAGE, CommandError, admin_token, console, require_game, serving, start_time
+from league.hosting import USAGE, CommandError, addresses, admin_token, console, require_game, serving, start_time
 from league.hosting.manager_api import league_pages, other_pages
 from league.hosting.narration import MANAGER, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
@@ -21,6 +19,7 @@ from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
+from league.protocol.endpoints import EndpointPolicy
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.settings import LeagueSettings
@@ -28,6 +27,7 @@ from league.storage import urls
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
+from league.transport.resolving import Resolver
 
 SMALL_TABLE = 60
 """Tables of more players pass the 10 KB of document 4."""
@@ -53,7 +53,7 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     await host.listen(door, options.first_port, app, next_free=options.port is None)
     identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
-    setup = _setup(options, settings, _admin_verifier(options.state, location))
+    setup = _setup(options, settings, _admin_verifier(options.state, location), host.port)
     agent = await host.start(setup, journal, shared)
     serving.say_ready(host.endpoint)
     console.complain(f"journal: {location}")
@@ -86,18 +86,21 @@ async def _tell_refusals(agent: Agent) -> None:
         told = len(refusals)
 
 
-def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Callable[[], str]) -> Setup:
+def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Callable[[], str], port: int) -> Setup:
+    endpoints = EndpointPolicy(
+        options.endpoints, "same", allowed=options.allow_endpoint, own_port=port, is_own=addresses.is_own
+    )
+
     def build(secrets: Mapping[str, str]) -> LeagueManager:
         kept = {"enrolment_key": options.enrolment_key, **secrets} if options.enrolment_key else secrets
-        allows = partial(_allows, options.endpoints)
-        return LeagueManager(settings, sources.chance, kept, allows=allows, operator=admin_verifier())
+        return LeagueManager(settings, sources.chance, kept, endpoints=endpoints, operator=admin_verifier())
 
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
     return Setup(
         build,
         lambda _: speaker,
-        HttpClient(tls=trusted(options)),
+        HttpClient(resolver=Resolver(endpoints), tls=trusted(options)),
         sources.Clock(),
         show=console.complain,
         show_error=ErrorLines(),
@@ -109,18 +112,6 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Ca
 def _admin_verifier(state: str, location: str) -> Callable[[], str]:
     """What the admin token is checked by; the token is looked up (or made) once the journal is ours."""
     return cache(lambda: tokens.verifier(admin_token.of_manager(Path(state or urls.parse(location).path.parent))))
-
-
-def _allows(policy: str, endpoint: str) -> bool:
-    """May an agent register this address? A name is judged as a name: what it resolves to is another matter."""
-    host = urlsplit(endpoint).hostname or ""
-    if policy == "public" or host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return policy == "lan"
-    return address.is_loopback or (policy == "lan" and address.is_private)
 
 
 def size_notice(players: int, profile: str) -> str:

@@ -14,17 +14,20 @@ from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell, Think
 from league.events import Event
 from league.hosting import console, serving
+from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
 from league.hosting.serving import Door, HostedAgent, trusted
 from league.machine import Machine, Refusal
 from league.protocol import jsonrpc
+from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.transport.http import OTHER_PATHS, App
-from league.transport.http_client import HttpClient
+from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.letters import Speaker
+from league.transport.resolving import Resolver
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 """A member takes what its manager sends, and that may be large (R-24)."""
@@ -71,7 +74,11 @@ class MemberProcess:
         self._sentences = sentences
         self._shared = serving.open_shared(options.shared)
         self._door = Door.of(options, LIMIT)
-        self._client = HttpClient(tls=trusted(options))
+        self._client = HttpClient(
+            resolver=Resolver(EndpointPolicy(origin_rule="loopback", is_own=is_own), named_by=parse(options.manager)),
+            limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * options.count),
+            tls=trusted(options),
+        )
         self._hosts: list[HostedAgent] = []
         self._members: list[HostedMember] = []
 

@@ -18,6 +18,7 @@ from league.hosting import USAGE, CommandError, addresses, did_you_mean
 from league.hosting.addresses import MANAGER_VARIABLE, USUAL_MANAGER
 
 if TYPE_CHECKING:
+    from league.protocol.endpoints import Allowance, Reach
     from league.protocol.envelope import Profile
     from league.storage.transcript import Mode
 
@@ -66,7 +67,8 @@ class ManagerOptions(RoleOptions):
     start: str
     preset: Literal["local", "official"]
     move_seconds: float
-    endpoints: Literal["local", "lan", "public"]
+    endpoints: Reach
+    allow_endpoint: tuple[Allowance, ...]
     enrolment: Literal["open", "key", "approve"]
     enrolment_key: str
     state: str
@@ -139,6 +141,12 @@ class Kind:
     is_list: bool = False
 
 
+def _allowance(text: str) -> Allowance:
+    from league.protocol.endpoints import read_allowance  # few leagues need it
+
+    return read_allowance(text)
+
+
 WHOLE = Kind("a whole number", int, (int,))
 NUMBER = Kind("a number", float, (int, float))
 TEXT = Kind("text in quotes", str, (str,))
@@ -148,6 +156,7 @@ NUMBERS = Kind("a list of numbers", float, (int, float), is_list=True)
 HOSTS = Kind("a list of host names or addresses, without ports", addresses.host_name, (str,), is_list=True)
 NAMES = Kind("a list of names", str, (str,), is_list=True)
 HOMES = Kind("a player and its address such as P01=http://127.0.0.1:8101", addresses.player_home, (str,), is_list=True)
+PLACES = Kind("a list of networks (10.1.0.0/16), HOST or HOST:PORT", _allowance, (str,), is_list=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +203,7 @@ WAIT = "wait before a referee by others is given a match otherwise"
 PATIENCE = "seconds a referee may take for a match it has acknowledged (default: the longest a match can take)"
 HOME = "where a player lives, such as P01=http://127.0.0.1:8101, if the manager does not say; may be repeated"
 AGENTS = "a file that says where players live, if the manager does not"
+ALLOW = "a network (10.1.0.0/16), HOST or HOST:PORT that agents may be at too, whoever registers it; may be repeated"
 OUTAGE = "how long a round is held while half of the players are gone at once (0: never)"
 
 OPTIONS: tuple[Option, ...] = (
@@ -219,7 +229,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("preset", TEXT, "local", "local: quick; official: a minute between announcement and play", _M, PRESETS),
     Option("move_seconds", NUMBER, 30.0, "how long a player may think about a move", _M, least=0.1),
     Option("outage_minutes", NUMBER, 10.0, OUTAGE, _M, least=0),
-    Option("endpoints", TEXT, "local", "which addresses agents may register", _M, REACHES),
+    Option("endpoints", TEXT, "local", "how far away agents may be, each where it registers from", _M, REACHES),
+    Option("allow_endpoint", PLACES, (), ALLOW, _M),
     Option("enrolment", TEXT, "open", WHO, _M, ENROLMENTS),
     Option("enrolment_key", TEXT, "", "the key a referee registers with", ("manager", "referee")),
     Option("state", TEXT, "", "the folder the admin token is kept in (default: the journal's)", _M),

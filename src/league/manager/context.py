@@ -84,7 +84,7 @@ class ManagerContext(Context):
         if not member.takes_part:
             return None
         convention = convention_of(member.convention)
-        return Address(member.agent_id, member.endpoint, self._token_for(member), convention)
+        return Address(member.agent_id, member.endpoint, self._token_for(member), convention, member.origin)
 
     def _token_for(self, member: Member) -> str | None:
         place = (member.agent_id, member.serial)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
-from league.machine import Address, Ping, Pong
+from league.machine import Address, Failure, Ping, Pong
 from league.manager.assignments import LATE_S, Assignments
 from league.manager.context import ManagerContext, ManagerPart
 from league.manager.dispatch import RefereeHabits
@@ -78,17 +78,28 @@ class Probes(ManagerPart):
             self.context.calls.breaker(agent_id).succeeded()
         self._failed.clear()
 
-    def probe_stranger(self, endpoint: str, then: Callable[[bool, float], None], now: float) -> None:
-        """Probe somebody who is no member yet, and go on with whether it answered."""
+    def probe_stranger(
+        self, endpoint: str, origin: str, then: Callable[[Failure | None, float], None], now: float
+    ) -> None:
+        """Probe somebody who is no member yet, and go on with why it did not answer, if so. That is told when the time
+        for an answer is over, and not before: how long it takes would tell what is behind an address."""
         self._strangers += 1
-        name = f"stranger-{self._strangers}"
+        name, failures = f"stranger-{self._strangers}", [Failure.TIMEOUT]
+        address = Address(name, endpoint, origin=origin)
+        over = now + PING.limit_s
 
         def ended(_: Delivery, outcome: Ending, later: float) -> None:
             self.context.calls.forget(name)
-            then(outcome is not Ending.FAILED, later)
+            if outcome is not Ending.FAILED:
+                then(None, later)
+            elif later >= over:
+                then(failures[-1], later)
+            else:
+                self.context.timers.set(("probe", name), over, partial(then, failures[-1]))
 
-        address = Address(name, endpoint)
-        self.context.calls.deliver([Delivery(name, "probe", Ping(), PING, lambda: address, on_end=ended)], now)
+        probe = Delivery(name, "probe", Ping(), PING, lambda: address, on_end=ended)
+        probe.on_attempt_failed = lambda _, failed, __: failures.append(failed.failure)
+        self.context.calls.deliver([probe], now)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ from league.manager.results import Results
 from league.manager.rounds import Rounds
 from league.manager.standings import TIEBREAKERS
 from league.protocol import tokens
+from league.protocol.endpoints import EndpointPolicy
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, as_error
 from league.protocol.parts import StandingsRow
@@ -38,8 +39,8 @@ OPERATOR = "operator"
 
 
 class LeagueManager(RoleMachine):
-    """`allows` is the policy about agents' endpoints, `operator` V of the operator's token (kept as a secret, so that
-    the journal knows whom it obeys); everything else about a league is in its settings."""
+    """`endpoints` is the policy about where agents may be, `operator` V of the operator's token (kept as a secret, so
+    that the journal knows whom it obeys); everything else about a league is in its settings."""
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class LeagueManager(RoleMachine):
         chance: Chance,
         secrets: Mapping[str, str] | None = None,
         *,
-        allows: Callable[[str], bool] = lambda _: True,
+        endpoints: EndpointPolicy | None = None,
         operator: str = "",
     ) -> None:
         super().__init__(chance, secrets)
@@ -60,9 +61,9 @@ class LeagueManager(RoleMachine):
         self._ledger = Ledger(settings)
         self._is_awake = False
         self._operator = operator
-        self._build(allows)
+        self._build(endpoints or EndpointPolicy())
 
-    def _build(self, allows: Callable[[str], bool]) -> None:
+    def _build(self, endpoints: EndpointPolicy) -> None:
         context = self._context = ManagerContext(
             self._calls,
             self._timers,
@@ -85,7 +86,7 @@ class LeagueManager(RoleMachine):
         self._rounds.on_reopened = self._broadcasts.stop_completing
         self._broadcasts.is_holding = lambda: outages.is_holding
         self._registration = RegistrationDesk(
-            context, Admission(context, allows), self._probes, self._heartbeats, assignments
+            context, Admission(context, endpoints), self._probes, self._heartbeats, assignments
         )
         self._results = Results(context, assignments, dispatches, habits, outages)
         self._authentication = Authentication(context, assignments.show_new_token)

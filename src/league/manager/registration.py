@@ -5,20 +5,20 @@ A refusal is a normal answer with status REJECTED (R-19); only what is wrong wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.dialects.registrations import of_endpoint
 from league.events import AgentApplied, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
-from league.machine import Letter
+from league.machine import Failure, Letter
 from league.manager.assignments import Assignments
 from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.roster import Applicant, Member, folded
 from league.protocol import tokens
 from league.protocol.conventions import Convention
+from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import REJECTIONS, PeerError, as_error
 from league.protocol.exchanges import EXCHANGES
@@ -54,9 +54,9 @@ class Application:
 
 @dataclass(slots=True)
 class Admission(ManagerPart):
-    """Who may become a member; PeerError says why not. `allows` is the policy about addresses (E026)."""
+    """Who may become a member; PeerError says why not."""
 
-    allows: Callable[[str], bool]
+    endpoints: EndpointPolicy
 
     def check_key(self, application: Application) -> None:
         """E043: a league may ask referees for a key."""
@@ -92,10 +92,8 @@ class Admission(ManagerPart):
             offered: list[str] = list(meta.game_types)[:10]
             games = {"supported_game_types": [settings.game_type], "game_types": offered}
             raise PeerError("E027", f"this league plays {settings.game_type}", games)
-        if not self.allows(meta.contact_endpoint):
-            context = {"contact_endpoint": meta.contact_endpoint}
-            detail = f"agents may not be at {meta.contact_endpoint}: the manager's --endpoints says which addresses"
-            raise PeerError("E026", detail, context)
+        if objection := self.endpoints.objection(parse(meta.contact_endpoint), application.origin):
+            raise self.forbidden(application, objection)
         if settings.unique_names and self._ledger.roster.with_name(application.role, meta.display_name):
             context = {"display_name": meta.display_name, "suggestion": "Choose a different display_name"}
             raise PeerError("E022", f"the name {meta.display_name!r} is taken", context)
@@ -103,6 +101,16 @@ class Admission(ManagerPart):
             context = {"contact_endpoint": meta.contact_endpoint}
             raise PeerError("E044", "another agent registered this endpoint", context)
         self._check_approval(application, now)
+
+    def forbidden(self, application: Application, objection: str = "") -> PeerError:
+        """E026. What a name leads to is not told: who asks may not be able to find that out."""
+        endpoint = application.meta.contact_endpoint
+        unsaid = f"{endpoint} does not lead to where you speak from ({application.origin}): register that address"
+        return PeerError("E026", objection or unsaid, {"contact_endpoint": endpoint})
+
+    def must_look_up(self, application: Application) -> bool:
+        """Does the policy depend on what the name of its endpoint leads to?"""
+        return self.endpoints.must_look_up(parse(application.meta.contact_endpoint))
 
     def _check_time(self, role: AgentRole) -> None:
         ledger = self._ledger
@@ -190,7 +198,7 @@ class RegistrationDesk(ManagerPart):
             letter.convention,
             read,
         )
-        self._consider(letter, application, now, was_probed=not self.context.probes_before_accepting)
+        self._consider(letter, application, now)
 
     def _note(self, role: AgentRole, name: object, endpoint: object, error: PeerError, now: float) -> None:
         """For the operator: somebody wanted to come in and could not."""
@@ -220,33 +228,42 @@ class RegistrationDesk(ManagerPart):
         known = conversation_id if isinstance(conversation_id, str) and conversation_id else NO_CONVERSATION
         self.context.reply(letter, self._rejected(kind, known, error, now))
 
-    def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool) -> None:
+    def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool = False) -> None:
         try:
             self.admission.check_key(application)
             member = self.admission.returning(application, now)
             if member is None:
                 self.admission.check(application, now)
-                if not was_probed:
+                if not was_probed and self._must_probe(application):
                     self._probe_first(letter, application, now)
                     return
         except PeerError as error:
-            self._note(application.role, application.meta.display_name, application.meta.contact_endpoint, error, now)
-            self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
+            self._reject(letter, application, error, now)
             return
         token = self._enter(application, now) if member is None else self._renew(member, application, now)
         self.context.reply(letter, self._accepted(application, token, now))
 
+    def _reject(self, letter: Letter, application: Application, error: PeerError, now: float) -> None:
+        self._note(application.role, application.meta.display_name, application.meta.contact_endpoint, error, now)
+        self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
+
+    def _must_probe(self, application: Application) -> bool:
+        return self.context.probes_before_accepting or self.admission.must_look_up(application)
+
     def _probe_first(self, letter: Letter, application: Application, now: float) -> None:
-        """The answer waits until the endpoint has answered (R-35); by then it may be too late."""
+        """The answer waits until the endpoint has answered (R-35), or its name was looked up; by then it may be too
+        late. Why an endpoint does not answer is not told: nobody shall find out by us what is behind an address."""
 
-        def probed(answered: bool, later: float) -> None:
-            if answered:
+        def probed(failure: Failure | None, later: float) -> None:
+            if failure is Failure.FORBIDDEN:
+                self._reject(letter, application, self.admission.forbidden(application), later)
+            elif failure is not None and self.context.probes_before_accepting:
+                error = PeerError("E025", f"{application.meta.contact_endpoint} does not answer")
+                self._reject(letter, application, error, later)
+            else:
                 self._consider(letter, application, later, was_probed=True)
-                return
-            error = PeerError("E025", f"{application.meta.contact_endpoint} does not answer")
-            self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, later))
 
-        self.probes.probe_stranger(application.meta.contact_endpoint, probed, now)
+        self.probes.probe_stranger(application.meta.contact_endpoint, application.origin, probed, now)
 
     # --- becoming a member --------------------------------------------------------------------------------------------
 

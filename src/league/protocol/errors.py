@@ -111,7 +111,7 @@ _ROWS = (
     ErrorRow("E023", "INVALID_STATE", {_M: 4005}, Retry.NO, "out of phase", suffix=96),
     ErrorRow("E024", "INVALID_MOVE", 4006, Retry.IN_WINDOW, "an illegal move in a game other than even_odd"),
     ErrorRow("E025", "ENDPOINT_UNREACHABLE", _ENDPOINT, Retry.YES, "the probe of the endpoint failed"),
-    ErrorRow("E026", "ENDPOINT_FORBIDDEN", _ENDPOINT, Retry.NO, "the address policy refuses the endpoint"),
+    ErrorRow("E026", "ENDPOINT_FORBIDDEN", _ENDPOINT, Retry.NO, "the policy about endpoints (7.5) refuses it"),
     ErrorRow("E027", "UNSUPPORTED_GAME_TYPE", {_R: 1003, _P: 2004}, Retry.NO, "no game in common"),
     ErrorRow("E028", "LEAGUE_NOT_FOUND", {_Q: 6003}, Retry.NO, "the league id is unknown", suffix=97),
     ErrorRow("E029", "INVALID_QUERY_TYPE", 6002, Retry.NO, "the query type is unknown"),

@@ -13,12 +13,10 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from league.protocol import timestamps, tokens, versions
+from league.protocol import endpoints, timestamps, tokens, versions
 
 INT32_MAX = 2**31 - 1
 NAME_MAX = 50
-URL_MAX = 2048
-PORT_MAX = 65535
 SEMVER = "MAJOR.MINOR.PATCH"
 QUERY_TYPES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_STATUS")
 
@@ -86,26 +84,12 @@ def _display_name(text: str) -> Finding | None:
     return Finding("E008", detail, expected=f"1 to {NAME_MAX} characters")
 
 
-_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\])"
-_URL = re.compile(rf"[Hh][Tt][Tt][Pp][Ss]?://(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?(?:[/?][!-~]*)?")
-_DOTTED = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
-
-
 def _url(text: str) -> Finding | None:
-    found = _URL.fullmatch(text)
-    wrong = f'{text[:80]!r} is not an address such as "http://127.0.0.1:8101/mcp"'
-    if len(text) > URL_MAX:
-        wrong = f"an address has at most {URL_MAX} characters; this has {len(text)}"
-    elif found and "#" not in text:
-        port, host = int(found["port"] or 80), found["host"]
-        if _DOTTED.fullmatch(host) and any(int(part) > 255 for part in host.split(".")):
-            wrong = f"the parts of an address such as 127.0.0.1 are at most 255; this is {host}"
-        elif not 1 <= port <= PORT_MAX:
-            wrong = f"a port is at {f'most {PORT_MAX}' if port else 'least 1'}, not {port}"
-        else:
-            return None
-    return Finding("E008", wrong, expected="http://{host}:{port}/{path}")
+    try:
+        endpoints.parse(text)
+    except endpoints.BadAddressError as error:
+        return Finding("E008", str(error), expected="http://{host}:{port}/{path}")
+    return None
 
 
 def is_url(text: str) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 from msgspec import inspect as ms
 
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, TABLES
+from league.protocol.endpoints import URL_MAX
 from league.protocol.exchanges import Role, speakers
-from league.protocol.fields import NAME_MAX, QUERY_TYPES, URL_MAX
+from league.protocol.fields import NAME_MAX, QUERY_TYPES
 from league.protocol.judge import FieldSpec, peel, place_of, specs
 from league.protocol.messages import MESSAGES
 from league.protocol.versions import SEMVER_PATTERN
@@ -156,15 +157,16 @@ _HIDDEN = (
 )
 
 _LABEL = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_PORT = "0*(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-_BYTE = "0*(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
+_PORT = "(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_NUMBER = "(?:[0-9]+|0[Xx][0-9A-Fa-f]*)"
 _HOST_ENDS = f"(?:[:/?]|{_END})"
 _URL = (
     r"^[Hh][Tt][Tt][Pp][Ss]?://"
-    rf"(?:(?![0-9]+(?:\.[0-9]+){{3}}{_HOST_ENDS})|(?={_BYTE}(?:\.{_BYTE}){{3}}{_HOST_ENDS}))"
+    rf"(?:(?!(?:{_LABEL}\.)*{_NUMBER}\.?{_HOST_ENDS})|(?={_BYTE}(?:\.{_BYTE}){{3}}{_HOST_ENDS}))"
     rf"(?:{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\])"
-    rf"(?::(?=[0-9]{{1,5}}(?![0-9])){_PORT})?"
-    rf'(?:[/?][!"$-~]*)?{_END}'
+    rf"(?::{_PORT})?"
+    rf'(?:[/?][!"$-\[\]-~]*)?{_END}'
 )
 
 _DEFINITIONS: Mapping[str, Schema] = {

@@ -37,6 +37,7 @@ CHOICES: Final = frozenset({"parity_choice", "move_data.choice"})
 _UNREAD: Final = frozenset({"E034", "E035"})
 _DETAILS: Final = {
     Failure.REFUSED: "the connection was refused",
+    Failure.FORBIDDEN: "no agent is called at its address (spec section 7.5)",
     Failure.BROKEN: "the connection broke, or the answer was no HTTP",
     Failure.NOT_UNDERSTOOD: "the call was not understood",
 }

@@ -19,7 +19,8 @@ from league.machine import Address, Ping
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
-from league.protocol.messages import Message
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import ACKS, Message
 from league.transport import letters
 from league.transport.http import MCP_PATH
 from league.transport.http_call import HttpReply
@@ -71,14 +72,14 @@ class Caller:
     ) -> HttpReply:
         """Make a call; CallFailed if nobody answers in time."""
         if isinstance(message, Ping):
-            return await self._post(to.endpoint, letters.write_call(request_id, message, body, to), wait, limit)
+            return await self._post(to, letters.write_call(request_id, message, body, to), wait, limit)
         due = asyncio.get_running_loop().time() + wait
         if to.convention is Convention.TOOLS:
-            await self._learn_tools(to.endpoint, due)
+            await self._learn_tools(to, due)
         elif to.endpoint not in self._known:
             # Nothing special is known of it: this is the path nearly all calls take.
             raw = letters.write_call(request_id, message, body, to)
-            reply = await self._post(to.endpoint, raw, wait, limit)
+            reply = await self._post(to, raw, wait, limit, message.type in _NOTIFICATIONS)
             if not _is_unknown(reply):
                 return reply
             candidates = _names(to.convention, message.type)[1:]
@@ -98,7 +99,7 @@ class Caller:
         """One name after the other, until one is known there; that is remembered."""
         for tool in candidates:
             raw = letters.write_call(request_id, message, body, to, tool)
-            reply = await self._post_in_session(to, raw, due, limit)
+            reply = await self._post_in_session(to, raw, due, limit, message.type in _NOTIFICATIONS)
             if not _is_unknown(reply):
                 self._form_of(to.endpoint).words[to.convention, message.type] = tool
                 return reply
@@ -128,51 +129,52 @@ class Caller:
             return (forms.pick(message_type, known.tools) or names[0],)
         return names
 
-    async def _learn_tools(self, endpoint: str, due: float) -> None:
+    async def _learn_tools(self, to: Address, due: float) -> None:
         """Ask for the list of tools, once; who does not give it may want to be greeted first."""
-        known = self._form_of(endpoint)
+        known = self._form_of(to.endpoint)
         if known.tools is not None:
             return
-        known.tools = await self._list(endpoint, due)
-        if not known.tools and await self._greet(endpoint, known, due):
-            known.tools = await self._list(endpoint, due)
+        known.tools = await self._list(to, due)
+        if not known.tools and await self._greet(to, known, due):
+            known.tools = await self._list(to, due)
 
-    async def _greet(self, endpoint: str, known: EndpointForm, due: float) -> bool:
+    async def _greet(self, to: Address, known: EndpointForm, due: float) -> bool:
         """MCP's handshake."""
         raw = jsonrpc.encode_call(1, "initialize", _GREETING)
-        reply = await self._post(endpoint, raw, _left(due), LIST_LIMIT)
+        reply = await self._post(to, raw, _left(due), LIST_LIMIT)
         if reply.status >= 300 or _content(reply) is None:
             return False
         known.session = reply.session
-        await self._post(endpoint, _GREETED, _left(due), LIST_LIMIT)
+        await self._post(to, _GREETED, _left(due), LIST_LIMIT)
         return True
 
-    async def _list(self, endpoint: str, due: float) -> tuple[Tool, ...]:
+    async def _list(self, to: Address, due: float) -> tuple[Tool, ...]:
         raw = jsonrpc.encode_call(1, "tools/list", b"{}")
-        return forms.listed(_content(await self._post(endpoint, raw, _left(due), LIST_LIMIT)))
+        return forms.listed(_content(await self._post(to, raw, _left(due), LIST_LIMIT)))
 
-    async def _post_in_session(self, to: Address, raw: bytes, due: float, limit: int) -> HttpReply:
+    async def _post_in_session(self, to: Address, raw: bytes, due: float, limit: int, gives_way: bool) -> HttpReply:
         """A session that is over is opened anew, once: without one the server did nothing."""
         had_one = bool(self._known.get(to.endpoint, _NOTHING).session)
-        reply = await self._post(to.endpoint, raw, _left(due), limit)
+        reply = await self._post(to, raw, _left(due), limit, gives_way)
         if had_one and reply.status in (400, 404):
             self._known.pop(to.endpoint, None)
-            await self._learn_tools(to.endpoint, due)
-            reply = await self._post(to.endpoint, raw, _left(due), limit)
+            await self._learn_tools(to, due)
+            reply = await self._post(to, raw, _left(due), limit, gives_way)
         return reply
 
-    async def _post(self, endpoint: str, raw: bytes, wait: float, limit: int) -> HttpReply:
-        known, due = self._known.get(endpoint, _NOTHING), asyncio.get_running_loop().time() + wait
-        reply = await self._client.post(known.url or endpoint, raw, wait, limit, known.headers)
-        if reply.status in _NOT_HERE and not known.url and _has_no_path(endpoint):
+    async def _post(self, to: Address, raw: bytes, wait: float, limit: int, gives_way: bool = False) -> HttpReply:
+        known, due = self._known.get(to.endpoint, _NOTHING), asyncio.get_running_loop().time() + wait
+        reply = await self._client.post(known.url or to.endpoint, raw, wait, limit, known.headers, to.origin, gives_way)
+        if reply.status in _NOT_HERE and not known.url and _has_no_path(to.endpoint):
             # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
-            usual = endpoint.rstrip("/") + MCP_PATH
-            reply = await self._client.post(usual, raw, _left(due), limit, known.headers)
+            usual = to.endpoint.rstrip("/") + MCP_PATH
+            reply = await self._client.post(usual, raw, _left(due), limit, known.headers, to.origin, gives_way)
             if reply.status not in _NOT_HERE:
-                self._form_of(endpoint).url = usual
+                self._form_of(to.endpoint).url = usual
         return _without_events(reply)
 
 
+_NOTIFICATIONS = frozenset(one.message_type for one in EXCHANGES.values() if one.replies and one.replies[0] in ACKS)
 _NOTHING = EndpointForm()
 _NOT_HERE = (404, 405)
 

@@ -63,6 +63,8 @@ class ClientConnection(asyncio.Protocol):
         self.key = key
         self.deadline = math.inf
         """When the call under way fails, or a free connection is closed."""
+        self.gives_way_at = math.inf
+        """When the call under way may be given up for another."""
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None

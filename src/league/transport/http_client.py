@@ -1,5 +1,5 @@
 """A small HTTP/1.1 client for calls: a pool of kept-alive connections, one total deadline per call, no redirects,
-no decompression, and connections that go to exactly the address that was looked up.
+no decompression, and connections that go to exactly the address that was looked up and found allowed.
 
 A request is written a second time in one case only: a kept connection turned out to be closed before a byte of the
 answer came. The server may have read the first copy all the same, so both ends must bear a message twice (they do:
@@ -12,30 +12,28 @@ import asyncio
 import contextlib
 import errno
 import math
-import re
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableSequence
+from collections.abc import MutableSequence
 from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from league.machine import Failure
-from league.transport.http import look_up
+from league.protocol.endpoints import BadAddressError, Endpoint, EndpointPolicy, parse
 from league.transport.http_call import CallFailed, ClientConnection, HttpReply
+from league.transport.resolving import Resolver
 
 __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]
-
-Resolver = Callable[[str, int], Awaitable[list[tuple[int, str]]]]
-"""(family, address) of a host, in the order to try them. It may raise CallFailed: the address is not to be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
     """What a client holds at most."""
 
-    per_endpoint: int = 256
-    """Calls may be held open for half a minute while a player thinks, so few would make others wait."""
+    per_endpoint: int = 2
+    """While a player thinks about a call, the other one carries what else it is told."""
+    gives_way_s: float = 2.0
+    """After so long without an acknowledgement a notification leaves its connection to a call that waits for one."""
     connections: int = 1000
     idle_s: float = 4.0
     """Many servers close after 5 s; closing first avoids finding out with a request."""
@@ -46,18 +44,16 @@ _Waiter = asyncio.Future[ClientConnection | None]
 _T = TypeVar("_T")
 _TARGETS = 4096
 _SWEEP_S = 0.005
-_URL = re.compile(r"[!-~]+")
 _LOCAL_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A URL as it is used: where to connect, and the head of every request up to its length."""
+    """A URL as it is used: where to connect, on whose word, and the head of every request up to its length."""
 
     key: str
-    host: str
-    port: int
-    secure: bool
+    endpoint: Endpoint
+    origin: str
     head: bytes
 
 
@@ -77,17 +73,17 @@ class HttpClient:
     def __init__(
         self,
         *,
-        resolver: Resolver = look_up,
+        resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
         limits: PoolLimits = DEFAULT_LIMITS,
         user_agent: str = "agent-league",
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._resolver = resolver
+        self._resolver = resolver or Resolver(EndpointPolicy())
         self._tls = tls
         self._limits = limits
         self._user_agent = user_agent
-        self._targets: dict[str, _Target] = {}
+        self._targets: dict[tuple[str, str], _Target] = {}
         self._endpoints: dict[str, _Endpoint] = {}
         self._connections: set[ClientConnection] = set()
         self._open = 0
@@ -103,18 +99,30 @@ class HttpClient:
         waiting = sum(len(one.waiting) for one in self._endpoints.values())
         return {"connections": self._open, "waiting": waiting, "endpoints": len(self._endpoints)}
 
-    async def post(self, url: str, body: bytes, timeout_s: float, limit: int, headers: bytes = b"") -> HttpReply:
+    async def post(
+        self,
+        url: str,
+        body: bytes,
+        timeout_s: float,
+        limit: int,
+        headers: bytes = b"",
+        origin: str = "",
+        gives_way: bool = False,
+    ) -> HttpReply:
         """Post JSON and return the answer, of at most `limit` bytes; CallFailed if there is none in time. `headers`
-        are whole lines to add."""
-        target = self._targets.get(url) or self._target_of(url)
+        are whole lines to add; `origin` is the address of whoever named this URL; `gives_way`: its answer matters less
+        than a call that waits for a connection."""
+        target = self._targets.get((url, origin)) or self._target_of(url, origin)
         deadline = self._loop.time() + timeout_s
         request = b"%b%d\r\n%b\r\n%b" % (target.head, len(body), headers, body)
         endpoint = self._endpoints.get(target.key)
         connection = endpoint.free.pop() if endpoint is not None and endpoint.free and timeout_s > 0 else None
         for _ in range(2):
             connection = connection or await self._acquire(target, deadline)
-            self._sweep_at(deadline)
-            reply = await connection.send(request, deadline, limit)
+            connection.gives_way_at = self._loop.time() + self._limits.gives_way_s if gives_way else math.inf
+            ends = min(deadline, connection.gives_way_at) if self._endpoints[target.key].waiting else deadline
+            self._sweep_at(ends)
+            reply = await connection.send(request, ends, limit)
             if reply is not None:
                 return reply
             connection = None
@@ -137,30 +145,26 @@ class HttpClient:
 
     # --- where to -----------------------------------------------------------------------------------------------------
 
-    def _target_of(self, url: str) -> _Target:
+    def _target_of(self, url: str, origin: str) -> _Target:
         try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host = None
-        if host is None or parts.scheme not in ("http", "https") or "@" in parts.netloc or not _URL.fullmatch(url):
-            raise CallFailed(Failure.BROKEN, "this is no http address")
-        secure = parts.scheme == "https"
-        port = (443 if secure else 80) if port is None else port
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            endpoint = parse(url)
+        except BadAddressError as error:
+            raise CallFailed(Failure.FORBIDDEN, str(error)) from None
+        authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
         lines = (
-            f"POST {path} HTTP/1.1",
-            f"Host: {parts.netloc}",
+            f"POST {endpoint.target} HTTP/1.1",
+            f"Host: {authority}",
             "Content-Type: application/json",
             "Accept: application/json, text/event-stream",  # MCP servers insist on both
             "Accept-Encoding: identity",
             f"User-Agent: {self._user_agent}",
             "Content-Length: ",
         )
-        target = _Target(f"{parts.scheme}://{host}:{port}", host, port, secure, "\r\n".join(lines).encode("ascii"))
+        key = f"{endpoint.scheme}://{endpoint.host}:{endpoint.port}"
+        target = _Target(key, endpoint, origin, "\r\n".join(lines).encode("ascii"))
         if len(self._targets) >= _TARGETS:
             self._targets.clear()
-        self._targets[url] = target
+        self._targets[url, origin] = target
         return target
 
     # --- getting a connection -----------------------------------------------------------------------------------------
@@ -175,7 +179,7 @@ class HttpClient:
         try:
             async with limit:
                 self._acquiring.add(limit)
-                connection = await self._wait_for_connection(endpoint)
+                connection = await self._wait_for_connection(target.key, endpoint)
                 stage = ""
                 return connection or await self._connect(target, endpoint, deadline)
         except TimeoutError:
@@ -192,13 +196,14 @@ class HttpClient:
         if self._closed is not None:
             raise CallFailed(Failure.REFUSED, "the client was closed", local=True)
 
-    async def _wait_for_connection(self, endpoint: _Endpoint) -> ClientConnection | None:
+    async def _wait_for_connection(self, key: str, endpoint: _Endpoint) -> ClientConnection | None:
         """Wait for a free connection, or (None) for the right to open one."""
         while not self._may_open(endpoint):
             waiter: _Waiter = self._loop.create_future()
             endpoint.waiting.append(waiter)
             if endpoint.open < self._limits.per_endpoint:
                 self._waiting_for_room.append(waiter)
+            self._make_way(key)
             try:
                 connection = await waiter
             except asyncio.CancelledError:
@@ -224,6 +229,15 @@ class HttpClient:
             self._discard(idle)
         return False
 
+    def _make_way(self, key: str) -> None:
+        """The oldest notification that was not acknowledged yet gives way to a call that waits. What was sent is sent:
+        only its answer will not be read."""
+        lasting = (one for one in self._connections if one.key == key and one.gives_way_at < one.deadline)
+        oldest = min(lasting, key=lambda one: one.gives_way_at, default=None)
+        if oldest is not None:
+            oldest.deadline = oldest.gives_way_at
+            self._sweep_at(oldest.deadline)
+
     def _pass_on(self, connection: ClientConnection | None, endpoint: _Endpoint) -> None:
         """Whoever was given this has gone away."""
         if connection is not None and connection.is_free:
@@ -234,10 +248,11 @@ class HttpClient:
     async def _connect(self, target: _Target, endpoint: _Endpoint, deadline: float) -> ClientConnection:
         connection = None
         try:
-            addresses = await self._resolver(target.host, target.port)
+            addresses = await self._resolver.resolve(target.endpoint, target.origin)
             connection = await self._connect_to_any(target, addresses, deadline)
         finally:
             if connection is None:
+                self._resolver.forget(target.endpoint, target.origin)
                 self._give_back(endpoint)
         self._connections.add(connection)
         return connection
@@ -256,14 +271,14 @@ class HttpClient:
         raise failed
 
     async def _connect_to(self, target: _Target, family: int, address: str) -> ClientConnection:
-        tls = self._tls_context() if target.secure else None
+        tls = self._tls_context() if target.endpoint.scheme == "https" else None
         _, connection = await self._loop.create_connection(
             lambda: ClientConnection(self, target.key),
             address,
-            target.port,
+            target.endpoint.port,
             family=family,
             ssl=tls,
-            server_hostname=target.host if tls else None,
+            server_hostname=target.endpoint.host if tls else None,
         )
         if not connection.is_free:
             raise ConnectionAbortedError(errno.ECONNABORTED, "the server closed the connection at once")

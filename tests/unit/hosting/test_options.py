@@ -19,6 +19,7 @@ from league.hosting.members import made_up_name, numbered, numbered_id, numbered
 from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
 from league.hosting.referees import LARGEST_FILE, read_agents
 from league.machine import Information, Refusal
+from league.protocol import endpoints
 from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
 
@@ -208,6 +209,27 @@ def test_why_a_file_of_agents_says_nothing_is_told(tmp_path: Path) -> None:
     assert "is larger than" in str(read_agents(file))
 
 
+# --- where agents may be ----------------------------------------------------------------------------------------------
+
+
+def test_what_the_operator_allows_is_said_once_or_often(tmp_path: Path) -> None:
+    places = ("10.1.0.0/16", "agent.example:8101", "[fd00::7]:8101", "fd00::7", "10.1.2.3")
+    allowed = tuple(map(endpoints.read_allowance, places))
+    said = [word for one in places for word in ("--allow-endpoint", one)]
+    assert read(ManagerOptions, *said).allow_endpoint == allowed
+    file = stored(tmp_path, f"allow_endpoint = {json.dumps(places)}\n")
+    assert read(ManagerOptions, "--config", file).allow_endpoint == allowed
+    assert read(ManagerOptions).allow_endpoint == ()
+
+
+@pytest.mark.parametrize(
+    "place", ["", "10.1.0.0/33", "10.1.2.3/16", "http://agent/", "agent:0", "a b", "[fd00::7", "0x7f.1"]
+)
+def test_what_is_no_place_cannot_be_allowed(place: str) -> None:
+    told = "is not a list of networks (10.1.0.0/16), HOST or HOST:PORT"
+    assert refused(ManagerOptions, "--allow-endpoint", place) == f"--allow-endpoint: {[place]!r} {told}"
+
+
 # --- the table and the types ------------------------------------------------------------------------------------------
 
 
@@ -221,6 +243,7 @@ TYPES: dict[options.Kind, Any] = {
     options.NAMES: tuple[str, ...],
     options.HOSTS: tuple[str, ...],
     options.HOMES: tuple[tuple[str, str], ...],
+    options.PLACES: tuple[endpoints.Allowance, ...],
 }
 
 
@@ -232,7 +255,7 @@ def typed_as(one: Option) -> object:
 
 @pytest.mark.parametrize("role", options.ROLES)
 def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions]) -> None:
-    hints = get_type_hints(role, {**vars(options), "Profile": Profile, "Mode": Mode})
+    hints = get_type_hints(role, {**vars(options), "Profile": Profile, "Mode": Mode, **vars(endpoints)})
     told = {one.name: hints[one.name] for one in fields(role)}
     assert told == {one.name: typed_as(one) for one in options.options_of(role)}
 

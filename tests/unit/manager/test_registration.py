@@ -11,6 +11,7 @@ from league import events as e
 from league.machine import Failure, Pong
 from league.manager.league import LeagueManager
 from league.protocol import tokens
+from league.protocol.endpoints import EndpointPolicy, read_allowance
 from league.protocol.envelope import Reading
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
@@ -212,11 +213,11 @@ def test_a_league_that_has_lost_its_key_lets_nobody_in() -> None:
 @pytest.mark.requirement("REGISTER.refuses_forbidden_endpoint")
 def test_the_address_policy_refuses_an_endpoint() -> None:
     league = Managed()
-    league.machine = LeagueManager(league.settings, bytes, {}, allows=lambda url: "127.0.0.1" not in url)
-    answer = league.register("player", 1)
+    league.machine = LeagueManager(league.settings, bytes, {}, endpoints=EndpointPolicy("local"))
+    answer = league.register("player", 1, contact_endpoint="http://10.0.0.1/mcp")
     assert code_of(answer) == "E026"
     assert "--endpoints" in plain(answer)["reason"]
-    assert code_of(league.register("player", 1, contact_endpoint="http://10.0.0.1/mcp")) == ""
+    assert code_of(league.register("player", 1)) == ""
 
 
 @pytest.mark.requirement("REGISTER.errors")
@@ -523,14 +524,89 @@ def test_strict_answers_when_the_endpoint_has_answered() -> None:
     assert answer.content.player_id == "P01"
 
 
-def test_strict_refuses_an_endpoint_that_does_not_answer_in_three_seconds() -> None:
+@pytest.mark.requirement("REGISTER.strict_probe")
+@pytest.mark.requirement("ENDPOINT.no_oracle")
+@pytest.mark.parametrize("failure", [None, Failure.REFUSED, Failure.BROKEN, Failure.TIMEOUT])
+def test_strict_refuses_an_endpoint_that_does_not_answer_and_does_not_tell_why(failure: Failure | None) -> None:
     league = Managed(profile="strict")
-    league.request(league.registration("player", 1))
-    one = league.calls("ping")[0]
-    assert one.deadline == league.now + 3
-    (answer,) = league.fail(one, Failure.TIMEOUT).replies
-    assert code_of(answer.content) == "E025"
+    assert league.request(league.registration("player", 1)) is None
+    (probe,) = league.calls("ping")
+    assert probe.deadline == league.now + 3
+    if failure is not None:
+        league.fail(probe, failure)
+    league.wait(2.999)
+    assert league.replies == {}
+    league.wait(0.001)
+    (answer,) = league.replies.values()
+    assert isinstance(answer, LeagueRegisterResponse)
+    assert code_of(answer) == "E025"
+    assert plain(answer)["reason"] == "http://127.0.0.1:8101/mcp does not answer"
+    assert plain(answer)["context"] == {}
     assert league.of(e.AgentRegistered) == []
+    (noted,) = league.of(e.RequestRefused)
+    assert (noted.code, noted.endpoint) == ("E025", "http://127.0.0.1:8101/mcp")
+
+
+# --- endpoints --------------------------------------------------------------------------------------------------------
+
+NAMED = "http://agent.example:8101/mcp"
+
+
+def with_policy(policy: EndpointPolicy, **changed: Any) -> Managed:
+    league = Managed(**changed)
+    league.machine = LeagueManager(league.settings, bytes, {}, endpoints=policy)
+    return league
+
+
+@pytest.mark.requirement("ENDPOINT.at_origin")
+def test_who_names_its_loopback_from_another_machine_is_told_what_to_do() -> None:
+    answer = with_policy(EndpointPolicy("lan", "same")).register("player", 1, origin="10.0.0.7")
+    assert code_of(answer) == "E026"
+    assert plain(answer)["reason"].endswith("register the address others reach you at: --host 10.0.0.7")
+
+
+@pytest.mark.requirement("ENDPOINT.pinned")
+@pytest.mark.parametrize("profile", ["compat", "strict"])
+def test_a_name_is_looked_up_before_the_answer_and_what_it_leads_to_is_not_told(profile: str) -> None:
+    league = with_policy(EndpointPolicy("lan", "same"), profile=profile)
+    assert league.request(league.registration("player", 1, contact_endpoint=NAMED), "10.0.0.7") is None
+    (probe,) = league.calls("ping")
+    assert (probe.to.endpoint, probe.to.origin) == (NAMED, "10.0.0.7")
+    league.fail(probe, Failure.FORBIDDEN)
+    league.wait(3)
+    (answer,) = league.replies.values()
+    assert isinstance(answer, LeagueRegisterResponse)
+    assert code_of(answer) == "E026"
+    told = f"{NAMED} does not lead to where you speak from (10.0.0.7): register that address"
+    assert plain(answer)["reason"] == told
+
+
+@pytest.mark.requirement("ENDPOINT.pinned")
+@pytest.mark.parametrize("failure", [Failure.REFUSED, Failure.BROKEN, Failure.TIMEOUT])
+def test_who_registers_by_a_name_need_not_listen_yet(failure: Failure) -> None:
+    league = with_policy(EndpointPolicy("lan", "same"))
+    league.request(league.registration("player", 1, contact_endpoint=NAMED), "10.0.0.7")
+    league.fail(league.calls("ping")[0], failure)
+    league.wait(3)
+    (answer,) = league.replies.values()
+    assert code_of(answer) == ""
+
+
+def test_a_name_the_operator_allows_is_taken_at_once() -> None:
+    league = with_policy(EndpointPolicy("lan", "same", (read_allowance("agent.example"),)))
+    assert code_of(league.request(league.registration("player", 1, contact_endpoint=NAMED), "10.0.0.7")) == ""
+
+
+@pytest.mark.requirement("ENDPOINT.policy")
+def test_every_call_says_who_named_its_endpoint() -> None:
+    league = Managed(players=2)
+    for number in (1, 2):
+        league.register("player", number, origin=f"10.0.0.{number}")
+    league.register("referee", 1, origin="10.0.0.3")
+    league.answer_all()
+    origins = {(one.to.agent_id, one.to.origin) for one in league.sent}
+    assert origins == {("P01", "10.0.0.1"), ("P02", "10.0.0.2"), ("REF01", "10.0.0.3")}
+    assert {one.kind for one in league.sent} >= {"ping", "ROUND_ANNOUNCEMENT"}
 
 
 def test_strict_judges_again_when_the_endpoint_has_answered() -> None:
