@@ -38,6 +38,24 @@ def test_a_machine_that_runs_the_tests_is_ready(capsys: pytest.CaptureFixture[st
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("seen", "verdict", "told"),
+    [
+        ("192.168.1.5", "ok", "others see 192.168.1.5; --host 0.0.0.0 --endpoints lan lets them in"),
+        ("203.0.114.9", "ok", "others see 203.0.114.9; --host 0.0.0.0 --endpoints public lets them in"),
+        ("169.254.7.7", "note", "others see 169.254.7.7, which is link-local: agents there are not called"),
+        (None, "note", "this machine has no network: agents on others cannot reach it; --endpoints local"),
+    ],
+)
+def test_the_policy_is_named_that_fits_this_machines_address(
+    seen: str | None, verdict: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "seen_by_others", lambda: seen)
+    status, checks = examined(capsys)
+    assert (status, checks["address"]["verdict"]) == (0, verdict)
+    assert checks["address"]["detail"].startswith(told)
+
+
 def test_the_examination_is_also_told_to_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
