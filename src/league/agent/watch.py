@@ -241,7 +241,7 @@ class Log:
             self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
 
     def failed_call(self, at: float, peer: str, message_type: str, endpoint: str, detail: str) -> None:
-        """Why nobody answered, in full: here and nowhere else (spec section 7.5)."""
+        """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
         if self._file is not None:
             self._add({"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail})
 
