@@ -25,7 +25,7 @@ from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
 from league.protocol.schemas import Clause, clauses, schema
-from scripts import examples, http_api, reference
+from scripts import bad_input, examples, http_api, reference
 from scripts.tables import number_list, people, retry_words, table
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +34,7 @@ SCHEMAS = ROOT / "spec" / "schemas"
 EXAMPLES = ROOT / "spec" / "examples"
 REQUIREMENTS = ROOT / "spec" / "requirements.toml"
 CLAUSES = ROOT / "src" / "league" / "conformance" / "clauses.json"
+BAD_INPUT = CLAUSES.with_name("bad_input.json")
 COVERAGE = ROOT / "docs" / "reference" / "conformance.md"
 
 BLOCK = re.compile(r"(<!-- begin generated: (?P<name>[^>]+?) -->\n).*?(<!-- end generated -->)", re.DOTALL)
@@ -347,6 +348,7 @@ def wanted() -> Iterator[tuple[Path, str]]:
     for name, text in examples.files():
         yield EXAMPLES / name, text
     yield CLAUSES, observable_clauses()
+    yield BAD_INPUT, bad_input.text()
     yield COVERAGE, coverage_page()
     for name, text in (*reference.pages(), *http_api.files()):
         yield COVERAGE.with_name(name), text

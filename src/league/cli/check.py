@@ -11,8 +11,12 @@ from league.cli import USAGE, CommandError, add_json_option, print_result
 from league.hosting.addresses import split_http
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from league.conformance.kit import Options
     from league.conformance.runner import CheckReport
 
+ROLES = ("manager", "referee", "player")
 NAME = "check"
 HELP = "check an agent against the protocol, clause by clause"
 EXAMPLE = """\
@@ -21,6 +25,12 @@ examples:
   league check player http://127.0.0.1:8101/mcp --listen 8000 --html report.html
   league check player http://127.0.0.1:8101/mcp --listen 8000 --only REGISTER.retries
   league check player --list
+  league check --hostile http://127.0.0.1:8000/mcp
+  league check --hostile http://127.0.0.1:8101/mcp --listen 8000 --role player
+
+--hostile sends hundreds of bad inputs, each of which must be refused and change nothing: a manager is to be started
+with --players 2 --referees 2 and nobody else, a player or referee with the kit as its manager (--listen PORT). Its role
+is found out, or given with --role.
 
 Without --listen the player is called as it is. With --listen PORT the kit is also a manager at that port: start the
 player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. REGISTER.retries and
@@ -30,8 +40,12 @@ exit status: 0 no MUST is broken, 1 one is, 2 wrong usage"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", choices=("player",), help="what the agent is")
+    parser.add_argument("role", choices=("player",), nargs="?", help="what the agent is")
     parser.add_argument("url", metavar="URL", nargs="?", help="where it takes requests")
+    parser.add_argument(
+        "--hostile", metavar="URL", nargs="?", const="", help="send the agent there every bad input of the catalogue"
+    )
+    parser.add_argument("--role", dest="hostile_role", choices=ROLES, help="with --hostile: what the agent is")
     add_json_option(parser)
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write the report as JUnit XML")
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write the report as a web page")
@@ -66,8 +80,10 @@ def _positive(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.hostile is None and (args.role is None or args.hostile_role is not None):
+        raise CommandError("say what to check: `player URL`, or `--hostile URL` with or without --role", USAGE)
     if args.list:
-        return _list(args.only, args.json)
+        return _list(args)
     from league.conformance.documents import json_document
     from league.conformance.text import lines
 
@@ -79,23 +95,34 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> CheckReport:
     from league.conformance.kit import Options
-    from league.conformance.runner import check_player, chosen
+    from league.conformance.runner import check_player
+
+    url = args.url if args.hostile is None else args.hostile
+    try:
+        split_http(url or "")
+    except ValueError as error:
+        told = f"{url or 'nothing'} is no http address; try http://127.0.0.1:8101/mcp"
+        raise CommandError(told, USAGE) from error
+    _chosen(args)
+    options = Options(url, args.listen, args.host, args.wait, args.time_scale, tuple(args.only))
+    stream = sys.stderr if args.json else sys.stdout
+
+    def notify(line: str) -> None:
+        print(line, file=stream, flush=True)
 
     try:
-        split_http(args.url or "")
-    except ValueError as error:
-        told = f"{args.url or 'nothing'} is no http address; try http://127.0.0.1:8101/mcp"
-        raise CommandError(told, USAGE) from error
-    try:
-        chosen(tuple(args.only))
-    except ValueError as error:
-        raise CommandError(str(error), USAGE) from error
-    options = Options(args.url, args.listen, args.host, args.wait, args.time_scale, tuple(args.only))
-    stream = sys.stderr if args.json else sys.stdout
-    try:
-        return check_player(options, lambda line: print(line, file=stream, flush=True))
+        return check_player(options, notify) if args.hostile is None else _send_bad_input(args, options, notify)
     except OSError as error:
         raise CommandError(f"cannot listen at port {args.listen}: {error.strerror or error}") from error
+
+
+def _send_bad_input(args: argparse.Namespace, options: Options, notify: Callable[[str], None]) -> CheckReport:
+    from league.conformance.bad_input.hostile import check_hostile
+
+    try:
+        return check_hostile(options, args.hostile_role or "", notify)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def _write(args: argparse.Namespace, report: CheckReport) -> None:
@@ -111,17 +138,25 @@ def _write(args: argparse.Namespace, report: CheckReport) -> None:
         raise CommandError(f"cannot write the report: {error}") from error
 
 
-def _list(only: list[str], as_json: bool) -> int:
+def _list(args: argparse.Namespace) -> int:
+    document = _chosen(args)
+    wide = max(len(one["id"]) for one in document)
+    lines = (f"{one['id']:<{wide}}  {one['level']:<6}  {one['section']:<5}  {one['sentence']}" for one in document)
+    print_result(args.json, document, lines)
+    return 0
+
+
+def _chosen(args: argparse.Namespace) -> list[dict[str, str]]:
+    """The checks, or the bad inputs, that are asked for."""
+    from league.conformance.bad_input import hostile
     from league.conformance.clauses import clauses_for
     from league.conformance.runner import chosen
 
     try:
-        found = [clauses_for("player")[name] for name in chosen(tuple(only))]
+        if args.hostile is not None:
+            return hostile.listed(args.hostile_role, args.only)
+        clauses = clauses_for("player")
+        found = [clauses[name] for name in chosen(tuple(args.only))]
     except ValueError as error:
         raise CommandError(str(error), USAGE) from error
-    document = [{name: getattr(one, name) for name in ("id", "level", "section", "sentence")} for one in found]
-    wide = max(len(one.id) for one in found)
-    print_result(
-        as_json, document, (f"{one.id:<{wide}}  {one.level:<6}  {one.section:<5}  {one.sentence}" for one in found)
-    )
-    return 0
+    return [{name: getattr(one, name) for name in ("id", "level", "section", "sentence")} for one in found]

@@ -15,7 +15,7 @@ def json_document(report: CheckReport) -> dict[str, Any]:
     """What `--json` prints."""
     return {
         "target": report.record.target,
-        "role": "player",
+        "role": report.role,
         "dialect": report.dialect,
         "checks": [_check(one, report) for one in report.results],
         "summary": {one.value: report.counts[one] for one in COUNTED},
@@ -24,7 +24,7 @@ def json_document(report: CheckReport) -> dict[str, Any]:
 
 def _check(one: CheckResult, report: CheckReport) -> dict[str, Any]:
     return {
-        "id": one.clause.id,
+        "id": one.name,
         "requirement": one.clause.id,
         "level": one.clause.level,
         "verdict": one.verdict.value,
@@ -37,7 +37,7 @@ def junit_document(report: CheckReport) -> bytes:
     """A test case per check; warnings pass, with their text as output."""
     suite = Element(
         "testsuite",
-        name=f"league.v2 player {report.record.target}",
+        name=f"league.v2 {report.role} {report.record.target}",
         tests=str(len(report.results)),
         failures=str(report.counts[Verdict.FAIL]),
         errors="0",
@@ -53,7 +53,7 @@ def junit_document(report: CheckReport) -> bytes:
 
 
 def _case(one: CheckResult, report: CheckReport) -> Element:
-    case = Element("testcase", classname=f"league.player.{one.clause.section}", name=one.clause.id, time="0")
+    case = Element("testcase", classname=f"league.{report.role}.{one.clause.section}", name=one.name, time="0")
     message = _plain(full_text(one.outcome))
     match one.verdict:
         case Verdict.FAIL:

@@ -13,6 +13,7 @@ from league.conformance.conventions import CallForm, Convention, Object
 from league.conformance.kit_server import MANAGER, REFEREE, KitServer, new_token
 from league.conformance.messages import MessageWriter
 from league.conformance.record import (
+    BUSY,
     OPPONENT,
     Arrival,
     ParsedAnswer,
@@ -140,6 +141,18 @@ class Kit:
         self.record.probes.append(made)
         return made
 
+    async def send_bad(self, label: str, request: RawRequest) -> Probe:
+        """Send whatever this is, and read the answer as that of a message."""
+        made = await self.send_aside(request, label)
+        self.record.probes.append(made)
+        return made
+
+    async def send_aside(self, request: RawRequest, label: str = "") -> Probe:
+        """The same for what is not judged, and so not recorded."""
+        response, at = await self._send(request, PROBE_S)
+        parsed = parse_answer(response, Convention.SPEC)
+        return Probe(label, "", {}, None, request.method, False, request.raw(), response, at, PROBE_S, parsed)
+
     async def _post(
         self,
         label: str,
@@ -153,12 +166,15 @@ class Kit:
     ) -> Probe:
         request = RawRequest(self.options.target, body, headers=self.form.headers)
         limit_s = self.limit_s(kind)
-        at = time.time()
-        response = await send_request(request, limit_s)
-        if response.status in (429, 503):
-            response, at = await self._retry_busy(request, response, limit_s)
+        response, at = await self._send(request, limit_s)
         parsed = parse_answer(response, convention)
         return Probe(label, kind, message, request_id, method, proper, request.raw(), response, at, limit_s, parsed)
+
+    async def _send(self, request: RawRequest, limit_s: float) -> tuple[RawResponse, float]:
+        """The answer, and when what it answers was sent."""
+        at = time.time()
+        response = await send_request(request, limit_s)
+        return await self._retry_busy(request, response, limit_s) if response.status in BUSY else (response, at)
 
     async def _retry_busy(
         self, request: RawRequest, response: RawResponse, limit_s: float
@@ -171,7 +187,7 @@ class Kit:
             await asyncio.sleep(min(pause, LONGEST_WAIT_S) / self.options.time_scale)
             at = time.time()
             response = await send_request(request, limit_s)
-            if response.status not in (429, 503):
+            if response.status not in BUSY:
                 break
         return response, at
 

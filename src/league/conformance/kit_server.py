@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from league.conformance.conventions import Object, message_in
 from league.conformance.messages import LEAGUE
-from league.conformance.record import OPPONENT, Arrival, RegisteredPlayer, RunRecord
+from league.conformance.record import OPPONENT, Arrival, RegisteredAgent, RunRecord
 from league.dialects.forms import halved
 from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
-from league.protocol.exchanges import REPLY_TYPES
+from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 from league.protocol.versions import PROTOCOL
 
@@ -24,7 +24,12 @@ UNUSUAL_ID: Final = "kit-player-7f"
 USUAL_ID: Final = "P01"
 UNANSWERED_S: Final = 1.0
 """How long registrations get no answer, in whatever form they come (REGISTER.retries)."""
-MANAGER, REFEREE = "/mcp", "/referee/mcp"
+MANAGER, REFEREE, HOSTED = "/mcp", "/referee/mcp", "/hosted/"
+"""Where the kit is a manager, a referee, and (below the last) players and referees of somebody else's league."""
+_REGISTRATIONS: Final = {
+    "LEAGUE_REGISTER_REQUEST": ("LEAGUE_REGISTER_RESPONSE", "player_id", "player_meta"),
+    "REFEREE_REGISTER_REQUEST": ("REFEREE_REGISTER_RESPONSE", "referee_id", "referee_meta"),
+}
 
 
 class KitServer:
@@ -113,22 +118,24 @@ class KitServer:
         kind = message.get("message_type")
         if place == OPPONENT:
             return _error(document, "E032", "players do not talk to each other")
-        if kind == "LEAGUE_REGISTER_REQUEST":
+        if place.startswith(HOSTED):
+            return _result(document, _acknowledgement(message))
+        if kind in _REGISTRATIONS:
             return self._registering(document, message)
         if kind == "LEAGUE_QUERY":
             return self._query(document, message)
-        if kind in REPLY_TYPES:
-            return _result(document, {"status": "ACKNOWLEDGED"})
-        if isinstance(document, dict) and document.get("method") == "ping":
-            return _result(document, {})
+        pinged = isinstance(document, dict) and document.get("method") == "ping"
+        if kind in REPLY_TYPES or pinged:
+            return _result(document, {} if pinged else {"status": "ACKNOWLEDGED"})
         return _error(document, "E036", "this manager is a conformance kit and takes registrations and queries only")
 
     def _registering(self, document: object, message: Object) -> bytes | None:
         record = self._record
+        response, id_name, meta_name = _REGISTRATIONS[str(message["message_type"])]
         now = time.time()
         if self._reject:
             record.rejected_at = record.rejected_at or now
-            return _result(document, {**_reply(message, "LEAGUE_REGISTER_RESPONSE", now), **_REJECTED})
+            return _result(document, {**_reply(message, response, now), **_REJECTED})
         if self._drops and now < (record.dropped_at or now) + UNANSWERED_S / record.time_scale:
             record.dropped_at = record.dropped_at or now
             return None
@@ -138,11 +145,11 @@ class KitServer:
             # Registered again before anything was asked: it did not take the unusual id. Later it keeps its id.
             agent_id = given.id if record.probes or self._sent_e012 else USUAL_ID
         token = f"tok_{agent_id}_{secrets.token_urlsafe(24)}"
-        meta = message.get("player_meta")
+        meta = message.get(meta_name)
         kept = given.tokens if given is not None else ()
-        record.member = RegisteredPlayer(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
-        accepted = {"status": "ACCEPTED", "player_id": agent_id, "league_id": LEAGUE, "reason": None}
-        reply = _reply(message, "LEAGUE_REGISTER_RESPONSE", now)
+        record.member = RegisteredAgent(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
+        accepted = {"status": "ACCEPTED", id_name: agent_id, "league_id": LEAGUE, "reason": None}
+        reply = _reply(message, response, now)
         return _result(document, {**reply, **accepted, "auth_token": token})
 
     def _query(self, document: object, message: Object) -> bytes:
@@ -184,6 +191,16 @@ def _reply(message: Object, kind: str, now: float) -> Object:
         "timestamp": timestamps.write(now),
         "conversation_id": message.get("conversation_id") or "conv-kit",
     }
+
+
+def _acknowledgement(message: Object) -> Object:
+    """What a good member answers to a notification; {} to `ping`."""
+    if not message:
+        return {}
+    kind = str(message["message_type"])
+    said: Object = {name: message[name] for name in ("round_id", "match_id") if name in message}
+    replies = EXCHANGES[kind].replies if kind in EXCHANGES else (f"{kind}_ACK",)
+    return {**_reply(message, replies[0], time.time()), "sender": "player:kit", "status": "ACKNOWLEDGED", **said}
 
 
 def _id_of(document: object) -> Any:

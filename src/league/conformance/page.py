@@ -80,7 +80,7 @@ def _body(report: CheckReport) -> Iterator[str]:
 def _article(one: CheckResult, record: RunRecord) -> str:
     clause, outcome = one.clause, one.outcome
     parts = [
-        f'<article class="{one.verdict.value}"><h3>{_breakable(clause.id)}</h3><p>{_sentence(outcome.detail)}</p>',
+        f'<article class="{one.verdict.value}"><h3>{_breakable(one.name)}</h3><p>{_sentence(outcome.detail)}</p>',
         f"<blockquote>Section {clause.section}, {clause.level}: {_marked(clause.sentence)}</blockquote>",
     ]
     if outcome.advice:
@@ -93,7 +93,7 @@ def _evidence(piece: Evidence, record: RunRecord) -> str:
     sent, received = sent_and_received(piece, record)
     if isinstance(piece, Probe):
         title = f"{piece.label}, {piece.response.seconds:.2f} s"
-        words = ("sent by the kit", sent), ("answered by the player", received)
+        words = ("sent by the kit", sent), ("answered by the agent", received)
     else:
         title = f"request of the player to {piece.place}"
         words = ("sent by the player", received), ("answered by the kit", sent)
@@ -104,7 +104,7 @@ def _evidence(piece: Evidence, record: RunRecord) -> str:
 def _row(one: CheckResult) -> str:
     clause = one.clause
     cells = (
-        f'<td title="{escape(clause.sentence)}">{_breakable(clause.id)}</td>'
+        f'<td title="{escape(clause.sentence)}">{_breakable(one.name)}</td>'
         f'<td class="{one.verdict.value}">{one.verdict.value}</td><td>{clause.level}</td><td>{clause.section}</td>'
     )
     return f"<tr>{cells}<td>{_marked(one.outcome.detail)}</td></tr>"

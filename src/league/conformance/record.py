@@ -182,8 +182,8 @@ def is_bare_acknowledgement(kind: str, content: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisteredPlayer:
-    """The player as it registered with the kit."""
+class RegisteredAgent:
+    """The agent as it registered with the kit."""
 
     id: str
     tokens: tuple[str, ...]
@@ -200,7 +200,7 @@ class RunRecord:
     tried: list[Probe] = field(default_factory=list)
     """Requests in forms that the agent does not understand; they are not judged."""
     arrivals: list[Arrival] = field(default_factory=list)
-    member: RegisteredPlayer | None = None
+    member: RegisteredAgent | None = None
     convention: Convention | None = None
     """How the agent is called; None: no form brought an answer to the invitation."""
     own_tokens: set[str] = field(default_factory=set)

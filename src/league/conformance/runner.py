@@ -34,6 +34,13 @@ class CheckResult:
 
     clause: Clause
     outcome: CheckOutcome
+    bad_input: str = ""
+    """What was sent, where the result is about one bad input of many."""
+
+    @property
+    def name(self) -> str:
+        """What the result is called in reports."""
+        return self.bad_input or self.clause.id
 
     @property
     def verdict(self) -> Verdict:
@@ -42,7 +49,7 @@ class CheckResult:
     @property
     def is_robustness(self) -> bool:
         """Is it about requests that no correct caller makes?"""
-        return self.clause.section == "2.6" or self.clause.id in ROBUST
+        return bool(self.bad_input) or self.clause.section == "2.6" or self.clause.id in ROBUST
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,7 @@ class CheckReport:
     results: tuple[CheckResult, ...]
     seconds: float
     manager_url: str
+    role: str = "player"
 
     @property
     def counts(self) -> Counter[Verdict]:

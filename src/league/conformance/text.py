@@ -61,7 +61,7 @@ def about(report: CheckReport) -> Iterator[str]:
 
 def _failure(number: int, one: CheckResult, record: RunRecord) -> Iterator[str]:
     clause, outcome = one.clause, one.outcome
-    yield f"{number}. {clause.id}: {outcome.detail}"
+    yield f"{number}. {one.name}: {outcome.detail}"
     yield f"   The specification says ({clause.section}, {clause.level}): {clause.sentence}"
     if outcome.advice:
         yield f"   What to change: {outcome.advice}"
@@ -108,7 +108,7 @@ def _warnings(results: list[CheckResult]) -> Iterator[str]:
             yield ""
             yield title
         for one in found:
-            yield f"  {one.clause.id} ({one.clause.section}): {one.outcome.detail}"
+            yield f"  {one.name} ({one.clause.section}): {one.outcome.detail}"
             if one.outcome.advice and not robust:
                 yield f"      {one.outcome.advice}"
 
@@ -120,7 +120,7 @@ def _untestable(results: list[CheckResult]) -> Iterator[str]:
     yield "Not tested"
     by_reason: dict[str, list[str]] = {}
     for one in results:
-        by_reason.setdefault(one.outcome.detail, []).append(one.clause.id)
+        by_reason.setdefault(one.outcome.detail, []).append(one.name)
     for reason, names in by_reason.items():
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield f"  {reason}: {some}"

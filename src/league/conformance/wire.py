@@ -38,8 +38,14 @@ class RawRequest:
     host: str | None = None
     content_type: str | None = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
+    verbatim: bytes | None = None
+    """These bytes instead of all that."""
+    ends: bool = False
+    """Nothing more is sent after it: the agent sees the end of our side."""
 
     def raw(self) -> bytes:
+        if self.verbatim is not None:
+            return self.verbatim
         parts = urlsplit(self.url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         lines = [f"{self.method} {path} HTTP/1.1", f"Host: {self.host or parts.netloc}"]
@@ -164,6 +170,8 @@ async def _transfer(request: RawRequest, read: _Read) -> None:
         raise _UnreachableError(str(error)) from error
     try:
         writer.write(request.raw())
+        if request.ends:
+            writer.write_eof()
         await _answer(reader, read)
     finally:
         writer.close()

@@ -1,0 +1,93 @@
+"""What the installed kit needs of spec/vectors/invalid to send it to a running agent (`league check --hostile`).
+
+A wrong message becomes a right one and what is changed in it, so that the kit can put in the ids and tokens of a live
+league. Left out is what `compat` lets pass, for nobody can tell from outside which profile an agent has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from league.conformance.bad_input.wrong_messages import text_of
+from league.protocol.envelope import Reading, Unsealed
+from league.protocol.exchanges import EXCHANGES, Role
+from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT, BadRequestError
+from league.transport import mcp_door
+from league.transport.letters import Speaker, read_request
+from scripts.vectors.shapes import Vector
+from scripts.vectors.tables import BASES, Fields, Json
+from scripts.vectors.wrong import invalid
+
+LIMITS = {Role.MANAGER: MESSAGE_LIMIT, Role.REFEREE: MANAGER_LIMIT, Role.PLAYER: MANAGER_LIMIT}
+NAMES = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
+AS_THEY_STAND = ("json", "rpc", "size")
+"""Vectors that are whole texts; of the others only messages that begin an exchange are sent."""
+Change = list[Json]
+"""The steps to a field and its value; without a value the field is left out."""
+
+
+def text() -> str:
+    """The whole file: the right messages, then one line for each wrong input."""
+    rows = [row for vector in invalid() if (row := _row(vector)) is not None]
+    bases = {kind: BASES[kind] for kind in sorted({row["kind"] for row in rows if "kind" in row})}
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    return f'{{"bases": {json.dumps(bases)},\n"inputs": [\n{lines}\n]}}\n'
+
+
+def _row(vector: Vector) -> Fields | None:
+    row: Fields = {name: vector[name] for name in ("name", "description", "error", "path", "requirement")}
+    kind = _kind(vector)
+    if kind is None and str(vector["name"]).partition(".")[0] not in AS_THEY_STAND:
+        return None
+    if kind is None:
+        row |= {name: vector[name] for name in ("raw", "raw_base64", "repeat") if name in vector}
+        body = text_of(row)
+    else:
+        message = vector["message"] if "message" in vector else json.loads(vector["raw"])
+        body = _call(kind, message)
+        base, changes = min(
+            ((index, list(_changes(one, message, []))) for index, one in enumerate(BASES[kind])),
+            key=lambda found: len(found[1]),
+        )
+        row |= {"kind": kind, "base": base, "changes": changes}
+        if any(steps == ["sender"] for steps, *_ in changes) and vector["path"] != "sender":
+            return None  # its sender would have to be another member, whose token the kit does not show
+    row["roles"] = [NAMES[role] for role in Role if _refuses(role, body, vector["error"])]
+    return row if row["roles"] else None
+
+
+def _kind(vector: Vector) -> str | None:
+    """The type of a vector that is a message; None for a text as it stands."""
+    kind = str(vector["name"]).partition(".")[0].upper()
+    return kind if kind in EXCHANGES and "repeat" not in vector else None
+
+
+def _call(kind: str, message: Fields) -> bytes:
+    call = {"jsonrpc": "2.0", "id": 1, "method": EXCHANGES[kind].method, "params": message}
+    return json.dumps(call).encode()
+
+
+def _refuses(role: Role, body: bytes, error: str) -> bool:
+    """Does this role refuse it with this error in `compat` too?"""
+    if mcp_door.answer(body, role, LIMITS[role]) is not None:
+        return False  # a right request of MCP
+    try:
+        content = read_request(body, Speaker(role, role.value, Reading("compat")), LIMITS[role]).content
+    except BadRequestError as bad:
+        return bad.error.code == error
+    return isinstance(content, Unsealed) and [one.code for one in content.violations[:1]] == [error]
+
+
+def _changes(base: Any, message: Any, way: list[str | int]) -> Iterator[Change]:
+    """What to change in the one to make it the other (Any: JSON values)."""
+    if isinstance(base, dict) and isinstance(message, dict):
+        yield from ([[*way, name]] for name in base if name not in message)
+        for name, value in message.items():
+            yield from _changes(base[name], value, [*way, name]) if name in base else [[[*way, name], value]]
+    elif isinstance(base, list) and isinstance(message, list) and len(base) == len(message):
+        for index, (one, other) in enumerate(zip(base, message, strict=True)):
+            yield from _changes(one, other, [*way, index])
+    elif type(base) is not type(message) or base != message:
+        yield [way, message]
