@@ -58,7 +58,8 @@ def _answers(about: Any) -> list[Any]:
     return [about, *inner, *({"jsonrpc": "2.0", "id": 1, **one} for one in inner)]
 
 
-def _sent() -> list[Message]:
+def sent_messages() -> list[Message]:
+    """What is asked of others: their answers are read in different ways."""
     meta = PlayerMeta(display_name="A", version="1.0.0", game_types=["even_odd"], contact_endpoint="http://x/mcp")
     envelope: dict[str, Any] = {"protocol": "league.v2", "sender": "x", "timestamp": "t", "conversation_id": "c"}
     about: dict[str, Any] = {"league_id": "l", "round_id": 1, "match_id": "m", "game_type": "even_odd"}
@@ -69,7 +70,7 @@ def _sent() -> list[Message]:
 
 @given(OBJECTS | JSON, READINGS)
 def test_an_answer_of_any_shape_is_read(about: Any, reading: Reading) -> None:
-    for sent in _sent():
+    for sent in sent_messages():
         for answer in _answers(about):
             letters.read_answer(json.dumps(answer).encode(), sent, reading)
 
