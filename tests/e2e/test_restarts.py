@@ -1,8 +1,11 @@
 """Processes that are killed and come back: nothing that was acknowledged is lost, every match has one result, and
-everybody can be stopped at any time."""
+everybody can be stopped at any time. Kills at moments of chance print their seed; `KILL_SEED=N` repeats them."""
 
 from __future__ import annotations
 
+import os
+import random
+import threading
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -34,13 +37,14 @@ def held(kind: str, nth: int) -> Script:
 class League:
     """A manager, a referee and three players as processes, and Sam."""
 
-    def __init__(self, processes: Processes, sam: Peer) -> None:
+    def __init__(self, processes: Processes, sam: Peer, scale: int = SCALE) -> None:
         self.processes = processes
+        self.scale = scale
         self.manager = processes.manager(players=PLAYERS)
         self.endpoint = self.manager.endpoint
         sam.register(self.endpoint)
         self.players = processes.players(self.endpoint, count=PLAYERS - 1)
-        self.referee = processes.referee(self.endpoint, time_scale=SCALE)
+        self.referee = processes.referee(self.endpoint, time_scale=scale)
 
     def restart(self, *roles: str) -> None:
         """Kill all of them on the spot, then start them again where they were. All their journals held is kept."""
@@ -52,7 +56,7 @@ class League:
         if "manager" in roles:
             self.manager = self.processes.manager(players=PLAYERS, port=ports["manager"])
         if "referee" in roles:
-            self.referee = self.processes.referee(self.endpoint, time_scale=SCALE, port=ports["referee"])
+            self.referee = self.processes.referee(self.endpoint, time_scale=self.scale, port=ports["referee"])
         for role in roles:
             after = everything(self.processes.journal(names[role]))
             assert after[: len(before[role])] == before[role]
@@ -96,6 +100,54 @@ def test_a_league_survives_the_death_of_its_processes(processes: Processes, kill
         league.restart(*killed.split())
         sam.release("go")
         league.ends_well()
+
+
+# --- at moments of chance ---------------------------------------------------------------------------------------------
+
+LEAGUES, KILLS = 5, 5
+"""25 kills in every run."""
+DEEP_LEAGUES = 200
+"""1,000 in the deep one."""
+LAST_MOMENT = 16
+"""Sam gets at least so many requests in a league, and more when somebody is killed."""
+LONGEST_WAIT_S = 0.05
+
+
+def kill_at_chance(processes: Processes, seed: int) -> None:
+    """A league whose manager and referee are killed again and again: when Sam has seen so many requests, and a while
+    after that."""
+    chance = random.Random(seed)
+    moments = sorted(chance.sample(range(1, LAST_MOMENT), KILLS))
+    with Peer("Sam") as sam:
+        league = League(processes, sam, scale=SCALE // 2)
+        for number in moments:
+            killed, wait_s = chance.choice(("manager", "referee", "manager referee")), chance.uniform(0, LONGEST_WAIT_S)
+            sam.got(number)
+            threading.Event().wait(wait_s)
+            print(f"KILL_SEED={seed}: {killed} killed {wait_s * 1000:.0f} ms after Sam's request {number}")
+            league.restart(*killed.split())
+        league.ends_well()
+
+
+def seed_of(number: int) -> int:
+    """The seed of a league of kills: the one that is to be repeated, or a new one."""
+    given = os.environ.get("KILL_SEED")
+    return int(given) if given else random.SystemRandom().randrange(2**31) + number
+
+
+@pytest.mark.requirement("KEEPING.acknowledged_survives")
+@pytest.mark.parametrize("number", range(LEAGUES))
+def test_a_league_survives_five_kills_at_moments_of_chance(processes: Processes, number: int) -> None:
+    kill_at_chance(processes, seed_of(number))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("number", range(DEEP_LEAGUES))
+def test_two_hundred_leagues_survive_five_kills_each(processes: Processes, number: int) -> None:
+    kill_at_chance(processes, seed_of(number))
+
+
+# --- memberships ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("KEEPING.acknowledged_survives")

@@ -135,6 +135,12 @@ class Peer:
             assert came, f"{self.name} waits for {count} {kind}; it saw {[one.kind for one in self.received]}"
             return self.requests(kind)[count - 1]
 
+    def got(self, count: int) -> None:
+        """Wait until so many requests came in, whatever they were."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: len(self.received) >= count, WATCHDOG_S)
+        assert came, f"{self.name} waits for {count} requests; it saw {[one.kind for one in self.received]}"
+
     def requests(self, kind: str) -> list[Received]:
         """All requests of this kind so far."""
         return [one for one in self.received if kind == one.kind]
