@@ -119,6 +119,17 @@ def test_an_agent_whose_state_changes_fails_although_it_refuses() -> None:
     assert "KEEPING.refused_changes_nothing" in report.results[0].outcome.detail
 
 
+def test_a_player_that_did_not_register_is_sent_all_but_what_a_member_can_judge(processes: Processes) -> None:
+    player = processes.players(f"http://127.0.0.1:{free_port()}/mcp")
+    only = ("league_completed", "RPC.batch")
+    report = asyncio.run(run(Options(player.endpoint, only=only)))
+    assert report.role == "player"
+    untested = {one.name for one in report.of(Verdict.UNTESTABLE)}
+    assert "league_completed.token-missing" in untested, told(report)
+    assert "rpc.batch" not in untested
+    assert report.passed, told(report)
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 

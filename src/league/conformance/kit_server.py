@@ -35,14 +35,18 @@ _REGISTRATIONS: Final = {
 class KitServer:
     """Answers and records the requests that the agent makes by itself."""
 
-    def __init__(self, record: RunRecord, reject: bool = False, drops_first: bool = True) -> None:
+    def __init__(
+        self, record: RunRecord, reject: bool = False, drops_first: bool = True, derives: bool = False
+    ) -> None:
         self._record = record
+        self._scheme: Object = {"token_scheme": "derived"} if derives else {}
         self._reject = reject
         self._drops = drops_first
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._waiting: list[tuple[Callable[[Arrival], bool], asyncio.Future[Arrival]]] = []
-        self._sent_e012 = False
+        self._sent_e012 = derives
+        """One query is refused, to see the agent register again; not where its tokens are to stay what they are."""
         self.url = ""
 
     # --- the server ---------------------------------------------------------------------------------------------------
@@ -150,7 +154,7 @@ class KitServer:
         record.member = RegisteredAgent(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
         accepted = {"status": "ACCEPTED", id_name: agent_id, "league_id": LEAGUE, "reason": None}
         reply = _reply(message, response, now)
-        return _result(document, {**reply, **accepted, "auth_token": token})
+        return _result(document, {**reply, **accepted, **self._scheme, "auth_token": token})
 
     def _query(self, document: object, message: Object) -> bytes:
         if not self._sent_e012 and self._record.member is not None:

@@ -18,12 +18,13 @@ ROLES: Final = (MANAGER, REFEREE, PLAYER)
 
 
 class Phase(IntEnum):
-    """How far the league of the kit must be. Players and referees are always asked in the first."""
+    """How far the league of the kit must be."""
 
     OPEN = 0
     """It can still be joined."""
     RUNNING = 1
-    """The kit's referee was given a match between the kit's players."""
+    """A manager has given the kit's referee a match between the kit's players; a player or referee is a member of the
+    kit's league."""
     OVER = 2
     """Its result was accepted."""
 

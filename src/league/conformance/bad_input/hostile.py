@@ -68,7 +68,7 @@ async def run(
     """Send everything; `role` is found out if it is not given. `also` observes more of the state than can be seen from
     outside, `notify` gets lines for the person who waits. ValueError: it cannot be sent anything."""
     record = RunRecord(options.target, options.time_scale)
-    server = KitServer(record, drops_first=False)
+    server = KitServer(record, drops_first=False, derives=True)
     began = time.monotonic()
     await server.open(options.host, options.listen or 0)
     try:

@@ -16,6 +16,7 @@ from league.conformance.kit_server import HOSTED
 from league.conformance.messages import LEAGUE
 from league.conformance.record import Arrival, Probe
 from league.conformance.wire import RawRequest, send_request
+from league.protocol import tokens
 from league.protocol.exchanges import EXCHANGES
 
 LEAGUE_WORD: Final = "league_2025_even_odd"
@@ -52,8 +53,15 @@ async def join(kit: Kit, role: str) -> Standing:
     member = record.member
     us = member.id if member is not None else "P01"
     words = {LEAGUE_WORD: LEAGUE, ("P01" if role == "player" else "REF01"): us}
-    tokens = {"league_manager": kit.writer.manager_token, "REF01": kit.writer.referee_token}
-    return Standing(kit.options.target, role, words, tokens)
+    if member is None:
+        shown = {tokens.MANAGER: kit.writer.manager_token, "REF01": kit.writer.referee_token}
+        return Standing(kit.options.target, role, words, shown)
+    key = tokens.deriver(member.tokens[-1])
+    shown = {
+        tokens.MANAGER: tokens.derive(key, tokens.MANAGER, us, LEAGUE),
+        "REF01": tokens.derive(key, "REF01", us, LEAGUE, "R1M1", 1),
+    }
+    return Standing(kit.options.target, role, words, shown)
 
 
 async def _await_registration(kit: Kit) -> None:
@@ -68,9 +76,11 @@ async def _await_registration(kit: Kit) -> None:
 
 
 async def advance(kit: Kit, standing: Standing, phase: Phase) -> Standing:
-    """Bring the league of a manager to this phase; a standing with the reason why not, where it does not come to it."""
-    if standing.role != MANAGER or standing.missing or phase is Phase.OPEN:
+    """Bring the league to this phase; a standing with the reason why not, where it does not come to it."""
+    if standing.missing or phase is Phase.OPEN:
         return standing
+    if standing.role != MANAGER:
+        return standing if kit.record.member is not None else replace(standing, missing=kit.record.listening)
     if phase is Phase.RUNNING:
         return await _begin(kit, await _register(kit, standing, SECOND))
     reported = await _say(kit, "MATCH_RESULT_REPORT", standing)

@@ -200,16 +200,31 @@ def _other_way_round(message: Fields, standing: Standing) -> None:
 
 
 def _to_players() -> Iterator[BadInput]:
-    for kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER"):
-        yield _said("without-invitation", kind, "E014", _put("match_id", "R99M99"), f"{kind}.match_id")
-        yield _said("match-of-5000-letters", kind, "E014", _put("match_id", LONG), f"{kind}.match_id")
+    broadcasts = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED")
+    yield from _of_managers(broadcasts, ("LEAGUE_COMPLETED",))
+    for name, match in (("without-invitation", "R99M99"), ("match-of-5000-letters", LONG), ("escapes", ESCAPES)):
+        yield _said(name, "GAME_OVER", "E014", _put("match_id", match), "GAME_OVER.match_id")
     for kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
         yield _said("another-player", kind, "E005", _put("player_id", NOBODY), f"{kind}.player_id")
     yield _inquiry("get_player_state", {"player_id": NOBODY}, "E005")
     yield _inquiry("get_player_state", {"player_id": ["P01"]}, "E005")
 
 
+def _of_managers(kinds: tuple[str, ...], checked: tuple[str, ...]) -> Iterator[BadInput]:
+    """What a manager says, but of another league, or (where every profile checks it) with another's token."""
+    for kind in kinds:
+        elsewhere = _put("league_id", "no-such-league")
+        yield _said("another-league", kind, "E028", elsewhere, f"{kind}.league_id", phase=Phase.RUNNING)
+    for kind in checked:
+        for name, value, code, _ in BAD_TOKENS:
+            if code != "E007":  # it is told among the fields
+                wrong = _put("auth_token", value)
+                yield _said(f"token-{name}", kind, code, wrong, "ENVELOPE.auth_token", phase=Phase.RUNNING)
+
+
 def _to_referees() -> Iterator[BadInput]:
+    broadcasts = ("ROUND_ANNOUNCEMENT", "ROUND_COMPLETED", "LEAGUE_COMPLETED")
+    yield from _of_managers(broadcasts, broadcasts)
     yield _said("a-game-nobody-knows", "ROUND_ANNOUNCEMENT", "E027", _chess, "ROUND_ANNOUNCEMENT.matches[].game_type")
     for match in (None, 7, "R99M99", LONG, ESCAPES):
         yield _inquiry("get_match_state", {"match_id": match}, "E003" if match is None else "E014")
