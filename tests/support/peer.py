@@ -7,6 +7,7 @@ came and went, and lets tests wait for what it saw. It shares no code with the a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
 import socket
@@ -97,8 +98,9 @@ class Peer:
     def close(self) -> None:
         """Gone, with all its connections; its port is refused from now on."""
         if self._thread.is_alive():
-            self.release(_LISTEN)
-            self.release(_END)
+            with contextlib.suppress(RuntimeError):  # its loop is closed: it goes by itself
+                self.release(_LISTEN)
+                self.release(_END)
             self._thread.join(WATCHDOG_S)
 
     def join(self) -> None:
@@ -170,13 +172,16 @@ class Peer:
             self._listening.set()
         await self._event(_END).wait()
         server.close()
+        await asyncio.sleep(0.01)  # connections that were just accepted come to `_connected`, which closes them
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await self._exchange(reader, writer):
                 pass
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the other side has gone, or we go ourselves
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # the other side has gone
+        except asyncio.CancelledError:
+            writer.transport.abort()  # we go ourselves, whatever is not sent yet
         finally:
             writer.close()
 
