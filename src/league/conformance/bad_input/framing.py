@@ -96,6 +96,7 @@ def _media_types() -> Iterator[BadInput]:
     ):
         name = kind.partition(";")[0].replace("/", "-") or "nothing"
         yield _case(f"the-media-type-{name}", 415, (f"Content-Type: {kind}", LENGTH), clause=STATUSES)
+    yield _case("no-media-type", 415, (LENGTH,), clause=STATUSES)
     yield _case("two-media-types", 400, (JSON_TYPE, "Content-Type: text/plain", LENGTH))
     for coding in ("gzip", "deflate", "br", "zstd", "gzip, gzip"):
         lines = (JSON_TYPE, f"Content-Encoding: {coding}", LENGTH)
