@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from league.simulation.runs import Plan
+
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A bug. `faults`, `game`, `players` and `outages`: the leagues it shows in; `stateful`: the test that finds it
-    where leagues do not, because no promise speaks of it or because the chance would be too small."""
+    """A bug. `faults`, `game`, `players`, `dialects` and `outages`: the leagues it shows in; `stateful`: the test that
+    finds it where leagues do not, because no promise speaks of it or because the chance would be too small."""
 
     name: str
     file: str
@@ -20,8 +22,13 @@ class Bug:
     faults: float = 0.3
     game: str = "even_odd"
     players: int = 6
+    dialects: float = 0.0
     outages: float = 0.0
     stateful: str = ""
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.players, 3, self.faults, self.game, dialects=self.dialects, outages=self.outages)
 
 
 BUGS = (
@@ -261,6 +268,15 @@ BUGS = (
         "seed, index = bytes.fromhex(taken.seed), len(match.numbers)",
         "seed, index = self._context.chance(32), len(match.numbers)",
         faults=0.0,
+    ),
+    Bug(
+        "a restart forgets which record the first call showed",
+        "referee/conduct.py",
+        "        if self.match.turn and not all(taken.records):\n"
+        "            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)\n",
+        "        if self.match.turn:\n            a, b = (self._records.of(taken.players[seat]) for seat in SEATS)\n",
+        faults=0.8,
+        dialects=1.0,
     ),
     Bug(
         "a failed attempt is not counted",

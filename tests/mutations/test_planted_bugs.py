@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -24,19 +26,19 @@ ALWAYS_THE_SAME = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 """A hunt that found a bug once must find it every time."""
 
 HUNT = """
+import json
 import sys
 from league.simulation import world
 from league.simulation.runs import Plan, play
-leagues, players, faults, game = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-world.PATIENCE_S, outages = float(sys.argv[5]), float(sys.argv[6])
+leagues, world.PATIENCE_S, plan = int(sys.argv[1]), float(sys.argv[2]), Plan(**json.loads(sys.argv[3]))
 for seed in range(1, leagues + 1):
     try:
-        run = play(Plan(players, 3, faults, game, outages=outages), seed)
+        run = play(plan, seed)
     except Exception as error:
         sys.exit(f"seed {seed}: {error!r}")
     if run.broken:
         sys.exit(f"seed {seed}: promise {run.broken[0].promise}: {run.broken[0].detail}")
-    if faults == 0 and (run.technical_losses or not run.finished):
+    if plan.faults == 0 and (run.technical_losses or not run.finished):
         sys.exit(f"seed {seed}: {run.technical_losses} technical losses, finished: {run.finished}")
 """
 
@@ -53,7 +55,7 @@ def planted(bug: Bug, folder: Path) -> dict[str, str]:
 
 def found_by_simulation(bug: Bug, environment: dict[str, str], leagues: int = LEAGUES) -> str:
     """What the simulator says; empty when it finds nothing."""
-    arguments = [str(leagues), str(bug.players), str(bug.faults), bug.game, str(PATIENCE_S), str(bug.outages)]
+    arguments = [str(leagues), str(PATIENCE_S), json.dumps(asdict(bug.plan))]
     done = subprocess.run(
         [sys.executable, "-c", HUNT, *arguments], env=environment, capture_output=True, text=True, check=False
     )
@@ -92,9 +94,9 @@ def found_by_stateful_test(bug: Bug, environment: dict[str, str]) -> str:
 
 
 @cache
-def broken_as_it_is(players: int, faults: float, game: str, outages: float, seed: int) -> tuple[object, ...]:
+def broken_as_it_is(plan: Plan, seed: int) -> tuple[object, ...]:
     """What this league shows of the code as it is."""
-    return tuple(play(Plan(players, 3, faults, game, outages=outages), seed).broken)
+    return tuple(play(plan, seed).broken)
 
 
 @pytest.mark.timeout(600)
@@ -106,7 +108,7 @@ def test_a_planted_bug_is_found(bug: Bug, tmp_path: Path) -> None:
         return
     found = re.search(r"^seed ([0-9]+): ", found_by_simulation(bug, environment), re.MULTILINE)
     assert found
-    assert broken_as_it_is(bug.players, bug.faults, bug.game, bug.outages, int(found[1])) == ()
+    assert broken_as_it_is(bug.plan, int(found[1])) == ()
 
 
 @pytest.mark.timeout(600)

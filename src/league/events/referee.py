@@ -45,6 +45,14 @@ class PlayersLocated(Event, frozen=True, kw_only=True):
     source: str
 
 
+class RecordsShown(Event, frozen=True, kw_only=True):
+    """The assignment did not have its players' records; these are what every call of this attempt says of them."""
+
+    match_id: str
+    attempt: int
+    records: tuple[dict[str, int], dict[str, int]]
+
+
 class MatchBegun(Event, frozen=True, kw_only=True):
     """The match left the queue: invitations go out."""
 

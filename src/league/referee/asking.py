@@ -7,7 +7,7 @@ called again under the same deadline, three times at most (R-17).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -51,7 +51,6 @@ class Asking:
         context: RefereeContext,
         question: Question,
         address: Callable[[], Address],
-        record: Mapping[str, int],
         errors: GameErrors,
         on_settled: Callable[[float], None],
     ) -> None:
@@ -59,8 +58,6 @@ class Asking:
         self._context, self._question, self._on_settled = context, question, on_settled
         self._game_errors = errors
         self._address = address
-        # A repeated call asks what the first asked, whatever was learned in the meantime.
-        self._record = record
         self._turn = match.turn
         self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
         self._answer: Valid | Declined | None = None
@@ -110,7 +107,7 @@ class Asking:
     def _compose(self, deadline: float, now: float) -> Message:
         match, seat, sender = self._question.match, self._question.seat, self._context.membership.sender
         if self._turn:
-            return messages.call(match, seat, self._record, sender, now, deadline)
+            return messages.call(match, seat, sender, now, deadline)
         return messages.invitation(match, seat, sender, now)
 
     # --- inputs -------------------------------------------------------------------------------------------------------

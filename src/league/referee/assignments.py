@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -19,6 +19,7 @@ from league.protocol.parts import AnnouncedMatch, Record
 from league.referee.context import RefereeContext
 from league.referee.draw import SEED_BYTES
 from league.referee.match import Match
+from league.referee.records import ZEROS
 
 TOKEN_BYTES = 32
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})
@@ -152,11 +153,9 @@ def _delays(one: AnnouncedMatch, context: RefereeContext) -> tuple[float, ...]:
 
 def _record(record: Record | None) -> dict[str, int]:
     """Empty where the manager said nothing."""
-    return {} if record is None else {name: count for name, count in _counts(record) if count is not None}
-
-
-def _counts(record: Record) -> Iterator[tuple[str, int | None]]:
-    return ((name, getattr(record, name)) for name in ("wins", "losses", "draws", "points"))
+    said = {name: getattr(record, name, None) for name in ZEROS}
+    counts = {name: count for name, count in said.items() if count is not None}
+    return {**ZEROS, **counts} if counts else {}
 
 
 def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:

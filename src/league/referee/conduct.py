@@ -11,7 +11,7 @@ from typing import Final
 
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
 from league.dialects.reports import in_all_words
-from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, ReportSettled, Status
+from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
 from league.machine import Acknowledged, Address, Content, Refusal
@@ -69,15 +69,13 @@ class Conduct:
 
     def _ask(self, now: float) -> None:
         """Everybody who is awaited and not asked yet, at once. Each answer leads back to `proceed`."""
+        self._settle_records(now)
         new = [seat for seat in self.match.awaited if seat not in self._askings]
         for seat in new:
-            taken = self.match.taken
-            record = taken.records[seat] or self._records.of(taken.players[seat])
             self._askings[seat] = Asking(
                 self._context,
                 self.question(seat),
                 partial(self._address, seat),
-                record,
                 self._errors,
                 partial(self._settled, seat),
             )
@@ -85,6 +83,14 @@ class Conduct:
             asking = self._askings.get(seat)
             if asking is not None:
                 asking.ask(now)
+
+    def _settle_records(self, now: float) -> None:
+        """Before the first choice is asked for: a repeated call says what the first said, whatever was learned in the
+        meantime, also after a restart."""
+        taken = self.match.taken
+        if self.match.turn and not all(taken.records):
+            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)
+            self._context.happened(RecordsShown(at=now, **self.match.named, records=(a, b)))
 
     def question(self, seat: Seat) -> Question:
         """What this player is asked now, and what its answer is held to."""

@@ -30,6 +30,7 @@ from league.events import (
     PlayerJoined,
     PlayersLocated,
     PlayersTold,
+    RecordsShown,
     Registered,
     ReportSettled,
     WrongAnswer,
@@ -180,6 +181,9 @@ class Match:
     def _located(self, event: PlayersLocated) -> None:
         self.taken = msgspec.structs.replace(self.taken, endpoints=event.endpoints)
 
+    def _records_shown(self, event: RecordsShown) -> None:
+        self.taken = msgspec.structs.replace(self.taken, records=event.records)
+
     def _begun(self, event: MatchBegun) -> None:
         self.begun = True
 
@@ -232,6 +236,7 @@ class Match:
 
 _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
     PlayersLocated: Match._located,
+    RecordsShown: Match._records_shown,
     MatchBegun: Match._begun,
     AttemptFailed: Match._attempt_failed,
     WrongAnswer: Match._wrong_answer,

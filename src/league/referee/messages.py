@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -26,7 +25,6 @@ from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"
 _ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = ("PLAYER_A", "PLAYER_B")
-ZEROS: Final[Mapping[str, int]] = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
 
 
 def awaited_type(match: Match) -> str:
@@ -55,9 +53,7 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
     )
 
 
-def call(
-    match: Match, seat: Seat, record: Mapping[str, int], sender: str, now: float, deadline: float
-) -> ChooseParityCall | GameMoveCall:
+def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> ChooseParityCall | GameMoveCall:
     """The call for a choice, as the game has it."""
     taken = match.taken
     request = match.game.wire.move_request(match.position, seat)
@@ -76,7 +72,7 @@ def call(
     context = CallContext(
         opponent_id=taken.players[opponent(seat)],
         round_id=taken.round_id,
-        your_standings=Record(**{**ZEROS, **record}),
+        your_standings=Record(**taken.records[seat]),
     )
     return ChooseParityCall(**shared, context=context)
 

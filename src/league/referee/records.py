@@ -1,11 +1,12 @@
 """The players' records where the manager's assignment has none: GET_STANDINGS, once a round (R-22).
 
-They are courtesy, not evidence: what does not come in time is zero, and nothing of it survives a crash.
+They are courtesy, not evidence: what does not come in time is zero. What was shown in a match is journalled, and
+the rest is lost in a crash.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeGuard
 
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
@@ -18,7 +19,7 @@ from league.protocol.tokens import MANAGER
 from league.referee.context import RefereeContext
 
 SHOW_TOKEN_S: Final = 60.0
-_COLUMNS: Final = ("wins", "losses", "draws", "points")
+ZEROS: Final[Mapping[str, int]] = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
 _ROW: Final = EXCHANGES["LEAGUE_QUERY"]
 
 
@@ -33,7 +34,8 @@ class Records:
         self._show_at = 0.0
 
     def of(self, player_id: str) -> dict[str, int]:
-        return self._rows.get(player_id, {})
+        """Zeros, if no table told us of this player."""
+        return {**ZEROS, **self._rows.get(player_id, {})}
 
     def ask(self, league_id: str, round_id: int, now: float) -> None:
         """Once a round."""
@@ -82,7 +84,7 @@ class Records:
     def _read(self, rows: Iterable[object]) -> None:
         for row in rows:
             if isinstance(row, dict) and isinstance(row.get("player_id"), str):
-                counts = ((name, row.get(name)) for name in _COLUMNS)
+                counts = ((name, row.get(name)) for name in ZEROS)
                 self._rows[row["player_id"]] = {name: count for name, count in counts if _is_count(count)}
 
 

@@ -255,9 +255,8 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
     match event:
         case e.MatchTaken():
             return _taken(event, by)
-        case e.PlayersLocated():
-            homes = " and ".join(event.endpoints)
-            return _Words(f"{by} found out where the players live: {homes} ({event.source}).")
+        case e.PlayersLocated() | e.RecordsShown():
+            return _Words(f"{by} {_completed(event)}.")
         case e.MatchBegun():
             return _Words(f"The match began: {by} invited both players.")
         case e.NumberDrawn():
@@ -267,6 +266,13 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
             return _Words(f"{by} dropped this attempt: {event.why}.")
         case _:
             return None
+
+
+def _completed(event: e.PlayersLocated | e.RecordsShown) -> str:
+    """What the assignment did not say."""
+    if isinstance(event, e.PlayersLocated):
+        return f"found out where the players live: {' and '.join(event.endpoints)} ({event.source})"
+    return "shows the players these records: " + ", ".join(f"{one['points']} points" for one in event.records)
 
 
 def _of_report(event: e.Event) -> _Words | None:

@@ -110,7 +110,7 @@ class Network:
         """Send a request that no machine decided to send: a forged one; its answer goes to nobody."""
         record = CallRecord(self.world.agenda.now, sender.name, receiver.name, message, Travel.WELL)
         self.records.append(record)
-        raw = jsonrpc.encode_call(1, message["message_type"], json.dumps(message).encode())
+        raw = jsonrpc.encode_call(1, str(message.get("message_type")), json.dumps(message).encode())
         if receiver.alive:
             record.delivered += 1
             delivery = _Delivery(record, receiver, sender, FORGED_CALL, first=True)

@@ -12,10 +12,11 @@ from msgspec import structs
 from league.agent.pump import Actions, Call, Pump
 from league.events import Event
 from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
+from league.manager.dispatch import METHODS
 from league.promises.evidence import Recovery
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading
+from league.protocol.envelope import Reading, Unsealed
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
@@ -61,9 +62,11 @@ class Node:
     ) -> None:
         self.world, self.name, self.role, self.endpoint, self.chance = world, name, role, endpoint, chance
         self.speaks: Convention | None = None
+        """The only convention it understands; None for an agent of ours, which understands all."""
         self.posts = False
         """Are its answers in matches requests of their own, after an empty acknowledgement?"""
-        """The only convention it understands; None for an agent of ours, which understands all."""
+        self.begins_by = ""
+        """The only method that gives it a match, as with some referees by others; empty: all of them."""
         self.journal = MemoryJournal()
         self.offset = 0.0
         self.alive = False
@@ -151,12 +154,20 @@ class Node:
         except BadRequestError as bad:
             answered(letters.write_bad_request(bad, self.speaker, self.now), None)
             return
-        if self.speaks in (None, asked.convention) or isinstance(asked.content, Ping):
+        if self._knows(asked):
             self._ask(asked, origin, answered)
         elif self.speaks is Convention.BARE:
             answered(b"", Failure.NOT_UNDERSTOOD)  # as with 400 and a page: whoever has no JSON-RPC has no such error
         else:
             answered(UNKNOWN_METHOD, None)
+
+    def _knows(self, asked: Asked) -> bool:
+        """Is it a method that this agent has, in its convention? Referees by others have no ping that lists matches."""
+        if isinstance(asked.content, Ping):
+            return not self.begins_by
+        kind = asked.content.message_type if isinstance(asked.content, Unsealed) else ""
+        is_known = not self.begins_by or kind not in METHODS or kind == self.begins_by
+        return is_known and self.speaks in (None, asked.convention)
 
     def operate(self, order: Operate, answered: Answered) -> None:
         """An order of the operator."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from league.events import AgentRegistered, Event, LeagueSettings, MatchTaken
 from league.machine import Ask, Machine
+from league.manager.dispatch import METHODS
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
 from league.promises.evidence import Evidence
@@ -71,6 +72,9 @@ class World:
             if convention_dice.random() < dialects:
                 player.speaks = convention_dice.choice(list(Convention))
                 player.posts = convention_dice.random() < POSTING
+        for referee in self.referees:
+            if convention_dice.random() < dialects:
+                referee.begins_by = convention_dice.choice(METHODS)
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
         self.operator = Operator(self)
         self.power = PowerCuts(self, outages)

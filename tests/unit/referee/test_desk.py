@@ -22,7 +22,19 @@ from league.protocol.messages import (
     StandingsUpdateAck,
 )
 from league.referee.context import RefereeSettings
-from tests.support.referee_rig import HERE, LEAGUE, ME, START, TOKEN, Rig, announced, code_of, of_manager, shown_to
+from tests.support.referee_rig import (
+    HERE,
+    LEAGUE,
+    ME,
+    START,
+    TOKEN,
+    Rig,
+    announced,
+    code_of,
+    of_manager,
+    plain,
+    shown_to,
+)
 
 FOUR = (
     announced("R1M1", "P01", "P02"),
@@ -416,6 +428,19 @@ def test_a_repeated_call_asks_what_the_first_asked_whatever_was_learned_meanwhil
     rig.until(40)
     first, second = rig.said(ChooseParityCall, "P01")
     assert first.context == second.context
+
+
+def test_a_call_repeated_after_a_restart_says_what_the_first_said() -> None:
+    rig = another()
+    rows = [{"player_id": "P01", "wins": 2, "losses": 1, "draws": 0, "points": 6}]
+    answer = rig.envelope("LEAGUE_QUERY_RESPONSE", query_type="GET_STANDINGS", success=True, data={"standings": rows})
+    rig.answer(rig.open("league_manager", "LEAGUE_QUERY"), answer)
+    rig.joins("P01", "P02").restart().until(10)
+    first, second = rig.said(ChooseParityCall, "P01")
+    assert first.context is not None
+    assert first.context.your_standings is not None
+    assert first.context.your_standings.points == 6
+    assert plain(first) | {"timestamp": "", "deadline": ""} == plain(second) | {"timestamp": "", "deadline": ""}
 
 
 def test_a_query_refused_for_its_token_makes_us_register_again() -> None:
