@@ -1,4 +1,5 @@
-"""The long suites: 20,000 simulated leagues of many shapes, in parts that can be resumed, then the tests marked `deep`.
+"""The long suites: 20,000 simulated leagues, half of them of shapes drawn by chance, in parts that can be resumed, then
+the tests marked `deep`.
 
 python scripts/deep.py                    go on where the last run stopped, for at most an hour
 python scripts/deep.py --first 1 --last 20000 --minutes 60 --fresh
@@ -15,7 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from league.simulation.runs import Plan, play_many
+from league.simulation.runs import Plan, Run, play_drawn_many, play_many
 
 PROGRESS = Path(".deep-progress.json")
 PART = 100
@@ -33,7 +34,7 @@ SHAPES = (
     Plan(8, 3, 0.0, outages=1.0),
     Plan(6, 2, 0.2, double=True, outages=1.0),
 )
-"""The shape of a part goes by its number: every twelfth part has the same."""
+"""The usual shapes. The shape of a part goes by its number; in every other part each league has one of its own."""
 
 
 def main() -> int:
@@ -72,15 +73,21 @@ def _done() -> set[int]:
 
 
 def _play(first: int, end: int) -> Iterator[str]:
-    plan = SHAPES[first // PART % len(SHAPES)]
+    number, jobs = first // PART, os.cpu_count() or 1
+    usual = SHAPES[number // 2 % len(SHAPES)]
     matches = losses = 0
-    for run in play_many(plan, range(first, end), os.cpu_count() or 1):
+    for plan, run in play_drawn_many(range(first, end), jobs) if number % 2 else _usual(usual, first, end, jobs):
         matches, losses = matches + run.matches, losses + run.technical_losses
         for found in run.broken:
-            yield f"seed {run.seed} of {plan}: promise {found.promise}: {found.detail} ({found.where})"
-        if plan.faults == 0 and (run.technical_losses or not run.finished):
-            yield f"seed {run.seed} of {plan}: {run.technical_losses} technical losses, finished: {run.finished}"
-    print(f"seeds {first} to {end - 1}: {matches} matches, {losses} technical losses, {plan}", flush=True)
+            yield f"promise {found.promise}: {found.detail} ({found.where}); again: {plan.command(run.seed)}"
+        if plan.faults == plan.cheats == 0 and (run.technical_losses or not run.finished):
+            yield f"{run.technical_losses} technical losses, finished: {run.finished}; again: {plan.command(run.seed)}"
+    shape = "of all shapes" if number % 2 else str(usual)
+    print(f"seeds {first} to {end - 1}: {matches} matches, {losses} technical losses, {shape}", flush=True)
+
+
+def _usual(plan: Plan, first: int, end: int, jobs: int) -> Iterator[tuple[Plan, Run]]:
+    return ((plan, run) for run in play_many(plan, range(first, end), jobs))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ HELP = "play leagues in virtual time with seeded faults and check every promise"
 EXAMPLE = """\
 examples:
   league simulate --leagues 300 --players 8 --referees 3 --faults 0.2 --seed 7
-  league simulate --leagues 1 --seed 1234          the one league of that seed again"""
+  league simulate --leagues 1 --seed 1234          the one league of that seed again
+  league simulate --leagues 50 --cheats 0.3        with players that cheat, all on one machine"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dialects", type=float, default=0.0, help="share of players that understand one way of calling only, 0 to 1"
     )
     parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts, 0 to 1")
+    parser.add_argument(
+        "--cheats", type=float, default=0.0, help="share of players that cheat, and of leagues with a rogue referee"
+    )
     parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)")
     add_json_option(parser)
 
@@ -43,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
     from league.simulation.runs import Plan, play_many
 
     _check(args)
-    plan = Plan(args.players, args.referees, args.faults, args.game, args.double, args.dialects, args.outages)
+    plan = Plan(
+        args.players, args.referees, args.faults, args.game, args.double, args.dialects, args.outages, args.cheats
+    )
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
@@ -63,8 +69,8 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.leagues < 1 or args.players < 2 or args.referees < 1:
         raise CommandError("at least 1 league, 2 players and 1 referee", USAGE)
-    if not all(0 <= share <= 1 for share in (args.faults, args.dialects, args.outages)):
-        raise CommandError("faults, dialects and outages go from 0 to 1", USAGE)
+    if not all(0 <= share <= 1 for share in (args.faults, args.dialects, args.outages, args.cheats)):
+        raise CommandError("faults, dialects, outages and cheats go from 0 to 1", USAGE)
     require_game(args.game)
 
 
@@ -105,7 +111,4 @@ def _explained(plan: Plan, run: Run) -> Iterator[str]:
     for found in run.broken:
         yield f"  promise {found.promise}: {found.detail} ({found.where})"
     yield f"  faults it takes: {', '.join(sorted(run.faults)) or 'none'}"
-    again = f"--players {plan.players} --referees {plan.referees} --faults {plan.faults} --game {plan.game_type}"
-    again += f" --dialects {plan.dialects}" if plan.dialects else ""
-    again += f" --outages {plan.outages}" if plan.outages else ""
-    yield f"  again: league simulate --leagues 1 --seed {run.seed} {again}"
+    yield f"  again: {plan.command(run.seed)}"

@@ -1,4 +1,4 @@
-"""The eighteen promises as checkers over journals and traffic; they share no logic with what they judge."""
+"""The promises as checkers over journals and traffic; they share no logic with what they judge."""
 
 from league.promises.checking import PROMISES, check
 from league.promises.evidence import Evidence, RecordedCall, Recovery

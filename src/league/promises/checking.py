@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from league.promises import delivery, draws, liveness, outages, results, rounds, schedule, secrecy, standings, verdicts
+from league.promises import (
+    authorship,
+    delivery,
+    draws,
+    liveness,
+    outages,
+    results,
+    rounds,
+    schedule,
+    secrecy,
+    standings,
+    verdicts,
+)
 from league.promises.evidence import Evidence
 from league.promises.findings import Promise, PromiseFinding, PromiseReport, no_manager_journal, no_traffic
 
@@ -102,6 +114,18 @@ PROMISES: Sequence[Promise] = (
         "Nobody loses technically while half of the league is unreachable, or because its referee or manager was.",
         outages.unfair_losses,
         outages.unobservable,
+    ),
+    Promise(
+        20,
+        "Nobody but the match's referee learns a choice before both are in.",
+        authorship.leaks,
+        authorship.leaks_unobservable,
+    ),
+    Promise(
+        21,
+        "No result counts that its referee did not decide, by what its players answered.",
+        authorship.undecided,
+        authorship.undecided_unobservable,
     ),
 )
 

@@ -73,6 +73,8 @@ def _lost_members(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _lost_results(evidence: Evidence) -> Iterator[Breach]:
+    """Of what referees reported: nothing is owed to others that send a report."""
+    referees = {event.agent_id for _, event in places(evidence.manager, AgentRegistered) if event.role == "referee"}
     stored = {
         (result.match_id, result.referee_id, attempt, result.winner)
         for _, result in places(evidence.manager, ResultAccepted)
@@ -81,7 +83,7 @@ def _lost_results(evidence: Evidence) -> Iterator[Breach]:
     for call in evidence.to_manager("MATCH_RESULT_REPORT"):
         match_id, winner = text(call.message, "match_id"), text(inner(call.message, "result"), "winner")
         key = (match_id, evidence.agent(call.sender_node), whole(call.message, "attempt"))
-        if _is_acknowledged(call) and (*key, None if winner == "DRAW" else winner) not in stored:
+        if key[1] in referees and _is_acknowledged(call) and (*key, None if winner == "DRAW" else winner) not in stored:
             yield Breach(f"the result of {match_id} was acknowledged and is not in the journal", call_at(call))
 
 

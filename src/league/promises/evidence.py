@@ -94,6 +94,8 @@ class Evidence:
     """Every call, in the order of sending; None: not recorded."""
     faulted: frozenset[str] | None = None
     """Players with an injected fault, their own or of their link; None: unknown."""
+    impostors: frozenset[str] | None = None
+    """Referees that nobody let in on purpose; None: unknown."""
     recoveries: Sequence[Recovery] | None = None
     """Every time a node went back to its journal; None: not recorded."""
     downtimes: Mapping[str, Sequence[tuple[float, float]]] | None = None

@@ -11,7 +11,6 @@ from league.events import (
     LeagueFinished,
     LeagueReopened,
     MatchAssigned,
-    MatchDecided,
     PlayerWithdrawn,
     ResultAccepted,
     ResultVoided,
@@ -93,7 +92,7 @@ def invented(evidence: Evidence) -> Iterator[Breach]:
 
 
 class _Origins:
-    """The registrations, assignments, reports and decisions that a result can come from."""
+    """The registrations, assignments and reports that a result can come from."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -104,11 +103,6 @@ class _Origins:
         for call in evidence.to_manager("MATCH_RESULT_REPORT"):
             key = (text(call.message, "match_id") or "", evidence.agent(call.sender_node))
             self._reports.setdefault(key, []).append(call)
-        self._decided = {
-            (referee, event.match_id, event.attempt, event.status, event.winner)
-            for referee, journal in evidence.referees.items()
-            for _, event in places(journal, MatchDecided)
-        }
 
     def take(self, event: Event) -> Iterator[str]:
         if isinstance(event, AgentRegistered):
@@ -137,9 +131,6 @@ class _Origins:
         reports = self._reports.get((result.match_id, referee), ())
         if self._evidence.traffic is not None and not any(_says(call, result) for call in reports):
             yield f"no report from {referee} says what is stored of {result.match_id}"
-        decision = (referee, result.match_id, result.attempt, result.status, result.winner)
-        if self._evidence.referees.get(referee) and decision not in self._decided:
-            yield f"{referee} never decided {result.match_id} like this"
 
 
 def _says(report: RecordedCall, result: ResultAccepted) -> bool:

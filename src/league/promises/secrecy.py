@@ -20,7 +20,7 @@ CALLS = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 CHOICES = frozenset({"choices", "choice", "parity_choice", "opponent_choice"})
 
 
-class _Secret(NamedTuple):
+class Secret(NamedTuple):
     """A choice, and the time in which only its chooser may know it."""
 
     match_id: str
@@ -38,7 +38,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
             continue
         yield from _errors_to_others(evidence, referee)
         sent = _by_match(evidence, referee)
-        for secret in _secrets(journal):
+        for secret in secrets_of(journal):
             yield from _leaks(secret, sent.get(secret.match_id, []))
 
 
@@ -47,7 +47,7 @@ def unobservable(evidence: Evidence) -> str | None:
     return no_traffic(evidence) or (None if has_journal else "there is no referee's journal")
 
 
-def _secrets(journal: Sequence[Event]) -> Iterator[_Secret]:
+def secrets_of(journal: Sequence[Event]) -> Iterator[Secret]:
     """A choice is secret until the other player of its turn has chosen, or lost by a fault. Where players take turns
     there are no secrets."""
     games = {(taken.match_id, taken.attempt): taken for _, taken in places(journal, MatchTaken)}
@@ -65,7 +65,7 @@ def _secrets(journal: Sequence[Event]) -> Iterator[_Secret]:
         }
         if others or (taken is not None and taken.game_type in SIMULTANEOUS):
             until = min(others.values(), default=float("inf"))
-            yield _Secret(move.match_id, move.attempt, move.turn, move.player_id, move.choice, move.at, until)
+            yield Secret(move.match_id, move.attempt, move.turn, move.player_id, move.choice, move.at, until)
 
 
 class _Statement(NamedTuple):
@@ -91,7 +91,7 @@ def _by_match(evidence: Evidence, referee: str) -> dict[str, list[_Statement]]:
     return found
 
 
-def _leaks(secret: _Secret, sent: Sequence[_Statement]) -> Iterator[Breach]:
+def _leaks(secret: Secret, sent: Sequence[_Statement]) -> Iterator[Breach]:
     for one in sent:
         if one.to == secret.player_id or not secret.since <= one.at < secret.until - SAME_MOMENT_S:
             continue
@@ -102,7 +102,7 @@ def _leaks(secret: _Secret, sent: Sequence[_Statement]) -> Iterator[Breach]:
             yield Breach(detail, call_at(one.call))
 
 
-def _reveals(content: Object, secret: _Secret) -> bool:
+def _reveals(content: Object, secret: Secret) -> bool:
     kind = text(content, "message_type")
     if kind is None and "events" in content:
         # The record of an attempt (R-86) tells all about that one, and is given when it is decided.
@@ -114,14 +114,14 @@ def _reveals(content: Object, secret: _Secret) -> bool:
     return kind != "GAME_MOVE_CALL" and _holds(content, secret)
 
 
-def _holds(value: object, secret: _Secret) -> bool:
+def _holds(value: object, secret: Secret) -> bool:
     if isinstance(value, dict):
         named = any(key in CHOICES or (key == secret.player_id and one == secret.choice) for key, one in value.items())
         return named or any(_holds(one, secret) for one in value.values())
     return isinstance(value, list) and any(_holds(one, secret) for one in value)
 
 
-def _asks_differently(one: _Statement, secret: _Secret, sent: Sequence[_Statement]) -> bool:
+def _asks_differently(one: _Statement, secret: Secret, sent: Sequence[_Statement]) -> bool:
     """Is this a call whose question changed after the choice?"""
     if text(one.content, "message_type") not in CALLS:
         return False

@@ -35,6 +35,7 @@ KINDS = (
     "clock jumped",
     "died for good",
     "power cut",
+    "cheating",
     *(f"killed at {moment.value}" for moment in Moment),
 )
 """All kinds of faults, by the names they are excluded and counted under."""

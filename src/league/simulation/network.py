@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,8 @@ class _Delivery:
     call_id: int
     first: bool
     open: bool = True
+    heard: Callable[[dict[str, Any]], None] | None = None
+    """Who is told the answer to a forged request."""
 
 
 @dataclass(slots=True)
@@ -106,16 +109,30 @@ class Network:
             arrive = partial(self._arrive, caller, caller.generation, receiver, call.id, raw, record, one == 0)
             agenda.after(wait, arrive)
 
-    def inject(self, sender: Node, receiver: Node, message: dict[str, Any]) -> None:
-        """Send a request that no machine decided to send: a forged one; its answer goes to nobody."""
+    def inject(
+        self,
+        sender: Node,
+        receiver: Node,
+        message: dict[str, Any],
+        heard: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        """Send a request that no machine decided to send: a forged one; its answer goes to no machine."""
         record = CallRecord(self.world.agenda.now, sender.name, receiver.name, message, Travel.WELL)
         self.records.append(record)
         raw = jsonrpc.encode_call(1, str(message.get("message_type")), json.dumps(message).encode())
         if receiver.alive:
             record.delivered += 1
-            delivery = _Delivery(record, receiver, sender, FORGED_CALL, first=True)
+            delivery = _Delivery(record, receiver, sender, FORGED_CALL, first=True, heard=heard)
             self._open.setdefault(receiver.name, []).append(delivery)
             receiver.receive(raw, sender.host, partial(self._answered, delivery, sender.generation))
+
+    def acknowledged(self, kind: str) -> list[dict[str, Any]]:
+        """The messages of this type that were answered without an error."""
+        return [
+            one.message
+            for one in self.records
+            if one.outcome == "answered" and not one.error and one.message.get("message_type") == kind
+        ]
 
     def _body(self, message: object) -> bytes:
         """A broadcast is encoded once for all its receivers."""
@@ -148,7 +165,7 @@ class Network:
         if not delivery.first or record.travel is Travel.ANSWER_LOST:
             record.outcome = "lost" if delivery.first else record.outcome
             return
-        sent = world.misbehave(delivery.receiver, record.message, raw) if raw else (0.0, raw, failure)
+        sent = world.misbehave(delivery.receiver, delivery.caller, record.message, raw) if raw else (0.0, raw, failure)
         if sent is None:
             record.outcome = "lost"
             return
@@ -172,6 +189,8 @@ class Network:
         if delivery.call_id == FORGED_CALL:
             record.outcome, record.answered_at = "answered", self.world.agenda.now
             record.answer, record.error = _parsed(raw)
+            if delivery.heard is not None and record.answer is not None and not record.error:
+                delivery.heard(record.answer)
             return
         if caller.generation != generation or not caller.is_waiting_for(delivery.call_id):
             record.outcome = "cancelled" if caller.generation != generation else "timeout"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from random import Random
+from typing import TypeVar
 
 from league.events import Event, LeagueSettings, ResultAccepted, ResultVoided
 from league.promises import PromiseFinding, check
 from league.simulation.faults import KINDS
 from league.simulation.world import World
 
+Some = TypeVar("Some")
 TWIN_EVERY = 50
 """Promise 18 costs a second run: it is checked on every fiftieth seed."""
 
@@ -29,6 +32,8 @@ class Plan:
     dialects: float = 0.0
     outages: float = 0.0
     """How many of the leagues have power cuts, 0 to 1."""
+    cheats: float = 0.0
+    """How many of the players cheat, and how many of the leagues have a rogue referee, 0 to 1."""
 
     def settings(self, seed: int) -> LeagueSettings:
         return LeagueSettings(
@@ -38,6 +43,36 @@ class Plan:
             referees=self.referees,
             double=self.double,
         )
+
+    @classmethod
+    def drawn(cls, seed: int) -> Plan:
+        """A shape by chance, mostly small: some faults need many matches for few referees, or all kinds at once."""
+        dice = Random(f"{seed}/shape")
+        return cls(
+            players=min(dice.randint(2, 20) for _ in range(3)),
+            referees=dice.randint(1, 6),
+            faults=dice.choice((0.0, 0.1, 0.3, 0.5, 0.8, 1.0)),
+            game_type=dice.choice(("even_odd", "even_odd", "rock_paper_scissors", "tic_tac_toe")),
+            double=dice.random() < 0.1,
+            dialects=dice.choice((0.0, 0.0, 0.4, 1.0)),
+            outages=dice.choice((0.0, 0.0, 1.0)),
+        )
+
+    def command(self, seed: int) -> str:
+        """What plays this league again."""
+        shares = {"dialects": self.dialects, "outages": self.outages, "cheats": self.cheats}
+        return " ".join(
+            [
+                f"league simulate --leagues 1 --seed {seed} --players {self.players} --referees {self.referees}",
+                f"--faults {self.faults} --game {self.game_type}",
+                *(["--double"] if self.double else []),
+                *(f"--{name} {share}" for name, share in shares.items() if share),
+            ]
+        )
+
+    def world(self, seed: int, excluded: frozenset[str] = frozenset()) -> World:
+        """The league of this seed, ready to run."""
+        return World(self.settings(seed), seed, self.faults, excluded, self.dialects, self.outages, self.cheats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +89,18 @@ class Run:
     excluded: frozenset[str] = field(default_factory=frozenset)
 
 
+def play_drawn(seed: int) -> tuple[Plan, Run]:
+    """The league of this seed, of a shape that is drawn from it too."""
+    plan = Plan.drawn(seed)
+    return plan, play(plan, seed)
+
+
 def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
     """One league, from its seed to the verdict on its promises."""
-    world = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects, plan.outages)
+    world = plan.world(seed, excluded)
     evidence = world.run()
     if seed % TWIN_EVERY == 0:
-        twin = World(plan.settings(seed), seed, plan.faults, excluded, plan.dialects, plan.outages)
+        twin = plan.world(seed, excluded)
         twin.run()
         evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
     report = check(evidence)
@@ -89,11 +130,20 @@ def in_force(manager: Sequence[Event]) -> list[ResultAccepted]:
 
 def play_many(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:
     """All these seeds, in order."""
+    return _on_all_cores(partial(play, plan), seeds, jobs)
+
+
+def play_drawn_many(seeds: Sequence[int], jobs: int) -> Iterator[tuple[Plan, Run]]:
+    """All these seeds, in order, each league of a shape of its own."""
+    return _on_all_cores(play_drawn, seeds, jobs)
+
+
+def _on_all_cores(play_one: Callable[[int], Some], seeds: Sequence[int], jobs: int) -> Iterator[Some]:
     if jobs == 1:
-        yield from map(partial(play, plan), seeds)
+        yield from map(play_one, seeds)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(partial(play, plan), seeds, chunksize=max(1, min(10, len(seeds) // (jobs * 4))))
+        yield from pool.map(play_one, seeds, chunksize=max(1, min(10, len(seeds) // (jobs * 4))))
 
 
 def shortest(plan: Plan, seed: int) -> Run:

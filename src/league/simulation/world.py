@@ -21,6 +21,7 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
 from league.simulation.agenda import EPOCH, Agenda
+from league.simulation.cheats import Cheats
 from league.simulation.faults import Faults, Moment, Travel
 from league.simulation.misbehaviour import MATCH_CALLS, MISBEHAVIOURS, Misanswer, forgeries, honest
 from league.simulation.network import CallRecord, Network
@@ -38,8 +39,9 @@ AFTERMATH_S = 300.0
 
 class World:
     """One simulated league. `excluded` are kinds of faults that are left out, `dialects` the share of players that
-    understand only one way of calling (some of them acknowledge with an empty body and post their answers), `outages`
-    the probability of power cuts."""
+    understand only one way of calling (some of them acknowledge with an empty body and post their answers) and of
+    referees that know one way to be given a match, `outages` the probability of power cuts, `cheats` the share of
+    players that cheat and the probability of a rogue referee; then all processes share one address."""
 
     def __init__(
         self,
@@ -49,8 +51,10 @@ class World:
         excluded: frozenset[str] = frozenset(),
         dialects: float = 0.0,
         outages: float = 0.0,
+        cheats: float = 0.0,
     ) -> None:
         self.settings, self.seed = settings, seed
+        self._one_machine = cheats > 0
         self.agenda = Agenda()
         self.faults = Faults(rate, Random(f"{seed}/fate"), excluded)
         self.network = Network(self)
@@ -59,10 +63,7 @@ class World:
         self.link_failures: Counter[tuple[str, str, str]] = Counter()
         self._misbehaviours: dict[str, str] = {}
         self.manager = self._add("manager", Role.MANAGER, 8000, self._manager)
-        self.referees = [
-            self._add(f"referee-{n}", Role.REFEREE, 8000 + n, partial(self._referee, n))
-            for n in range(1, settings.referees + 1)
-        ]
+        self.referees = [self.add_referee(f"referee-{n}", 8000 + n) for n in range(1, settings.referees + 1)]
         self.players = [
             self._add(f"player-{n}", Role.PLAYER, 8100 + n, partial(self._player, n))
             for n in range(1, settings.players + 1)
@@ -75,6 +76,8 @@ class World:
         for referee in self.referees:
             if convention_dice.random() < dialects:
                 referee.begins_by = convention_dice.choice(METHODS)
+        self.cheats = Cheats(self, cheats)
+        self.cheats.cast()
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
         self.operator = Operator(self)
         self.power = PowerCuts(self, outages)
@@ -82,8 +85,9 @@ class World:
     # --- who there is -------------------------------------------------------------------------------------------------
 
     def _add(self, name: str, role: Role, port: int, build: Callable[[Node, Mapping[str, str]], Machine]) -> Node:
-        # Each process has an address of its own: who sends from where matters to some of the rules.
-        endpoint = f"http://10.0.0.{len(self.nodes) + 1}:{port}/mcp"
+        # Who sends from where matters to some of the rules. Where nobody cheats each process has an address of its own.
+        host = "127.0.0.1" if self._one_machine else f"10.0.0.{len(self.nodes) + 1}"
+        endpoint = f"http://{host}:{port}/mcp"
         chance = Random(f"{self.seed}/{name}")
         node = Node(self, name, role, endpoint, chance.randbytes, build)
         self.nodes[name] = node
@@ -92,12 +96,15 @@ class World:
             self.faulted.add(name)
         return node
 
+    def add_referee(self, name: str, port: int) -> Node:
+        return self._add(name, Role.REFEREE, port, self._referee)
+
     def _manager(self, node: Node, secrets: Mapping[str, str]) -> Machine:
         return LeagueManager(self.settings, node.chance, secrets)
 
-    def _referee(self, number: int, node: Node, secrets: Mapping[str, str]) -> Machine:
+    def _referee(self, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = RefereeMeta(
-            display_name=f"Referee {number}",
+            display_name=node.name.capitalize(),
             version="1.0.0",
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
@@ -121,9 +128,10 @@ class World:
 
     def run(self) -> Evidence:
         """Play the league to its end, or until it counts as stalled."""
-        for node in self.nodes.values():
+        for node in (self.manager, *self.referees, *self.players):
             self.agenda.after(self.faults.dice.uniform(0, 5), partial(self.power.boot, node))
         self.operator.start()
+        self.cheats.start()
         self.power.start()
         until = EPOCH + PATIENCE_S
         finished = False
@@ -152,6 +160,7 @@ class World:
             agents=agents,
             traffic=[record.finished(self.agenda.now) for record in self.network.records],
             faulted=frozenset(agents[name] for name in self._at_fault() if name in agents),
+            impostors=frozenset(agents[name] for name in self.cheats.impostors if name in agents),
             downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
             recoveries=[one for node in self.nodes.values() for one in node.log.recoveries],
             finished=self.league.is_finished,
@@ -232,9 +241,11 @@ class World:
             turn = record.message.get("move_request", {}).get("context", {}).get("turn", 1)
             self.link_failures[record.receiver, record.message["match_id"], f"{kind} {turn}"] += 1
 
-    def misbehave(self, receiver: Node, message: dict[str, Any], raw: bytes) -> Misanswer | None:
+    def misbehave(self, receiver: Node, caller: Node, message: dict[str, Any], raw: bytes) -> Misanswer | None:
         """What a player sends in place of its honest answer; None: nothing."""
         kind = message.get("message_type", "")
+        if kind == "GAME_INVITATION" and caller in self.referees:
+            self.cheats.invited(receiver, message)
         name = self._misbehaviours.get(receiver.name)
         if name == "thieving" and kind == "GAME_INVITATION":
             for addressee, forged in forgeries(message):

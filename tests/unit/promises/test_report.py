@@ -13,7 +13,7 @@ from league.protocol.envelope import unseal
 from tests.support.honest_league import honest_league
 from tests.support.planted import broken, journal_only, sent
 
-EVERY = range(1, 20)
+EVERY = range(1, 22)
 SCRIPTS: list[dict[str, Any]] = [
     {},
     {"silent": {"R1M1": ("P04",)}, "mute": {"R2M1": ("P01",), "R3M1": ("P01", "P02")}},
@@ -23,7 +23,7 @@ SCRIPTS: list[dict[str, Any]] = [
 ]
 
 
-def test_there_are_nineteen_promises_in_order() -> None:
+def test_there_are_21_promises_in_order() -> None:
     assert [promise.number for promise in PROMISES] == list(EVERY)
     assert all(promise.sentence.endswith(".") for promise in PROMISES)
 
@@ -31,7 +31,7 @@ def test_there_are_nineteen_promises_in_order() -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_an_honest_league_keeps_every_promise(script: dict[str, Any]) -> None:
     findings = check(honest_league(**script)).findings
-    assert [finding.verdict for finding in findings] == ["kept"] * 19, findings
+    assert [finding.verdict for finding in findings] == ["kept"] * 21, findings
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -64,7 +64,7 @@ def test_a_promise_that_needs_two_kinds_of_evidence_is_not_kept_by_one() -> None
 def test_the_report_reads_as_one_line_a_promise() -> None:
     planted = replace(journal_only(honest_league(silent={"R1M1": ("P04",)})), faulted=frozenset())
     lines = str(check(planted)).splitlines()
-    assert len(lines) == 19
+    assert len(lines) == 21
     assert lines[0] == " 1 kept"
     assert lines[10].startswith("11 broken: P04 lost R1M1 without a fault [manager #")
     assert lines[17] == "18 unobservable: there is no second run"
@@ -89,7 +89,7 @@ def test_nodes_may_have_names_of_their_own() -> None:
         for call in honest.traffic or ()
     )
     agents = {node: agent for agent, node in names.items()} | {f"node of P0{n}": f"P0{n}" for n in (1, 2, 3, 4)}
-    assert [f.verdict for f in check(replace(honest, traffic=renamed, agents=agents)).findings] == ["kept"] * 19
+    assert [f.verdict for f in check(replace(honest, traffic=renamed, agents=agents)).findings] == ["kept"] * 21
     assert broken(replace(honest, traffic=renamed)) != set()
 
 
@@ -133,4 +133,4 @@ def test_no_message_can_make_a_check_fail(junk: Any) -> None:
         for sender in nodes
         for receiver in nodes
     ]
-    assert len(check(sent(honest, *hostile)).findings) == 19
+    assert len(check(sent(honest, *hostile)).findings) == 21

@@ -169,10 +169,10 @@ def test_a_draw_may_be_reported_as_a_word() -> None:
     assert broken(reworded(honest, place, lambda message: message["result"].update(winner="DRAW"))) == set()
 
 
-def test_a_result_its_referee_never_decided_breaks_promise_8() -> None:
+def test_a_result_its_referee_never_decided_breaks_promise_21() -> None:
     honest = replace(honest_league(), traffic=None)
     place, _ = find(honest, "REF01", e.MatchDecided, match_id="R1M1")
-    assert broken(without(honest, "REF01", place)) == {8}
+    assert broken(without(honest, "REF01", place)) == {21}
 
 
 def test_a_result_without_an_assignment_breaks_promise_8() -> None:

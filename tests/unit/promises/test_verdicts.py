@@ -140,7 +140,7 @@ def test_a_referee_that_decides_against_what_happened_breaks_promise_4() -> None
     assert broken(honest) == set()
     assert broken(changed(honest, "REF01", move, choice="even")) == {4}
     assert broken(without(honest, "REF01", move)) == {4}
-    assert broken(changed(honest, "REF01", place, points={"P01": 1, "P04": 1})) == {4}
+    assert broken(changed(honest, "REF01", place, points={"P01": 1, "P04": 1})) == {4, 21}
 
 
 @pytest.mark.parametrize(
