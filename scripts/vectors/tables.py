@@ -60,6 +60,7 @@ _MATCH = {
     "player_A_id": "P01",
     "player_B_id": "P02",
     "referee_endpoint": REFEREE_URL,
+    "referee_tokens": ["70400ad861afad7ba46ad75b90063bd9f4ae83012a08bb13bbc5fb23edd6a94f"],
     "referee_id": "REF01",
     "player_A_endpoint": A_URL,
     "player_B_endpoint": B_URL,
@@ -67,6 +68,8 @@ _MATCH = {
     "player_B_standings": {"wins": 0, "losses": 2, "draws": 1, "points": 1},
     "player_A_token": "tok_REF01_a",
     "player_B_token": "tok_REF01_b",
+    "player_A_other_tokens": ["tok_REF01_c"],
+    "player_B_other_tokens": ["tok_REF01_d"],
     "player_A_answers": ["0f" * 32, "1f" * 32],
     "player_B_answers": ["2f" * 32],
     "player_A_suspended": False,
@@ -100,6 +103,7 @@ BASES: dict[str, list[Fields]] = {
                 "contact_endpoint": REFEREE_URL,
                 "max_concurrent_matches": 2,
                 "enrolment_key": "let me in",
+                "token_scheme": "derived",
             },
         )
     ],
@@ -495,6 +499,7 @@ REFEREE_REGISTER_REQUEST
   referee_meta.max_concurrent_matches           concurrency  o
   referee_meta.protocol_version                 version      o
   referee_meta.enrolment_key                    text         o
+  referee_meta.token_scheme                     text         o
 REFEREE_REGISTER_RESPONSE
   status                                        registration r
   referee_id                                    referee_id   r
@@ -533,6 +538,8 @@ ROUND_ANNOUNCEMENT
   matches[0].player_A_id                        text         r
   matches[0].player_B_id                        text         r
   matches[0].referee_endpoint                   url          r
+  matches[0].referee_tokens                     array        o
+  matches[0].referee_tokens[0]                  text         element
   matches[0].referee_id                         text         o
   matches[0].player_A_endpoint                  url          o
   matches[0].player_B_endpoint                  url          o
@@ -548,6 +555,10 @@ ROUND_ANNOUNCEMENT
   matches[0].player_B_standings.points          count        o
   matches[0].player_A_token                     string       o
   matches[0].player_B_token                     string       o
+  matches[0].player_A_other_tokens              array        o
+  matches[0].player_A_other_tokens[0]           text         element
+  matches[0].player_B_other_tokens              array        o
+  matches[0].player_B_other_tokens[0]           text         element
   matches[0].player_A_answers                   array        o
   matches[0].player_A_answers[0]                text         element
   matches[0].player_B_answers                   array        o

@@ -34,7 +34,7 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.versions import CURRENT
 
 DERIVED: Final = "derived"
-"""`token_scheme` of a manager whose tokens can be checked (section 9.3)."""
+"""`token_scheme` of a manager whose tokens can be checked, and of a referee that shows them (sections 9.2, 9.3)."""
 REGISTRATIONS: Final = 2
 """The manager's tokens of so many registrations are known: one it sent before we came back may still be on its way."""
 APPROVAL_S: Final = 5.0
@@ -383,8 +383,8 @@ def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
     """Everything a registration says, also what an author may leave out."""
     if meta.protocol_version is None:
         meta = structs.replace(meta, protocol_version=CURRENT)
-    if isinstance(meta, RefereeMeta) and meta.max_concurrent_matches is None:
-        meta = structs.replace(meta, max_concurrent_matches=1)
+    if isinstance(meta, RefereeMeta):
+        meta = structs.replace(meta, max_concurrent_matches=meta.max_concurrent_matches or 1, token_scheme=DERIVED)
     return meta
 
 

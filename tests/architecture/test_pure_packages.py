@@ -44,6 +44,7 @@ ALLOWED = frozenset(
         "hashlib",
         "heapq",
         "hmac",
+        "ipaddress",
         "itertools",
         "json",
         "math",

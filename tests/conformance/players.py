@@ -22,7 +22,7 @@ from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
 from tests.support.peer import UNSUSPECTING, Convention, Peer, Received
-from tests.support.scripts import ABSENT, Object, Reaction
+from tests.support.scripts import ABSENT, MATCH_CALLS, Object, Reaction
 
 WATCHDOG_S = 60.0
 GAMES = ["even_odd", "rock_paper_scissors"]
@@ -60,6 +60,8 @@ class Conforming(Peer):
     registration: Registration = field(default_factory=Registration)
     leaks: bool = False
     """Repeats the whole request in its errors."""
+    referees: dict[str, object] = field(default_factory=dict)
+    """By match: the token its first caller showed."""
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
@@ -104,6 +106,13 @@ class Conforming(Peer):
             return bad.error
         except PeerError as error:
             return error
+        return self._stranger(request)
+
+    def _stranger(self, request: Received) -> PeerError | None:
+        """The first caller of a match is its referee, and nobody else."""
+        shown, match = request.message.get("auth_token"), str(request.message.get("match_id"))
+        if request.kind in MATCH_CALLS and self.referees.setdefault(match, shown) != shown:
+            return PeerError("E012", "another is the referee of this match")
         return None
 
     def _refusal(self, request: Received, error: PeerError) -> Object:

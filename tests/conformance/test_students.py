@@ -20,17 +20,21 @@ MINIMAL = {f"ENVELOPE.{name}" for name in ("protocol", "sender", "timestamp", "c
 """What the examples of answers in the documents leave out, and R-03 lets them."""
 LATER = {"LEAGUE_ERROR.acknowledged"}
 """What no document gives a method for."""
+ANYBODY = {"PLAYER.hears_its_referee_only"}
+"""What no document asks of players, and every opponent may try."""
 SEEN_BY_CHANCE = {"PLAYER.same_answer_to_repeated_call"}
 """Who chooses anew each time may choose the same six times."""
 
 GOOD = {
     "by_verb": {"RPC.integer_ids", "RPC.methods", "RPC.tools_call", "RPC.ping", "WRITING.timestamps", "ACK.own_type"}
     | LATER
+    | ANYBODY
     | MINIMAL,
-    "by_type": {"RPC.methods", "RPC.tools_call", "RPC.ping", "WRITING.timestamps", "ACK.own_type"} | LATER,
+    "by_type": {"RPC.methods", "RPC.tools_call", "RPC.ping", "WRITING.timestamps", "ACK.own_type"} | LATER | ANYBODY,
     "no_response": {"RPC.one_answer", "RPC.tools_call", "RPC.ping", "WRITING.timestamps"}
     | {f"{name}.acknowledged" for name in ("BROADCAST", "GAME_OVER", "GAME_ERROR")}
     | LATER
+    | ANYBODY
     | MINIMAL,
 }
 """Players that do what one document says, and what a word of advice is due for."""

@@ -104,7 +104,7 @@ def test_a_starter_passes_its_own_test(processes: Processes, name: str) -> None:
         STARTERS[name].test, cwd=folder, text=True, capture_output=True, timeout=WATCHDOG_S, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Ran 4 tests" in done.stderr or "# pass 4" in done.stdout
+    assert "Ran 5 tests" in done.stderr or "# pass 5" in done.stdout
 
 
 @each_starter

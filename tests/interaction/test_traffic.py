@@ -57,12 +57,12 @@ def test_our_calls_carry_whole_numbers_as_id() -> None:
     assert json.loads(letters.write_call(7, Ping(), b"", Address("P01", "http://x")))["id"] == 7
 
 
-@pytest.mark.requirement("CONVERSATION.one_per_attempt")
-def test_all_messages_of_an_attempt_have_one_conversation() -> None:
+@pytest.mark.requirement("CONVERSATION.one_per_player")
+def test_all_messages_of_an_attempt_to_a_player_have_one_conversation_and_nobody_else_is_told_it() -> None:
     conversations = defaultdict(set)
     for one in messages():
         if one.kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "GAME_ERROR", "MATCH_RESULT_REPORT"):
-            conversations[one.message["match_id"]].add(one.message["conversation_id"])
+            conversations[one.message["match_id"], one.receiver_node].add(one.message["conversation_id"])
     assert {len(found) for found in conversations.values()} == {1}
     assert len(conversations) == len({next(iter(found)) for found in conversations.values()})
 

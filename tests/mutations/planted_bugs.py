@@ -323,8 +323,8 @@ BUGS = (
     Bug(
         "a stranger may choose for a player",
         "referee/posted_answers.py",
-        "    if question.is_right(token):\n        return True",
-        "    if token:\n        return True",
+        'if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):',
+        'if question.was_received(read.field("conversation_id")) or token:',
         faults=0.4,
     ),
     Bug(

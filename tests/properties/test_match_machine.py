@@ -202,7 +202,7 @@ class RefereeAmongOthers(RuleBasedStateMachine):
         self.answer_one(data, ("GAME_OVER",), {"status": "ok"} if well else Failure.BROKEN)
 
     @precondition(lambda self: self.questions(open_only=False))
-    @rule(data=st.data(), by=st.sampled_from(["token", "address", "nothing"]), right=st.booleans())
+    @rule(data=st.data(), by=st.sampled_from(["token", "conversation", "address", "nothing"]), right=st.booleans())
     def an_answer_comes_as_its_own_request(self, data: st.DataObject, by: str, right: bool) -> None:
         sent = data.draw(st.sampled_from(self.questions(open_only=False)[-6:]))
         answer = self.right_answer(sent, data)
@@ -210,11 +210,13 @@ class RefereeAmongOthers(RuleBasedStateMachine):
             answer |= {"accept": False, "parity_choice": "Even", "move_data": {"move_type": "x", "choice": "x"}}
         if by != "token":
             answer["auth_token"] = "tok_stolen"
-        elif not right:
+        if by != "conversation":
+            answer["conversation_id"] = f"conv-{answer['match_id']}"
+        if by in ("token", "conversation") and not right:
             self.rig.blame(sent)
         before = len(self.rig.journal)
         reply = self.rig.request(answer, HOSTS[sent.to.agent_id] if by == "address" else "10.9.9.9")
-        if by == "nothing":
+        if by in ("address", "nothing"):
             assert not isinstance(reply, Pong)
             assert len(self.rig.journal) == before
 

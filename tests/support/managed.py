@@ -110,7 +110,7 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
             "version": "1.0.0",
             "game_types": ["even_odd"],
             "contact_endpoint": f"http://127.0.0.1:{(8100 if is_player else 8000) + number}/mcp",
-            **({} if is_player else {"max_concurrent_matches": 2}),
+            **({} if is_player else {"max_concurrent_matches": 2, "token_scheme": "derived"}),
             **changed,
         }
         return {

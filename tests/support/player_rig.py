@@ -176,6 +176,12 @@ class Rig(Bench[Competitor, Message]):
         matches = [{**match, "referee_endpoint": "http://127.0.0.1:8001/mcp"}]
         return self.from_manager("ROUND_ANNOUNCEMENT", **{"round_id": round_id, "matches": matches, **changed})
 
+    def announced_without_tokens(self, **changed: Any) -> Object:
+        """R1M1 is played by a referee that shows no derived tokens."""
+        (match,) = self.announcement()["matches"]
+        named = {"referee_endpoint": "http://10.0.0.1:8001/mcp", "referee_tokens": [], **changed}
+        return self.announcement(matches=[{**match, **named}])
+
     def round_completed(self, round_id: int = 1, **changed: Any) -> Object:
         done = {"round_id": round_id, "matches_completed": 1, "matches_played": 1, "next_round_id": round_id + 1}
         return self.from_manager("ROUND_COMPLETED", **{**done, **changed})

@@ -177,7 +177,7 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         """A right GAME_JOIN_ACK."""
         match_id, attempt = self._match_of(player)
         more = {"match_id": match_id, "player_id": player, "arrival_timestamp": timestamps.write(self.now)}
-        more["conversation_id"] = self.desk.matches[match_id, attempt].conversation_id
+        more["conversation_id"] = self.conversation_with(player)
         token = answer_token(player, match_id, attempt)
         ack = self.envelope("GAME_JOIN_ACK", f"player:{player}", auth_token=token, accept=True, **more)
         return _changed(ack, changed)
@@ -188,12 +188,17 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         token = answer_token(player, match_id, attempt)
         more: Object = {"match_id": match_id, "player_id": player, "auth_token": token}
         match = self.desk.matches[match_id, attempt]
-        more["conversation_id"], game = match.conversation_id, match.game
+        more["conversation_id"], game = self.conversation_with(player), match.game
         if game.wire.response_type == "CHOOSE_PARITY_RESPONSE":
             more |= {"parity_choice": choice}
         else:
             more |= {"move_data": {"move_type": game.wire.move_type, "choice": choice}}
         return _changed(self.envelope(game.wire.response_type, f"player:{player}", **more), changed)
+
+    def conversation_with(self, player: str) -> str:
+        """What the referee calls its conversation with this player."""
+        match = self.desk.matches[self._match_of(player)]
+        return match.conversations[match.taken.players.index(player)]
 
     def _match_of(self, player: str) -> tuple[str, int]:
         found = [name for name, match in self.desk.matches.items() if player in match.taken.players]

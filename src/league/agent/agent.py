@@ -18,7 +18,7 @@ from league.agent.gate import Gate
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Pump
 from league.agent.sources import Clock
-from league.agent.watch import Durations, ErrorNote, Log, Meter, error_told, label
+from league.agent.watch import ErrorNote, Log, Meter, error_told, label
 from league.events import Event
 from league.machine import Answering, Ask, Machine, Operate, Step
 from league.protocol import jsonrpc
@@ -170,7 +170,7 @@ class Agent:
     def _load(self) -> Machine:
         machine = self.setup.build(self.journal.secrets())
         self._position.seq = 0
-        self.meter.tables.replay(self._replayed(machine))
+        self.meter.replay(self._replayed(machine))
         return machine
 
     def _replayed(self, machine: Machine) -> Iterator[Event]:
@@ -240,7 +240,7 @@ class Agent:
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1
             return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, self.now()), TOO_MANY)
-        self.meter.judged(asked.content)
+        self.meter.about(asked.match_id).judged(asked.content)
         self._note("in", origin, asked, "", raw)
         told = error_told(asked)
         if told is not None:
@@ -249,7 +249,7 @@ class Agent:
         error = answering.content if isinstance(answering.content, PeerError) else None
         response = _response(letters.write_answer(asked, answering, speaker, self.now()), error)
         outcome = error.code if error else "ok"
-        self.meter.received[kind, outcome] += 1
+        self.meter.about(asked.match_id).received[kind, outcome] += 1
         self.setup.log.letter(self.now(), "in", origin, kind, outcome)
         self._note("out", origin, asked, str(response.status), response.body)
         return response
@@ -270,7 +270,7 @@ class Agent:
         self._waiting[letter_id] = waiting
         self._carry_out(actions)
         answering = await waiting.answer
-        self.meter.answering.setdefault(label(asked), Durations()).add(self.now() - started)
+        self.meter.about(asked.match_id).answered(label(asked), self.now() - started)
         return answering
 
     def _our_bug(self) -> PeerError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, ErrorNote, Log, Meter, error_answered, kind_of
+from league.agent.watch import ANSWERED, Counts, ErrorNote, Log, Meter, error_answered, kind_of
 from league.machine import Blame, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
@@ -69,7 +69,7 @@ class Outbound:
             raise
         finally:
             self.tasks.pop(call.id, None)
-        self.meter.round_trip.add(self.clock.now() - started)
+        self._counts(call).round_trip.add(self.clock.now() - started)
         self._note(call, kind, str(reply.status), reply.body)
         self._came_back(call, kind, reply)
 
@@ -100,7 +100,7 @@ class Outbound:
 
     def _read(self, call: Call, kind: str, reply: HttpReply) -> Actions:
         content = letters.read_answer(reply.body, call.message, self.reading, self._limit(call), reply.status)
-        self.meter.judged(content)
+        self._counts(call).judged(content)
         self._count(call, kind, "error" if isinstance(content, Refusal) else ANSWERED)
         error = error_answered(call.to.agent_id, call.message, content)
         if error is not None:
@@ -122,9 +122,13 @@ class Outbound:
             now = self.clock.now
             self.hand_in(lambda: self.pump().failed(call.id, failure, now(), blame, retry_after, detail))
 
+    def _counts(self, call: Call) -> Counts:
+        """Where its fate is counted: that of a call in a match with the match."""
+        return self.meter.about(getattr(call.message, "match_id", None))
+
     def _count(self, call: Call, kind: str, outcome: str) -> None:
         conversation = getattr(call.message, "conversation_id", "")
-        self.meter.call_ended(kind, (call.to.agent_id, kind, conversation), outcome)
+        self._counts(call).call_ended(kind, (call.to.agent_id, kind, conversation), outcome)
         if isinstance(call.message, LeagueStandingsUpdate):
             version = call.message.version or 0
             self.meter.tables.told(call.to.agent_id, version, outcome == ANSWERED, self.clock.now())

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TypeVar
 
 import msgspec
 
-from league.events import Event, ResultAccepted, ResultVoided, WalkoverDecided
+from league.events import (
+    Event,
+    GameEnded,
+    InvitationAnswered,
+    LeagueEnded,
+    MatchBegun,
+    MatchDecided,
+    MatchDropped,
+    ResultAccepted,
+    ResultVoided,
+    RoundEnded,
+    WalkoverDecided,
+)
 from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
@@ -24,6 +36,7 @@ BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 FLUSH_BYTES = 64 * 1024
 ANSWERED = "answered"
 FAILING_KEPT = 1000
+OPEN_KEPT = 1000
 LONGEST_ERROR = 1000
 _ENCODER = msgspec.json.Encoder()
 
@@ -42,6 +55,11 @@ class Durations:
         self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
         self.total_s += seconds
         self.count += 1
+
+    def merge(self, other: Durations) -> None:
+        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
+        self.total_s += other.total_s
+        self.count += other.count
 
 
 @dataclass(slots=True)
@@ -80,9 +98,8 @@ class TableDelays:
 
 
 @dataclass(slots=True)
-class Meter:
-    """Counts of letters in and out, errors by code, events by kind, and times: what the success metrics (R-53) are
-    computed from."""
+class Counts:
+    """Letters in and out, errors by code, events by kind, and times."""
 
     received: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(message type, "ok" or the code of the error it got)"""
@@ -97,7 +114,6 @@ class Meter:
     """(event, code) of events that name one"""
     round_trip: Durations = field(default_factory=Durations)
     answering: dict[str, Durations] = field(default_factory=dict)
-    tables: TableDelays = field(default_factory=TableDelays)
     _failing: dict[Hashable, None] = field(default_factory=dict)
 
     def judged(self, content: Content) -> None:
@@ -117,15 +133,78 @@ class Meter:
             if len(self._failing) > FAILING_KEPT:
                 del self._failing[next(iter(self._failing))]
 
+    def answered(self, kind: str, seconds: float) -> None:
+        """A request got its answer."""
+        self.answering.setdefault(kind, Durations()).add(seconds)
+
+    def count(self, event: Event) -> None:
+        name, code = type(event).__name__, getattr(event, "code", None)
+        self.events[name] += 1
+        if code is not None:
+            self.faults[name, code] += 1
+
+    def merge(self, other: Counts) -> None:
+        """All that the other counted."""
+        self.received.update(other.received)
+        self.sent.update(other.sent)
+        self.verdicts.update(other.verdicts)
+        self.retries.update(other.retries)
+        self.events.update(other.events)
+        self.faults.update(other.faults)
+        self.round_trip.merge(other.round_trip)
+        for kind, durations in other.answering.items():
+            self.answering.setdefault(kind, Durations()).merge(durations)
+
+
+@dataclass(slots=True)
+class Meter(Counts):
+    """What /metrics shows, and what the success metrics (R-53) are computed from. What is counted about a match shows
+    when it is over: before that nobody may see from it that a player has answered (S-30)."""
+
+    tables: TableDelays = field(default_factory=TableDelays)
+    _open: dict[str, Counts] = field(default_factory=dict)
+
+    def about(self, match_id: str | None) -> Counts:
+        """Where to count something about this match, or about none."""
+        return self._open.get(match_id or "", self)
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Begin with what the journal holds: matches that are open, tables that were told."""
+        self.tables.replay(self._followed(events))
+
+    def _followed(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            self._begin(event)
+            self._end(event)
+            yield event
+
     def happened(self, events: Iterable[Event]) -> None:
         """Events became true."""
         for event in events:
-            name = type(event).__name__
-            self.events[name] += 1
+            self._begin(event)
+            self.about(getattr(event, "match_id", None)).count(event)
             self.tables.changed(event)
-            code = getattr(event, "code", None)
-            if code is not None:
-                self.faults[name, code] += 1
+            self._end(event)
+
+    def _begin(self, event: Event) -> None:
+        """A match may begin with it."""
+        if isinstance(event, MatchBegun | InvitationAnswered):
+            self._open.setdefault(event.match_id, Counts())
+            if len(self._open) > OPEN_KEPT:
+                self._close(next(iter(self._open)))
+
+    def _end(self, event: Event) -> None:
+        """A match may end with it, or all of them."""
+        if isinstance(event, MatchDecided | MatchDropped | GameEnded):
+            self._close(event.match_id)
+        elif isinstance(event, RoundEnded | LeagueEnded):
+            for match_id in list(self._open):
+                self._close(match_id)
+
+    def _close(self, match_id: str) -> None:
+        counts = self._open.pop(match_id, None)
+        if counts is not None:
+            self.merge(counts)
 
     def prometheus(self, gauges: Mapping[str, float]) -> str:
         """The text /metrics shows."""

@@ -31,6 +31,7 @@ FORMS: Final = (
 )
 """In the order in which they are tried."""
 MCP_VERSION: Final = "2025-06-18"
+STRANGE_TOKEN: Final = "tok_P02_somebody_else"
 UNREAD: Final = (-32700, -32600, -32601)
 """JSON-RPC's numbers for a request that was not understood as one."""
 
@@ -229,10 +230,22 @@ async def match(kit: Kit) -> None:
         return
     for _ in range(REPEATS):
         await call(kit, ORDINARY, "call again")
+    await _peek(kit)
     chosen = choice.answer.get("parity_choice")
     result = kit.writer.game_over(ORDINARY, time.time(), "odd" if chosen == "odd" else "even")
     await kit.send_message("game over", result)
     await kit.send_message("game over again", result, plain=False)
+
+
+async def _peek(kit: Kit) -> None:
+    """Somebody who is not the referee of the match asks for the choice, too."""
+    now = time.time()
+    asked = kit.writer.parity_call(ORDINARY, now, now + kit.limit_s("CHOOSE_PARITY_CALL"))
+    for token in (STRANGE_TOKEN, None):
+        peek = (
+            {**asked, "auth_token": token} if token else {name: asked[name] for name in asked if name != "auth_token"}
+        )
+        await kit.send_message("call of a stranger", peek, plain=False)
 
 
 async def _first_call(kit: Kit) -> Probe:

@@ -30,6 +30,8 @@ class AgentRegistered(Event, frozen=True, kw_only=True):
     convention: str = "SPEC"
     known_as: str = ""
     """The id it asked for and did not get; it may go on using it (R-104)."""
+    shows_derived_tokens: bool = False
+    """A referee that says so: players can check that it is theirs (spec section 9.2)."""
 
 
 class AgentApplied(Event, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class TokenRenewed(Event, frozen=True, kw_only=True):
     agent_id: str
     serial: int
     verify: str
+    shows_derived_tokens: bool = False
 
 
 class TokenTakenUp(Event, frozen=True, kw_only=True):

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct, field
+
 from league.events.base import Event, Status
 
 
+class AnnouncedReferee(Struct, frozen=True):
+    """The referee of a match of ours, as the manager announced it. `tokens`: digests of what it may show us, where it
+    shows no token derived for us (spec section 9.2); None where it shows that."""
+
+    endpoint: str
+    tokens: tuple[str, ...] | None = None
+
+
 class RoundAnnounced(Event, frozen=True, kw_only=True):
-    """ROUND_ANNOUNCEMENT reached us."""
+    """ROUND_ANNOUNCEMENT reached us. `referees`: those of our matches, as far as that is new."""
 
     round_id: int
+    referees: dict[str, AnnouncedReferee] = field(default_factory=dict)
 
 
 class RoundEnded(Event, frozen=True, kw_only=True):
@@ -21,7 +32,8 @@ class RoundEnded(Event, frozen=True, kw_only=True):
 
 class InvitationAnswered(Event, frozen=True, kw_only=True):
     """GAME_INVITATION, and whether we joined. `stated_attempt`: as the invitation numbers it, 0 if it does not; then we
-    count `attempt` ourselves. `trusted`: the referee proved who it is, or under this manager nobody can."""
+    count `attempt` ourselves. `trusted`: the referee proved who it is, or under this manager nobody can. What it showed
+    (as a digest), and where it was announced to be, tell it from others that call for the same match."""
 
     match_id: str
     attempt: int
@@ -35,6 +47,8 @@ class InvitationAnswered(Event, frozen=True, kw_only=True):
     player_id: str = ""
     stated_attempt: int = 0
     trusted: bool = True
+    token_digest: str = ""
+    referee_endpoint: str = ""
 
 
 class ChoiceGiven(Event, frozen=True, kw_only=True):

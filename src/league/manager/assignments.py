@@ -11,18 +11,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from league.calling.delivery import Delivery, Ending, Policy
 from league.events import MatchAssigned, MatchLost, MatchParked, RefereesNamed
-from league.machine import Pong
+from league.machine import Address, Pong
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.manager.standings import number_of
 from league.protocol.conventions import Convention
+from league.protocol.exchanges import ONCE
 
 ATTEMPTS = 3
 MATCHES_IN_ONE_MESSAGE = 100
 """D4's bound for arrays; a referee with more matches gets several announcements."""
+INTRODUCTION_S = 2.0
+"""So long a match waits until its players have heard of a referee that they could not know otherwise."""
 GRACE_S = 60.0
 LATE_S = 1.0
 """A timer that expires later than this was slept through."""
@@ -200,7 +204,36 @@ class Assignments(ManagerPart):
         for match in matches:
             queued = math.ceil(places[match.match_id] / referee.capacity)
             self._leases.begin(match, now + queued * self._leases.duration_s)
-        self.dispatches.dispatch(referee, matches, self._leases.duration_s, now, again=again)
+        known = [one for one in matches if self.dispatches.messages.is_known_to_players(one)]
+        if known:
+            self.dispatches.dispatch(referee, known, self._leases.duration_s, now, again=again)
+        for match in matches:
+            if match not in known:
+                self._introduce(referee, match, again, now)
+
+    def _introduce(self, referee: Member, match: ScheduledMatch, again: bool, now: float) -> None:
+        """Players listen to a referee that shows no derived tokens only if they were told of it (section 9.2): it gets
+        the match when both have answered, or can't be reached."""
+        message, attempt = self.dispatches.messages.announcement_of(match, now), match.attempt
+        waiting = set(match.players)
+
+        def told(delivery: Delivery, _: Ending, then: float) -> None:
+            waiting.discard(delivery.peer)
+            is_ours = (match.status, match.referee_id, match.attempt) == ("ASSIGNED", referee.agent_id, attempt)
+            if not waiting and is_ours and not self.dispatches.is_dispatched(match):
+                self.dispatches.dispatch(referee, [match], self._leases.duration_s, then, again=again)
+
+        policy = Policy(INTRODUCTION_S, ONCE)
+        self.context.calls.deliver(
+            [
+                Delivery(player, "introduce", message, policy, address=partial(self._address, player), on_end=told)
+                for player in match.players
+            ],
+            now,
+        )
+
+    def _address(self, agent_id: str) -> Address | None:
+        return self.context.address(self.context.member(agent_id))
 
     def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
         """It is given to its referee otherwise, which begins to play it only now."""

@@ -135,7 +135,9 @@ class Ledger(Struct):
         self.roster.applicants.enter(event)
 
     def _token_renewed(self, event: events.TokenRenewed) -> None:
-        self.roster.renew(self.roster.members[event.agent_id], event.serial, event.verify)
+        member = self.roster.members[event.agent_id]
+        self.roster.renew(member, event.serial, event.verify)
+        member.shows_derived_tokens = event.shows_derived_tokens
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.take_up(self.roster.members[event.agent_id], event.serial)

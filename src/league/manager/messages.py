@@ -53,6 +53,8 @@ def table(ledger: Ledger) -> list[StandingsRow]:
 class Messages(ManagerPart):
     """Messages to many are written once: the same object goes to all who get the same."""
 
+    announced: dict[str, str] = field(default_factory=dict)
+    """By match: the referee that its players were last told of."""
     _table: LeagueStandingsUpdate | None = None
     _bulletins: dict[Bulletin, Message] = field(default_factory=dict)
 
@@ -66,6 +68,15 @@ class Messages(ManagerPart):
             if not isinstance(match.result, WalkoverDecided)
         ]
         return self._round(round_id, matches, f"conv-round-{round_id}", now)
+
+    def announcement_of(self, match: ScheduledMatch, now: float) -> RoundAnnouncement:
+        """One match for its players, which were told of another referee."""
+        return self._round(match.round_id, [self._announced(match)], f"conv-round-{match.round_id}", now)
+
+    def is_known_to_players(self, match: ScheduledMatch) -> bool:
+        """Can the players of this match know its referee? By the token it shows, or because they were told."""
+        referee = self.context.member(match.referee_id or "")
+        return referee.shows_derived_tokens or self.announced.get(match.match_id) == referee.agent_id
 
     def announcement_without_matches(self, round_id: int, now: float) -> RoundAnnouncement:
         """A round for a referee that has no match in it."""
@@ -117,12 +128,15 @@ class Messages(ManagerPart):
 
     def _announced(self, match: ScheduledMatch) -> AnnouncedMatch:
         assert match.referee_id is not None, "announced before it was assigned"
+        referee = self.context.member(match.referee_id)
+        self.announced[match.match_id] = referee.agent_id
         return AnnouncedMatch(
             match_id=match.match_id,
             game_type=self._ledger.settings.game_type,
             player_A_id=match.player_a,
             player_B_id=match.player_b,
-            referee_endpoint=self.context.member(match.referee_id).endpoint,
+            referee_endpoint=referee.endpoint,
+            referee_tokens=None if referee.shows_derived_tokens else list(referee.tokens.values()),
         )
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
@@ -140,6 +154,8 @@ class Messages(ManagerPart):
             player_B_standings=self._record(b),
             player_A_token=self._shown_to(a, referee, match),
             player_B_token=self._shown_to(b, referee, match),
+            player_A_other_tokens=self._others_to(a, referee, match),
+            player_B_other_tokens=self._others_to(b, referee, match),
             player_A_answers=self._answers_of(a, referee, match),
             player_B_answers=self._answers_of(b, referee, match),
             player_A_suspended=a.state == "SUSPENDED",
@@ -162,6 +178,12 @@ class Messages(ManagerPart):
     def _shown_to(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
         key = self.context.key_of(player, player.serial)
         return key and self._derived(key, referee.agent_id, player.agent_id, match)
+
+    def _others_to(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
+        """For a player that goes by another of its registrations than we think: the newest first."""
+        serials = sorted((one for one in player.tokens if one != player.serial), reverse=True)
+        keys = (self.context.key_of(player, serial) for serial in serials)
+        return [self._derived(key, referee.agent_id, player.agent_id, match) for key in keys if key] or None
 
     def _answers_of(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str]:
         """Digests of the tokens this player may answer with: those it registered with, and those derived from them."""

@@ -287,6 +287,7 @@ class RegistrationDesk(ManagerPart):
                 verify=tokens.verifier(token),
                 convention=application.convention.value,
                 known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
+                shows_derived_tokens=_shows_derived_tokens(meta),
             )
         )
         self._record(agent_id, application, now)
@@ -320,11 +321,20 @@ class RegistrationDesk(ManagerPart):
         self._record(member.agent_id, application, now)
         serial = member.newest_serial + 1
         token = self._mint(member.agent_id, serial)
-        verify = tokens.verifier(token)
-        self.context.happened(TokenRenewed(at=now, agent_id=member.agent_id, serial=serial, verify=verify))
+        self.context.happened(
+            TokenRenewed(
+                at=now,
+                agent_id=member.agent_id,
+                serial=serial,
+                verify=tokens.verifier(token),
+                shows_derived_tokens=_shows_derived_tokens(application.meta),
+            )
+        )
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.begin(member.agent_id, now)
-        elif not member.is_player:
+        elif member.is_player:
+            self.assignments.show_new_token(member, now)
+        else:
             self.heartbeats.alive(member, now)
             self.assignments.habits.proved(member.agent_id)
         return token
@@ -368,3 +378,8 @@ def _response(role: AgentRole, agent_id: str | None, fields: dict[str, Any]) -> 
     if role == "referee":
         return RefereeRegisterResponse(**fields, referee_id=agent_id)
     return LeagueRegisterResponse(**fields, player_id=agent_id)
+
+
+def _shows_derived_tokens(meta: PlayerMeta) -> bool:
+    """Does a referee promise to show players the tokens of its assignments?"""
+    return isinstance(meta, RefereeMeta) and meta.token_scheme == TOKEN_SCHEME

@@ -53,6 +53,8 @@ class Member(Struct):
     """What it may call itself in its answers, too (R-104)."""
     told: set[str] = set()
     """Of what strict leagues refuse, and this one does not, referees have told it: the codes."""
+    shows_derived_tokens: bool = False
+    """A referee that players know by the token it shows them."""
     dispatch_method: str = ""
     """What makes it play, if it is a referee by others and that was seen (events.DispatchLearned)."""
 
@@ -199,6 +201,7 @@ class Roster(Struct):
             delivered=delivered,
             convention=event.convention,
             known_as=event.known_as,
+            shows_derived_tokens=event.shows_derived_tokens,
         )
         self.names.setdefault(f"{event.role}:{folded(event.display_name)}", []).append(event.agent_id)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id

@@ -11,9 +11,10 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import structs
 
-from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused
+from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, InvitationAnswered
 from league.machine import Ask, Letter
-from league.player.context import NO_CONVERSATION, PlayerContext, sender_id
+from league.player.context import NO_CONVERSATION, PlayerContext
+from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.strategies import CHANCE_BYTES, Turn
 from league.protocol import timestamps
@@ -179,9 +180,10 @@ class Choices:
         """CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
         context = self._context
         known = context.memory.matches.by(call.match_id, sender_id(call.sender))
-        sender = context.authenticate(call, call.match_id, known.token_attempt if known else 1, now)
+        attempt = known.token_attempt if known else context.credentials.attempt_of(call)
+        sender = context.admit(letter, call, call.match_id, attempt, now)
         context.check_player(call.player_id)
-        match = self._open_match(call, known)
+        match = self._open_match(call, known or self._taken_up(call, sender, attempt, now))
         turn, options = turn_of(call), options_of(call)
         given = match.answers.get(turn)
         if given is not None and options and given not in options:
@@ -198,6 +200,32 @@ class Choices:
     def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
         """The referee calls our choice wrong: the next call asks the strategy anew."""
         self._context.happened(ChoiceRefused(at=now, **match.named, turn=turn, code=code))
+
+    def _taken_up(self, call: ChoiceCall, sender: SenderIdentity, attempt: int, now: float) -> InvitedMatch | None:
+        """We lost our memory after we had joined this match: its referee proved itself, so we play on."""
+        context, matches = self._context, self._context.memory.matches
+        if not sender.is_proven or context.memory.is_over or attempt <= matches.newest_attempt(call.match_id, True):
+            return None
+        view = call.context if isinstance(call, ChooseParityCall) else None
+        context.happened(
+            InvitationAnswered(
+                at=now,
+                match_id=call.match_id,
+                attempt=attempt,
+                stated_attempt=attempt,
+                game_type=call.game_type,
+                player_id=call.player_id,
+                opponent_id=(view.opponent_id if view else None) or "",
+                role="",
+                accepted=call.game_type in context.membership.meta.game_types,
+                round_id=(view.round_id if view else None) or context.memory.announced_round,
+                referee_id=sender.id,
+                conversation_id=call.conversation_id or NO_CONVERSATION,
+                token_digest=digest_of(call.auth_token),
+                referee_endpoint=context.credentials.announced_endpoint(call.match_id),
+            )
+        )
+        return matches.by(call.match_id, sender.id)
 
     def _open_match(self, call: ChoiceCall, match: InvitedMatch | None) -> InvitedMatch:
         """The match this call is about, if it may ask us now."""

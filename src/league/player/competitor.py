@@ -13,7 +13,8 @@ from league.events import AgentState, ConventionLearned, DeviationRecorded, Even
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
 from league.membership import LONGEST_NAME, EarlyLetters, Membership
 from league.player.choices import Choices, StrategyFailed, turn_for_strategy
-from league.player.context import Credentials, PlayerContext, sender_id, with_sender
+from league.player.context import PlayerContext, with_sender
+from league.player.credentials import Credentials, sender_id
 from league.player.history import PastMatches
 from league.player.league import ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages
@@ -62,10 +63,11 @@ class Competitor(RoleMachine):
         self._context = context = self._new_context(profile)
         self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id, profile=profile)
         context.membership = self._membership
-        context.credentials = Credentials(self._membership, self._secrets)
+        context.credentials = Credentials(self._membership, self._secrets, context.memory)
         self._memory = context.memory
         self._choices = Choices(context)
         self._queries = ManagerQueries(context)
+        context.show_token = self._queries.show_token
         self._league = ManagerMessages(context, self._choices, self._queries)
         self._early = EarlyLetters(self._membership, self._take)
         self._handlers = self._new_handlers()
@@ -87,7 +89,7 @@ class Competitor(RoleMachine):
         )
 
     def _new_handlers(self) -> Mapping[type[Message], Handler]:
-        matches = RefereeMessages(self._context, self._choices, self._queries.show_token)
+        matches = RefereeMessages(self._context, self._choices)
         return {
             GameInvitation: matches.invited,
             ChooseParityCall: self._choices.called,
@@ -145,6 +147,11 @@ class Competitor(RoleMachine):
         # The strategy may be choosing for a later turn than the one we answered.
         is_choosing = match is not None and self._choices.pending(match) is not None
         return "IN_MATCH" if is_choosing and self._memory.state == "ACTIVE" else self._memory.phase
+
+    @property
+    def _public_phase(self) -> PlayerPhase:
+        """What anybody may know: not whether we have answered before the match is over (S-30)."""
+        return "IN_MATCH" if self.phase == "WAITING_FOR_RESULT" else self.phase
 
     @property
     def history(self) -> PastMatches:
@@ -239,7 +246,7 @@ class Competitor(RoleMachine):
             {
                 "player_id": self.agent_id or None,
                 "display_name": self.display_name,
-                "state": self.phase,
+                "state": self._public_phase,
                 "lifecycle": self.state,
                 "matches_played": len(self.history),
             }

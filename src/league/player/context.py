@@ -1,9 +1,9 @@
-"""What the parts of a player share: its memory, its membership, the step being built, and its credentials: who sent a
-message, and which token is shown to whom (spec section 9)."""
+"""What the parts of a player share: its memory, its membership, its credentials, the step being built, and the checks
+of what it is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from msgspec import structs
 from league.calling.role import Context
 from league.machine import Ask, Letter
 from league.membership import LONGEST_NAME, Membership
+from league.player.credentials import Credentials, SenderIdentity, sender_id
 from league.player.memory import InvitedMatch, PlayerMemory
 from league.protocol import tokens
 from league.protocol.envelope import Profile, seal
@@ -19,8 +20,6 @@ from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.exchanges import Role, speakers
 from league.protocol.messages import LeagueError, Message, OpenRequest
 
-REGISTRATIONS: Final = 8
-"""Tokens of so many registrations are tried: who was told of an earlier one may still go by it (R-36)."""
 NO_CONVERSATION: Final = "conv-unknown"
 """The conversation of a message that names none."""
 UNNAMED_REFEREE: Final = "unknown"
@@ -28,69 +27,6 @@ NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of what is about no match."""
 Notified = OpenRequest | LeagueError
 """What a player may be sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class SenderIdentity:
-    """Who sent a request. `key` is the K its token was derived from, if it was; `trusted`: the token is right, or there
-    is no way to check it under this manager."""
-
-    id: str
-    key: str | None
-    trusted: bool
-
-
-class Credentials:
-    """What our registrations gave us to show and to check."""
-
-    def __init__(self, membership: Membership, secrets: Mapping[str, str]) -> None:
-        self._membership = membership
-        self._secrets = secrets
-
-    def identify(self, sender: str | None, token: str | None, match_id: str, attempt: int) -> SenderIdentity:
-        """Who this is, by the token it shows for this match and attempt."""
-        name, us = sender_id(sender), self._membership
-        if not us.derived_tokens:
-            return SenderIdentity(name, None, trusted=True)
-        for key in self._keys():
-            right = tokens.derive(key, name, us.agent_id, us.league_id, match_id, attempt)
-            if tokens.same(token, right):
-                return SenderIdentity(name, key, trusted=True)
-        return SenderIdentity(name, next(self._keys(), None), trusted=False)
-
-    def for_referee(self, sender: SenderIdentity, match_id: str, attempt: int) -> str | None:
-        """What a referee is shown: derived for it alone where our manager can tell it so, else our only token.
-
-        Who did not prove to be that referee gets one that opens nothing: the right one would let it answer for us.
-        """
-        us = self._membership
-        if sender.key is None:
-            return us.token
-        receiver = sender.id if sender.trusted else f"{sender.id}?"
-        return tokens.derive(sender.key, us.agent_id, receiver, us.league_id, match_id, attempt)
-
-    def with_acknowledgement(self, sender: SenderIdentity, match_id: str, attempt: int) -> str | None:
-        """What an acknowledgement shows: something only to those who proved who they are, since no document asks
-        for it and anybody may send what is to be acknowledged."""
-        if sender.key is None or not sender.trusted:
-            return None
-        if sender.id == tokens.MANAGER:
-            return self._membership.token
-        return self.for_referee(sender, match_id, attempt)
-
-    def _keys(self) -> Iterator[str]:
-        """K of our registrations, the newest first."""
-        newest = self._membership.serial
-        for serial in range(newest, max(newest - REGISTRATIONS, 0), -1):
-            token = self._secrets.get(f"token/{serial}")
-            if token is not None:
-                yield tokens.deriver(token)
-
-
-def sender_id(sender: str | None) -> str:
-    """The id in `sender`; all spellings of the manager are one."""
-    word, _, name = (sender or "").partition(":")
-    return tokens.MANAGER if word == tokens.MANAGER else name or word
 
 
 def with_sender(message: Message, memory: PlayerMemory) -> Message:
@@ -117,6 +53,8 @@ class PlayerContext(Context):
     memory: PlayerMemory = field(default_factory=PlayerMemory)
     membership: Membership = field(init=False)
     credentials: Credentials = field(init=False)
+    show_token: Callable[[float], None] = field(init=False)
+    """Shows the manager which of our tokens we go by."""
 
     @property
     def is_strict(self) -> bool:
@@ -124,7 +62,7 @@ class PlayerContext(Context):
         return self.profile == "strict"
 
     def authenticate(self, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
-        """Who sends this about a match."""
+        """Who tells us something about a match."""
         sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
         self.check_token(sender, message, now)
         return sender
@@ -136,13 +74,27 @@ class PlayerContext(Context):
         known = self.memory.matches.by(match_id, sender_id(said["sender"])) if match_id else None
         about = (match_id, said["attempt"] or (known.token_attempt if known else 1)) if match_id else NO_MATCH
         sender = self.credentials.identify(said["sender"], said["auth_token"], *about)
-        return sender if sender.trusted and sender.key is not None else None
+        return sender if sender.is_proven else None
+
+    def is_referee(self, letter: Letter, message: Notified, sender: SenderIdentity, match_id: str) -> bool:
+        """Does this come from the referee of the match?"""
+        return self.credentials.is_referee(sender, message.auth_token, match_id, letter.origin)
+
+    def admit(self, letter: Letter, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
+        """Who asks us something in a match: its referee, or nobody gets an answer (S-23)."""
+        sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
+        if not self.is_referee(letter, message, sender, match_id):
+            if not self.membership.derived_tokens:
+                raise PeerError("E012", "another is the referee of this match", requirement="ENVELOPE.auth_token")
+            self.show_token(now)
+            raise as_error(_wrong_token(message.auth_token))
+        self.check_token(sender, message, now)
+        return sender
 
     def check_token(self, sender: SenderIdentity, message: Notified, now: float, *, must_prove: bool = False) -> None:
         """A wrong token is a deviation; where the sender `must_prove` itself, it is refused in any profile."""
         if not sender.trusted:
-            code, word = ("E012", "not the one this sender has for us") if message.auth_token else ("E011", "missing")
-            wrong = Violation(code, "auth_token", f"auth_token is {word}", "ENVELOPE.auth_token")
+            wrong = _wrong_token(message.auth_token)
             if must_prove or self.is_strict:
                 raise as_error(wrong)
             self.record(sender.id, wrong, now)
@@ -174,3 +126,8 @@ class PlayerContext(Context):
         our_name = f"player:{name}" if name else self.membership.sender
         envelope = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
         return {**envelope, "status": "ACKNOWLEDGED", "player_id": name or None}
+
+
+def _wrong_token(token: str | None) -> Violation:
+    code, word = ("E012", "not the one this sender has for us") if token else ("E011", "missing")
+    return Violation(code, "auth_token", f"auth_token is {word}", "ENVELOPE.auth_token")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
-from league.events import LeagueEnded, RoundAnnounced, RoundEnded
+from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
 from league.player.choices import Choices
 from league.player.context import NO_MATCH, PlayerContext
+from league.player.credentials import SenderIdentity
 from league.player.news import error_in, result_in, round_in, standings_in
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
@@ -31,7 +32,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.protocol.parts import QueryParams
+from league.protocol.parts import AnnouncedMatch, QueryParams
 
 POLICY: Final = Policy(
     EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
@@ -156,7 +157,8 @@ class ManagerMessages:
         self._queries = queries
 
     def round_announced(self, letter: Letter, message: RoundAnnouncement, now: float) -> None:
-        fields = self._acknowledgement(message, now)
+        sender = self._identify(message, now)
+        fields = self._acknowledgement(message, sender, now)
         if not self._context.membership.is_registered:
             raise PeerError("E005", "this player is not registered")
         is_again = self.announcement is not None and self.announcement.matches == message.matches
@@ -165,18 +167,30 @@ class ManagerMessages:
             self._queries.announced_league = message.league_id
             if not is_again:
                 self._context.tell(round_in(message, self._me))
-        if message.round_id > self._memory.announced_round:
-            self._context.happened(RoundAnnounced(at=now, round_id=message.round_id))
+        referees = self._new_referees(message) if sender.trusted else {}
+        if message.round_id > self._memory.announced_round or referees:
+            self._context.happened(RoundAnnounced(at=now, round_id=message.round_id, referees=referees))
         self._context.reply(letter, RoundAnnouncementAck(**fields, round_id=message.round_id))
 
+    def _new_referees(self, message: RoundAnnouncement) -> dict[str, AnnouncedReferee]:
+        """Of our matches in it. A manager that proved who it is may name another one later."""
+        may_change, known = self._context.membership.derived_tokens, self._memory.referees
+        mine = [one for one in message.matches if self._me in (one.player_A_id, one.player_B_id)]
+        named = {one.match_id: AnnouncedReferee(one.referee_endpoint, _digests_in(one)) for one in mine}
+        return {
+            match_id: one
+            for match_id, one in named.items()
+            if known.get(match_id) != one and (may_change or match_id not in known)
+        }
+
     def round_completed(self, letter: Letter, message: RoundCompleted, now: float) -> None:
-        fields = self._acknowledgement(message, now)
+        fields = self._acknowledgement(message, self._identify(message, now), now)
         if message.round_id > self._memory.ended_round:
             self._context.happened(RoundEnded(at=now, round_id=message.round_id))
         self._context.reply(letter, RoundCompletedAck(**fields, round_id=message.round_id))
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
-        fields = self._acknowledgement(message, now)
+        fields = self._acknowledgement(message, self._identify(message, now), now)
         known = self.standings.version if self.standings else None
         if known is None or message.version is None or message.version > known:
             self.standings = message
@@ -185,7 +199,7 @@ class ManagerMessages:
 
     def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
         # The end is final, so whoever says it must be the manager wherever that can be known.
-        fields = self._acknowledgement(message, now, must_prove=True)
+        fields = self._acknowledgement(message, self._identify(message, now, must_prove=True), now)
         if self._memory.state != "INIT":
             self._end(message, now)
         self._context.reply(letter, LeagueCompletedAck(**fields))
@@ -212,12 +226,20 @@ class ManagerMessages:
     def _me(self) -> str:
         return self._context.membership.agent_id
 
-    def _acknowledgement(self, message: Notification, now: float, *, must_prove: bool = False) -> dict[str, Any]:
-        """What all acknowledgements share, if the manager may say this."""
+    def _identify(self, message: Notification, now: float, *, must_prove: bool = False) -> SenderIdentity:
+        """Whoever says this as our manager."""
         context = self._context
         sender = context.credentials.identify(message.sender, message.auth_token, *NO_MATCH)
         if not sender.trusted:
             self._queries.show_token(now)
         context.check_token(sender, message, now, must_prove=must_prove)
-        context.check_league(message.league_id)
-        return context.acknowledgement(message, sender, now)
+        return sender
+
+    def _acknowledgement(self, message: Notification, sender: SenderIdentity, now: float) -> dict[str, Any]:
+        """What all acknowledgements share, if it is about our league."""
+        self._context.check_league(message.league_id)
+        return self._context.acknowledgement(message, sender, now)
+
+
+def _digests_in(match: AnnouncedMatch) -> tuple[str, ...] | None:
+    return None if match.referee_tokens is None else tuple(match.referee_tokens)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -10,7 +9,8 @@ import msgspec
 from league.events import GameEnded, InvitationAnswered
 from league.machine import Letter
 from league.player.choices import Choices
-from league.player.context import NO_CONVERSATION, PlayerContext, SenderIdentity, sender_id
+from league.player.context import NO_CONVERSATION, PlayerContext
+from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.news import error_in
 from league.protocol import timestamps
@@ -24,13 +24,12 @@ FOREIGN_WRONG_MOVE: Final = "E002"
 
 
 class RefereeMessages:
-    """Joins matches and learns how they end. `show_token` shows the manager which of our tokens we go by."""
+    """Joins matches and learns how they end."""
 
-    def __init__(self, context: PlayerContext, choices: Choices, show_token: Callable[[float], None]) -> None:
+    def __init__(self, context: PlayerContext, choices: Choices) -> None:
         self._context = context
         self._memory = context.memory
         self._choices = choices
-        self._show_token = show_token
 
     # --- GAME_INVITATION ----------------------------------------------------------------------------------------------
 
@@ -38,7 +37,7 @@ class RefereeMessages:
         context, match_id = self._context, invitation.match_id
         known = self._memory.matches.by(match_id, sender_id(invitation.sender))
         attempt = invitation.attempt or (known.token_attempt if known else 1)
-        sender = context.authenticate(invitation, match_id, attempt, now)
+        sender = context.admit(letter, invitation, match_id, attempt, now)
         self._check_league(invitation, sender, now)
         context.check_player(invitation.player_id)
         match = self._answered_before(known, invitation, sender) or self._join(known, invitation, sender, now)
@@ -79,9 +78,8 @@ class RefereeMessages:
         self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity, now: float
     ) -> InvitedMatch:
         """Join, or decline a game we do not play."""
-        attempt = self._new_attempt(known, invitation, sender, now)
-        is_proven = sender.trusted and sender.key is not None
-        if self._memory.is_over and not (is_proven and (invitation.attempt or 1) > 1):
+        attempt = self._new_attempt(known, invitation, sender)
+        if self._memory.is_over and not (sender.is_proven and (invitation.attempt or 1) > 1):
             # Only a referee that proved who it is may play a match again after the end.
             raise PeerError("E031", "the league is over")
         if known is not None:
@@ -102,32 +100,24 @@ class RefereeMessages:
                 referee_id=sender.id,
                 conversation_id=invitation.conversation_id or NO_CONVERSATION,
                 trusted=sender.trusted,
+                token_digest=digest_of(invitation.auth_token),
+                referee_endpoint=self._context.credentials.announced_endpoint(invitation.match_id),
             )
         )
         joined = self._memory.matches.by(invitation.match_id, sender.id)
         assert joined is not None
         return joined
 
-    def _new_attempt(
-        self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity, now: float
-    ) -> int:
+    def _new_attempt(self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity) -> int:
         """The number of the attempt this invitation begins; an error if this referee has begun a later one."""
-        if known is not None and known.trusted and not sender.trusted:
-            self._show_token(now)
-            raise PeerError("E012", "this referee has shown another token", requirement="ENVELOPE.auth_token")
         stated = invitation.attempt or 0
         if known is not None and known.trusted and 0 < stated < known.stated_attempt:
             raise PeerError("E016", f"a later attempt of {invitation.match_id} has begun")
-        newest = self._newest_attempt(invitation.match_id, sender)
+        newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
         if stated > newest or (stated and self._context.membership.derived_tokens):
             return stated
         # Managers of others give a match to another referee without counting.
         return newest + 1
-
-    def _newest_attempt(self, match_id: str, sender: SenderIdentity) -> int:
-        """The highest attempt of a match, as far as it counts against this sender; 0 without any."""
-        invited = self._memory.matches.of(match_id)
-        return max((one.attempt for one in invited if one.trusted or not sender.trusted), default=0)
 
     # --- GAME_ERROR ---------------------------------------------------------------------------------------------------
 
@@ -135,7 +125,7 @@ class RefereeMessages:
         match_id = error.match_id or "-"
         match = self._memory.matches.by(match_id, sender_id(error.sender))
         sender = self._context.authenticate(error, match_id, match.token_attempt if match else 1, now)
-        if match is not None and (sender.trusted or not match.trusted):
+        if match is not None and self._context.is_referee(letter, error, sender, match_id):
             turn = match.last_turn
             if turn is not None and _is_about(error, match, match.answers[turn]):
                 self._choices.refused(match, turn, _code_of(error), now)
@@ -152,10 +142,11 @@ class RefereeMessages:
         sender = self._context.authenticate(over, over.match_id, token_attempt, now)
         self._context.check_invited(over.match_id)
         attempt = known.attempt_of(stated) if known else stated
-        if known is None and attempt <= self._newest_attempt(over.match_id, sender):
+        if known is None and attempt <= self._memory.matches.newest_attempt(over.match_id, sender.trusted):
             raise PeerError("E016", f"another referee invited us to {over.match_id}")
         match = known or self._memory.matches.of(over.match_id)[-1]
-        if self._is_news(attempt, match, known, sender):
+        is_referee = self._context.is_referee(letter, over, sender, over.match_id)
+        if is_referee and self._is_news(attempt, match, known, sender):
             self._end(over, attempt, match, sender, now)
         fields = self._context.acknowledgement(over, sender, now, match)
         self._context.reply(letter, GameOverAck(**fields, match_id=over.match_id))
@@ -163,7 +154,7 @@ class RefereeMessages:
     def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
         """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
         row = self._memory.history.of(match.match_id)
-        newest = self._newest_attempt(match.match_id, sender)
+        newest = self._memory.matches.newest_attempt(match.match_id, sender.trusted)
         late = known is not None and (attempt < known.attempt or (known.superseded and attempt <= newest))
         # A referee that proved itself with its invitation proves itself with its result too.
         proven = sender.trusted or not any(one.trusted for one in self._memory.matches.of(match.match_id))

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from league.events import (
     AgentState,
+    AnnouncedReferee,
     ChoiceFailed,
     ChoiceGiven,
     ChoiceRefused,
@@ -124,6 +125,10 @@ class InvitedMatches:
         """The match as this referee invited us to it."""
         return self._by_match.get(match_id, {}).get(referee_id)
 
+    def newest_attempt(self, match_id: str, is_trusted: bool) -> int:
+        """The highest attempt of a match that counts against such a sender; 0 without any."""
+        return max((one.attempt for one in self.of(match_id) if one.trusted or not is_trusted), default=0)
+
     def invited(self, event: InvitationAnswered) -> None:
         # The newest comes last, so that the first is the one to be forgotten.
         referees = self._by_match.pop(event.match_id, {})
@@ -188,6 +193,8 @@ class PlayerMemory:
         self.champion: str | None = None
         self.final: tuple[int | None, int | None] = (None, None)
         """Rank and points in the final table."""
+        self.referees: dict[str, AnnouncedReferee] = {}
+        """By match, as the manager announced them."""
         self.matches = InvitedMatches()
         self.history = History()
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
@@ -241,6 +248,7 @@ class PlayerMemory:
             "ended_round": self.ended_round,
             "champion": self.champion,
             "final": self.final,
+            "referees": {match_id: structs.asdict(one) for match_id, one in self.referees.items()},
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
             "failures": [asdict(one) for one in self.failures],
@@ -253,6 +261,9 @@ class PlayerMemory:
     def _round_announced(self, event: RoundAnnounced) -> None:
         self.state = after(self.state, "league_start")
         self.announced_round = max(self.announced_round, event.round_id)
+        for match_id, referee in event.referees.items():
+            self.referees[match_id] = referee
+            _forget_first(self.referees, REMEMBERED)
 
     def _round_ended(self, event: RoundEnded) -> None:
         self.state = after(self.state, "league_start")

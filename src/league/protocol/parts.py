@@ -49,6 +49,7 @@ class PlayerMeta(Part, kw_only=True, frozen=True):
 class RefereeMeta(PlayerMeta, kw_only=True, frozen=True):
     max_concurrent_matches: Annotated[Ordinal | None, SAID] = None
     enrolment_key: Text | None = None
+    token_scheme: Text | None = None
 
 
 class Record(Part, kw_only=True, frozen=True):
@@ -61,13 +62,15 @@ class Record(Part, kw_only=True, frozen=True):
 
 
 class AnnouncedMatch(Part, kw_only=True, frozen=True):
-    """A match of a round. From `referee_id` on: what a referee needs, in its copy only (R-22, section 9)."""
+    """A match of a round. `referee_tokens` is for its players (section 9.2). From `referee_id` on: what a referee
+    needs, in its copy only (R-22, section 9)."""
 
     match_id: Text
     game_type: Text
     player_A_id: Text  # noqa: N815 - the documents' spelling
     player_B_id: Text  # noqa: N815
     referee_endpoint: Url
+    referee_tokens: list[Text] | None = None
     referee_id: Text | None = None
     player_A_endpoint: Url | None = None  # noqa: N815
     player_B_endpoint: Url | None = None  # noqa: N815
@@ -75,6 +78,8 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_standings: Record | None = None  # noqa: N815
     player_A_token: Token | None = None  # noqa: N815
     player_B_token: Token | None = None  # noqa: N815
+    player_A_other_tokens: list[Text] | None = None  # noqa: N815
+    player_B_other_tokens: list[Text] | None = None  # noqa: N815
     player_A_answers: list[Text] | None = None  # noqa: N815
     player_B_answers: list[Text] | None = None  # noqa: N815
     player_A_suspended: bool | None = None  # noqa: N815

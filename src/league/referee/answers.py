@@ -96,8 +96,20 @@ class Question:
         """The id it asked for, which is another player's: on a connection of ours that is no doubt about it."""
         return self.match.taken.known_as[self.seat]
 
+    @property
+    def _conversation(self) -> str:
+        return self.match.conversations[self.seat]
+
     def is_right(self, token: object) -> bool:
         return isinstance(token, str) and tokens.fits(token, self.digests)
+
+    def has_full_standing(self, token: object) -> bool:
+        """May this token speak for the player by itself? Of those it may answer with, any may."""
+        return self.is_right(token)
+
+    def was_received(self, conversation_id: object) -> bool:
+        """Did whoever shows this receive the call?"""
+        return isinstance(conversation_id, str) and tokens.same(conversation_id, self._conversation)
 
     def read(self, content: Content) -> Answer:
         """What this answer says."""
@@ -125,7 +137,7 @@ class Question:
             return found
         if getattr(message, "player_id", None) not in (None, self.player_id):
             found.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
-        if getattr(message, "conversation_id", None) not in (None, self.match.conversation_id):
+        if getattr(message, "conversation_id", None) not in (None, self._conversation):
             detail = "a reply repeats the conversation_id of its request"
             found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
         token = getattr(message, "auth_token", None)

@@ -15,7 +15,7 @@ from league.calling.delivery import Attempt, Delivery, Ending, FailedAttempt, In
 from league.dialects import forms
 from league.dialects.negotiation import Negotiation, routes
 from league.events import AttemptFailed, ConventionLearned, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
-from league.machine import Address, Content, Failure, Ping
+from league.machine import Address, Content, Failure, Ping, Refusal
 from league.protocol.conventions import DOCUMENTED, Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
@@ -44,7 +44,8 @@ _DETAILS: Final = {
 
 
 class Asking:
-    """`on_settled` is called when the player has given a valid answer or made its final fault."""
+    """`on_settled` is called when the player has given a valid answer or made its final fault; `show_another` when it
+    refused our token: True if there is another one to show it."""
 
     def __init__(
         self,
@@ -53,10 +54,11 @@ class Asking:
         address: Callable[[], Address],
         errors: GameErrors,
         on_settled: Callable[[float], None],
+        show_another: Callable[[], bool],
     ) -> None:
         match, seat = question.match, question.seat
         self._context, self._question, self._on_settled = context, question, on_settled
-        self._game_errors = errors
+        self._game_errors, self._show_another = errors, show_another
         self._address = address
         self._turn = match.turn
         self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
@@ -124,14 +126,11 @@ class Asking:
         else:
             calls.deliver([self._delivery], now)
 
-    def posted(self, read: Unsealed, is_authentic: bool, now: float) -> PeerError | None:
-        """The answer came as a request of its own. What harms the player counts only with its token: others may share
-        its address."""
+    def posted(self, read: Unsealed, now: float) -> PeerError | None:
+        """The answer came as a request of its own, from the player."""
         question = self._question
         answer = question.read(read)
         self._game_errors.tell_deviations(question.seat, question.deviations(read), self._called, now)
-        if isinstance(answer, Declined) and not is_authentic:
-            return PeerError("E012", "an invitation is declined with the player's own token only")
         if isinstance(answer, Valid | Declined):
             self._answer = answer
             self._context.calls.answered_by_request(self._delivery, now)
@@ -139,7 +138,7 @@ class Asking:
         if not isinstance(answer, Wrong):
             return None
         ends = self._delivery.attempt.ends
-        if is_authentic and ends is not None and now < ends:
+        if ends is not None and now < ends:
             if self._wrong(answer, now).reaction is Reaction.CORRECTABLE:
                 self._context.calls.correct(self._delivery, now)
             else:
@@ -166,15 +165,20 @@ class Asking:
             self._answer = answer
             return Interpretation(Reaction.ANSWERED)
         if isinstance(answer, Refused):
-            failed = Interpretation(Reaction.FAILED, shortened(f"answered {_asked_by(delivery)} with {answer.detail}"))
-            if answer.understood or (self._turn and not answer.is_unknown):
-                return failed
-            return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)
+            return self._refused(delivery, content, answer)
         if isinstance(answer, MereAcknowledgement):
             return Interpretation(Reaction.ACKNOWLEDGED, is_promise=answer.is_promise)
         if answer.code in _UNREAD and not self._is_proven and not self._turn:
             return Interpretation(Reaction.NOT_UNDERSTOOD, consequence=lambda then: self._wrong(answer, then))
         return Interpretation(Reaction.WRONG, consequence=lambda then: self._wrong(answer, then))
+
+    def _refused(self, delivery: Delivery, content: Content, answer: Refused) -> Interpretation:
+        if isinstance(content, Refusal) and content.code == "E012" and self._show_another():
+            return Interpretation(Reaction.CALL_AGAIN)
+        failed = Interpretation(Reaction.FAILED, shortened(f"answered {_asked_by(delivery)} with {answer.detail}"))
+        if answer.understood or (self._turn and not answer.is_unknown):
+            return failed
+        return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)
 
     def _understood(self, convention: Convention, now: float) -> None:
         """The player answered an invitation in this convention."""

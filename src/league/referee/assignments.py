@@ -28,9 +28,10 @@ _PLACE = re.compile(r"[Hh][Tt][Tt][Pp]://(?P<host>\[[^\]]*\]|[^:/?]+)(?::(?P<por
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """What we show each player of a match, and digests of what it may answer with; kept as a secret."""
+    """What we show each player of a match (the first, or else another), and digests of what it may answer with; kept
+    as a secret."""
 
-    shown: tuple[str | None, str | None] = (None, None)
+    shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     answers: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
@@ -159,9 +160,12 @@ def _record(record: Record | None) -> dict[str, int]:
 
 
 def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:
-    shown = (one.player_A_token, one.player_B_token)
-    if None in shown:
-        # Another's manager: nobody can check what we show, but it must not be what we show the manager.
-        made = tokens.mint(context.membership.agent_id, context.chance(TOKEN_BYTES))
-        shown = (shown[0] or made, shown[1] or made)
-    return Passes(shown, (tuple(one.player_A_answers or ()), tuple(one.player_B_answers or ())))
+    shown_to_a = (one.player_A_token or _made(context), *(one.player_A_other_tokens or ()))
+    shown_to_b = (one.player_B_token or _made(context), *(one.player_B_other_tokens or ()))
+    return Passes((shown_to_a, shown_to_b), (tuple(one.player_A_answers or ()), tuple(one.player_B_answers or ())))
+
+
+def _made(context: RefereeContext) -> str:
+    """Another's manager: a player can only see that all our calls show the same. So it is what nobody else is shown,
+    neither its opponent nor the manager."""
+    return tokens.mint(context.membership.agent_id, context.chance(TOKEN_BYTES))

@@ -56,6 +56,8 @@ class Conduct:
         self._context, self._records = context, records
         self._on_place_freed, self._on_reported = on_place_freed, on_reported
         self._passes: Passes = passes_of(context.secrets, match.name)
+        self._refused_tokens = [0, 0]
+        """How often each player refused what we showed it."""
         self._askings: dict[Seat, Asking] = {}
         self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
@@ -78,6 +80,7 @@ class Conduct:
                 partial(self._address, seat),
                 self._errors,
                 partial(self._settled, seat),
+                partial(self._show_another, seat),
             )
         for seat in new:
             asking = self._askings.get(seat)
@@ -127,13 +130,13 @@ class Conduct:
         nothing, but the match waits for their end (R-18)."""
         if self._deliveries:
             return
-        message = messages.game_over(self.match, self._context.membership.sender)
+        sender = self._context.membership.sender
         overs = {
             seat: Delivery(
                 self.match.taken.players[seat],
                 f"{self.match.name}/over",
-                message,
-                Policy(EXCHANGES[message.type].limit_s),
+                messages.game_over(self.match, seat, sender),
+                Policy(EXCHANGES["GAME_OVER"].limit_s),
                 address=partial(self._address, seat),
                 on_end=self._told,
             )
@@ -199,6 +202,7 @@ class Conduct:
     def renew_tokens(self) -> None:
         """What players are shown, and what they may answer with, has changed: from the next call on."""
         self._passes = passes_of(self._context.secrets, self.match.name)
+        self._refused_tokens = [0, 0]
         for seat, asking in self._askings.items():
             asking.accept_tokens(self._passes.answers[seat])
 
@@ -210,11 +214,19 @@ class Conduct:
         for delivery in self._deliveries:
             self._context.calls.drop(delivery, cancel=True)
 
+    def _show_another(self, seat: Seat) -> bool:
+        """A player refused our token: it may go by another of its registrations. False when it has seen them all."""
+        shown = self._passes.shown[seat]
+        self._refused_tokens[seat] += 1
+        return bool(shown) and self._refused_tokens[seat] % len(shown) != 0
+
     def _address(self, seat: Seat) -> Address:
         taken = self.match.taken
         endpoint = taken.endpoints[seat]
         known = self._context.docket.conventions.get(endpoint) or convention_of(taken.conventions[seat])
-        return Address(taken.players[seat], endpoint, self._passes.shown[seat], known)
+        shown = self._passes.shown[seat]
+        token = shown[self._refused_tokens[seat] % len(shown)] if shown else None
+        return Address(taken.players[seat], endpoint, token, known)
 
 
 _STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {

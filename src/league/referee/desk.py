@@ -181,7 +181,7 @@ class RefereeDesk(RoleMachine):
         elif isinstance(content, Inquiry):
             self._reply(letter, self._inform(content, now))
         elif isinstance(content, Unsealed):
-            self._reply(letter, self._answer(letter, content, now), content.message_type)
+            self._reply(letter, self._answer(content, now), content.message_type)
         else:
             raise PeerError("E036", "a referee takes no such request")
 
@@ -235,9 +235,9 @@ class RefereeDesk(RoleMachine):
             return PeerError("E023", f"{asked.match_id} is not decided yet")
         return MatchRecord(asked.match_id, asked.attempt, tuple(map(msgspec.to_builtins, match.events)))
 
-    def _answer(self, letter: Letter, read: Unsealed, now: float) -> Message | Acknowledged:
+    def _answer(self, read: Unsealed, now: float) -> Message | Acknowledged:
         if read.message_type in REPLY_TYPES:
-            posted_answers.take(letter, read, self._referee, self._conducts, now)
+            posted_answers.take(read, self._referee, self._conducts, now)
             return Acknowledged()
         if read.message_type is not None and read.message_type not in ACKS:
             raise PeerError("E036", f"a referee takes no {read.message_type}")

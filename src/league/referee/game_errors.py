@@ -68,7 +68,8 @@ class GameErrors:
         for seat, one in list(self._held.items()):
             _, sent_at = self._under_way[seat]
             self._context.calls.deliver_at(one, sent_at + LAST_WORD_S, now)
-        self._context.calls.deliver(free, now)
+        for one in free:
+            self._context.calls.deliver([one], now)
 
     def _ended(self, seat: Seat, delivery: Delivery, now: float) -> None:
         newest = self._under_way.get(seat)

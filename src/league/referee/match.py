@@ -6,6 +6,7 @@ Nothing here waits or sends; `conduct` does.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -44,6 +45,7 @@ from league.protocol.tokens import MANAGER
 Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
 """What a match needs next."""
 GameState = Literal["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"]
+CONVERSATION_BYTES: Final = 16
 DECLINED: Final = "DECLINED"
 """The `code` of a fault that is no error: the player said no (R-34)."""
 
@@ -76,6 +78,9 @@ class Match:
         self.named: dict[str, Any] = {"match_id": taken.match_id, "attempt": taken.attempt}
         """How events name it (Any: ready to be spread into one)."""
         self.conversation_id = f"conv-{taken.match_id.lower()}-{taken.attempt}"
+        """That of the report."""
+        self.conversations = (_conversation(self, SEATS[0]), _conversation(self, SEATS[1]))
+        """Of all messages to each player. Nobody can guess it: who repeats it has received a call."""
         self.game = game
         self.seated = (Seated(), Seated())
         self.turn = 0
@@ -232,6 +237,12 @@ class Match:
 
     def _unchanged(self, event: PlayerDeviated) -> None:
         """It is kept among the events, and changes nothing."""
+
+
+def _conversation(match: Match, seat: Seat) -> str:
+    """The seed is drawn once per attempt and kept secret until the attempt is decided; so is what is derived of it."""
+    secret = hmac.digest(bytes.fromhex(match.taken.seed), b"conversation|%d" % seat, "sha256")
+    return f"{match.conversation_id}-{secret[:CONVERSATION_BYTES].hex()}"
 
 
 _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {

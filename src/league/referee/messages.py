@@ -32,15 +32,15 @@ def awaited_type(match: Match) -> str:
     return match.game.wire.response_type if match.turn else JOIN
 
 
-def _sealed(match: Match, sender: str, at: float) -> dict[str, Any]:
-    """One conversation for the whole attempt (R-44)."""
-    return seal(sender, at, match.conversation_id)
+def _sealed(match: Match, seat: Seat, sender: str, at: float) -> dict[str, Any]:
+    """One conversation with each player for the whole attempt (S-24)."""
+    return seal(sender, at, match.conversations[seat])
 
 
 def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitation:
     taken = match.taken
     return GameInvitation(
-        **_sealed(match, sender, now),
+        **_sealed(match, seat, sender, now),
         league_id=taken.league_id,
         round_id=taken.round_id,
         match_id=taken.match_id,
@@ -58,7 +58,7 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
     taken = match.taken
     request = match.game.wire.move_request(match.position, seat)
     shared: dict[str, Any] = {
-        **_sealed(match, sender, now),
+        **_sealed(match, seat, sender, now),
         "match_id": taken.match_id,
         "player_id": taken.players[seat],
         "game_type": taken.game_type,
@@ -96,7 +96,7 @@ def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) 
     name, player_id = ERRORS[fault.code].name, match.taken.players[seat]
     count = fault.max_retries if fault.retry is None else fault.retry
     return GameError(
-        **_sealed(match, sender, now),
+        **_sealed(match, seat, sender, now),
         match_id=match.taken.match_id,
         error_code=fault.code,
         error_description=name,
@@ -129,12 +129,12 @@ def _consequence(fault: Fault) -> str:
     return f"technical loss after retry {fault.max_retries}"
 
 
-def game_over(match: Match, sender: str) -> GameOver:
-    """The same for both players, and the same after a restart."""
+def game_over(match: Match, seat: Seat, sender: str) -> GameOver:
+    """The same for both players but for the conversation, and the same after a restart."""
     decided = match.decided
     assert decided is not None
     return GameOver(
-        **_sealed(match, sender, decided.at),
+        **_sealed(match, seat, sender, decided.at),
         match_id=match.taken.match_id,
         game_type=match.taken.game_type,
         game_result=msgspec.convert(decided.game_result, GameResult),
@@ -148,7 +148,7 @@ def report(match: Match, sender: str) -> MatchResultReport:
     assert decided is not None
     details = msgspec.convert(decided.details, ResultDetails)
     return MatchResultReport(
-        **_sealed(match, sender, decided.at),
+        **seal(sender, decided.at, match.conversation_id),
         league_id=taken.league_id,
         round_id=taken.round_id,
         match_id=taken.match_id,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from league.games.contract import Seat
-from league.machine import Letter
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Stage, as_error
@@ -18,12 +16,8 @@ from league.referee.context import RefereeContext
 from league.referee.match import Match
 from league.referee.messages import JOIN, awaited_type
 
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
-
-def take(
-    letter: Letter, read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Conduct], now: float
-) -> None:
+def take(read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Conduct], now: float) -> None:
     """Hand it to whoever waits for it. PeerError for what does not count."""
     _check_envelope(read)
     match = _match(read, context)
@@ -32,13 +26,13 @@ def take(
     if conduct is None:
         raise PeerError("E023", f"{match.match_id} awaits no answer")
     question = conduct.question(seat)
-    is_authentic = _check_author(letter, read, question)
+    _check_author(read, question)
     asking = conduct.asking(seat)
     if asking is None or read.message_type != awaited_type(match):
         if _is_repeated(read, question):
             return
         raise PeerError("E023", f"{match.match_id} awaits no {read.message_type} of {question.player_id}")
-    error = asking.posted(read, is_authentic, now)
+    error = asking.posted(read, now)
     if error is not None:
         raise error
 
@@ -70,17 +64,13 @@ def _seat(read: Unsealed, match: Match) -> Seat:
     return seat
 
 
-def _check_author(letter: Letter, read: Unsealed, question: Question) -> bool:
-    """By its token, or else by its address. True if nobody but the player can have sent it."""
+def _check_author(read: Unsealed, question: Question) -> None:
+    """Only who received the call, or shows a token of the player's: an address proves nothing, many may share it."""
     token = read.field("auth_token")
-    if question.is_right(token):
-        return True
-    endpoint = question.match.taken.endpoints[question.seat]
-    if letter.origin and same_host(letter.origin, endpoint):
-        return not question.digests
-    if not token:
-        raise PeerError("E011", "auth_token is missing: show the one you registered with")
-    raise PeerError("E012", "this auth_token is not the player's", tokens.refused(str(token)))
+    if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):
+        return
+    context = tokens.refused(token) if isinstance(token, str) and token else {}
+    raise PeerError("E012", "repeat the conversation_id of the call, or show the token you registered with", context)
 
 
 def _is_repeated(read: Unsealed, question: Question) -> bool:
@@ -90,19 +80,3 @@ def _is_repeated(read: Unsealed, question: Question) -> bool:
         return read.message_type == JOIN and read.message.accept and match.seated[seat].joined
     made = match.pending.get(seat)
     return made is not None and question.read(read) == Valid(made)
-
-
-def same_host(origin: str, endpoint: str) -> bool:
-    """Is this the host of that endpoint? All names of this machine for itself are one."""
-    host = _host(endpoint.partition("://")[2])
-    caller = origin.lower() if origin.count(":") > 1 and "]" not in origin else _host(origin)
-    return host == caller or {host, caller} <= _LOOPBACK
-
-
-def _host(text: str) -> str:
-    """The host in "host:port/path" or "[host]:port/path"."""
-    if text.startswith("["):
-        return text[1:].partition("]")[0].lower()
-    for end in ":/?":
-        text = text.partition(end)[0]
-    return text.lower().rstrip(".")

@@ -178,8 +178,8 @@ class Network:
     def _posted(self, delivery: _Delivery, raw: bytes, seconds: float) -> bytes:
         """The answer leaves as a request of its own a while after an empty acknowledgement, which is returned."""
         message, is_error = _parsed(raw)
-        if is_error or not message:
-            return raw
+        if is_error or not message or "message_type" not in message:
+            return raw  # a refusal
         wait = seconds + self.world.faults.dice.uniform(0.1, 2.0)
         self.world.agenda.after(wait, partial(self.inject, delivery.receiver, delivery.caller, message))
         return b""

@@ -22,7 +22,7 @@ AFTER_S = 15.0
 def league_of(players: int = 4, capacity: int | None = 2, **changed: Any) -> Managed:
     """A league whose only referee is by somebody else, up to its copy of the first announcement."""
     league = Managed(players=players, referees=1, **changed)
-    league.register("referee", 1, max_concurrent_matches=capacity)
+    league.register("referee", 1, max_concurrent_matches=capacity, token_scheme=None)
     for number in range(1, players + 1):
         league.register("player", number)
     live(league)

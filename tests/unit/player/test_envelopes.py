@@ -21,7 +21,7 @@ from tests.support.player_rig import LEAGUE, Rig
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
 MATCH = {"match_id": "R1M1", "game_type": "even_odd"}
-SEATS = {"player_A_id": "P01", "player_B_id": "P02", "referee_endpoint": "http://localhost:8001/mcp"}
+SEATS = {"player_A_id": "P01", "player_B_id": "P02", "referee_endpoint": "http://10.0.0.1:8001/mcp"}
 ANNOUNCEMENT = {
     "message_type": "ROUND_ANNOUNCEMENT",
     "league_id": LEAGUE,
@@ -70,7 +70,10 @@ def recorded(rig: Rig) -> set[tuple[str, str]]:
 
 
 def play(rig: Rig) -> list[object]:
-    """A whole round, as the document prints it: what was answered."""
+    """A whole round, as the document prints it: what was answered. Our manager has told the player before that this
+    referee shows no derived tokens."""
+    match = {**MATCH, **SEATS, "referee_tokens": []}
+    rig.say(rig.announcement(matches=[match]) if rig.derived else ANNOUNCEMENT)
     answers = [rig.say(ANNOUNCEMENT), rig.say(INVITATION)]
     letter, step = rig.post(CALL)
     (ask,) = step.asks

@@ -257,7 +257,8 @@ def test_who_has_not_proved_to_be_the_manager_never_sees_our_registration_token(
     assert rig.say(with_wrong_token(getattr(rig, message)())).auth_token is None
 
 
-def test_who_has_not_proved_to_be_the_referee_gets_a_token_that_opens_nothing(rig: Rig) -> None:
+def test_a_referee_that_cannot_prove_itself_gets_a_token_that_opens_nothing(rig: Rig) -> None:
+    rig.say(rig.announced_without_tokens())
     shown = rig.say(with_wrong_token(rig.invitation())).auth_token
     assert shown not in (None, TOKEN, tokens.derive(KEY, ME, "REF01", LEAGUE, "R1M1", 1))
 
@@ -272,11 +273,14 @@ def test_a_referee_that_goes_by_our_last_registration_gets_the_answer_it_can_che
 
 
 @pytest.mark.requirement("PROFILE.compat_records")
-def test_a_wrong_token_of_a_referee_is_recorded_once_in_compat_and_the_match_goes_on(rig: Rig) -> None:
+def test_a_wrong_token_of_a_referee_that_shows_no_other_is_recorded_once_in_compat_and_the_match_goes_on(
+    rig: Rig,
+) -> None:
+    rig.say(rig.announced_without_tokens())
     for _ in range(2):
         assert rig.say(with_wrong_token(rig.invitation())).accept
-        rig.post(without_token(rig.call()))
-    assert recorded(rig) == [("REF01", "E012"), ("REF01", "E011")]
+        rig.post(with_wrong_token(rig.call()))
+    assert recorded(rig) == [("REF01", "E012")]
 
 
 @pytest.mark.parametrize("profile", ["compat", "strict"])
@@ -349,7 +353,7 @@ def test_a_strangers_result_or_error_does_not_end_the_match_of_a_referee_that_pr
 
 
 def test_an_invitation_forged_before_the_true_one_does_not_stand_in_its_way(rig: Rig) -> None:
-    assert rig.say(with_wrong_token(rig.invitation(game_type="chess"))).accept is False
+    assert rig.refusal_of(with_wrong_token(rig.invitation(game_type="chess"))) == "E012"
     assert rig.say(rig.invitation()).accept is True
 
 

@@ -133,28 +133,21 @@ def test_a_call_that_waits_when_its_referee_begins_a_higher_attempt_is_answered_
     assert joined.refusal_of(joined.invitation(attempt=1)) == "E016"
 
 
-def test_referees_that_do_not_number_attempts_are_told_apart_by_who_they_are() -> None:
-    rig = Rig(derived=False).enrolled()
-    rig.say(rig.invitation(attempt=None))
-    rig.say(rig.invitation(attempt=None))
-    rig.say(rig.invitation(attempt=None, referee="REF02"))
+def test_referees_that_show_no_tokens_of_ours_may_follow_each_other_when_the_manager_says_so(rig: Rig) -> None:
+    def named(endpoint: str) -> None:
+        rig.say(rig.announced_without_tokens(referee_endpoint=endpoint))
+
+    named("http://10.0.0.1:8001/mcp")
+    rig.say(rig.invitation(attempt=None, auth_token=None))
+    rig.say(rig.invitation(attempt=None, auth_token=None))
+    assert rig.refusal_of(rig.invitation(attempt=None, referee="REF02", auth_token=None)) == "E011"
+    named("http://10.0.0.1:8002/mcp")
+    rig.say(rig.invitation(attempt=None, referee="REF02", auth_token=None))
     assert [event.attempt for event in of_type(rig, InvitationAnswered)] == [1, 2]
-    _, step = rig.post(rig.call(attempt=None, referee="REF02"))
+    _, step = rig.post(rig.call(attempt=None, referee="REF02", auth_token=None))
     rig.choose(step, "odd")
-    rig.say(rig.over(attempt=None, referee="REF02"))
+    rig.say(rig.over(attempt=None, referee="REF02", auth_token=None))
     assert [row.attempt for row in rig.player.history] == [2]
-
-
-def test_a_match_may_come_back_to_a_referee_that_does_not_number_attempts() -> None:
-    rig = Rig(derived=False).enrolled()
-    rig.say(rig.invitation(attempt=None))
-    rig.say(rig.invitation(attempt=None, referee="REF02"))
-    rig.say(rig.invitation(attempt=None))
-    rig.say(rig.invitation(attempt=None, conversation_id="again"))
-    assert [event.attempt for event in of_type(rig, InvitationAnswered)] == [1, 2, 3]
-    rig.say(rig.over(attempt=None, referee="REF02", winner="P02"))
-    rig.say(rig.over(attempt=None))
-    assert [(row.attempt, row.outcome) for row in rig.player.history] == [(3, "WIN")]
 
 
 def test_a_match_that_an_unnumbering_referee_plays_again_is_told_by_its_conversation() -> None:
@@ -323,9 +316,13 @@ def test_an_answer_to_a_question_nobody_asked_changes_nothing(joined: Rig) -> No
     assert silent(joined.take(joined.player.answered("R1M1/1/choose/1/99", "even", joined.now)))
 
 
-@pytest.mark.parametrize(("match_id", "referee", "code"), [("R9M9", "REF01", "E014"), ("R1M1", "REF09", "E016")])
-def test_calls_for_matches_of_others_are_refused(joined: Rig, match_id: str, referee: str, code: str) -> None:
-    assert joined.refusal_of(joined.call(match_id, referee=referee)) == code
+def test_a_call_of_another_referee_than_the_one_that_invited_us_is_refused(joined: Rig) -> None:
+    assert joined.refusal_of(joined.call(referee="REF09")) == "E016"
+
+
+def test_where_no_token_can_be_checked_nobody_is_answered_that_did_not_invite_us() -> None:
+    rig = Rig(derived=False).enrolled()
+    assert rig.refusal_of(rig.call("R9M9")) == "E014"
 
 
 def test_a_call_for_another_player_is_refused(joined: Rig) -> None:

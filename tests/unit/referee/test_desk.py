@@ -217,7 +217,7 @@ def test_a_higher_attempt_replaces_the_older_one_and_its_calls_are_cancelled() -
     assert [one.attempt for one in rig.of(e.MatchDropped)] == [1]
     assert {key.rpartition("/")[0] for key in rig.cancelled} == {"R1M1/1/turn1/P01", "R1M1/1/turn1/P02"}
     assert [one.attempt for one in rig.said(GameInvitation)] == [1, 1, 2, 2]
-    assert {one.conversation_id for one in rig.said(GameInvitation)} == {"conv-r1m1-1", "conv-r1m1-2"}
+    assert {str(one.conversation_id)[:12] for one in rig.said(GameInvitation)} == {"conv-r1m1-1-", "conv-r1m1-2-"}
     assert held(rig) == (("R1M1", 2),)
     rig.announce(announced(attempt=1))
     assert held(rig) == (("R1M1", 2),)

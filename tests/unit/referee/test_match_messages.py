@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from league import events as e
@@ -30,7 +32,7 @@ def test_an_invitation_says_all_about_the_match_and_promises_the_draw() -> None:
         "protocol": "league.v2",
         "sender": "referee:REF01",
         "timestamp": "2025-06-15T15:06:40Z",
-        "conversation_id": "conv-r1m1-1",
+        "conversation_id": rig.conversation_with("P01"),
         "league_id": LEAGUE,
         "round_id": 1,
         "match_id": "R1M1",
@@ -41,7 +43,38 @@ def test_an_invitation_says_all_about_the_match_and_promises_the_draw() -> None:
         "draw_commitment": draw.commitment(SEED, LEAGUE, "R1M1", 1),
         "attempt": 1,
     }
-    assert second == {**first, "role_in_match": "PLAYER_B", "opponent_id": "P01", "player_id": "P02"}
+    seat = {"role_in_match": "PLAYER_B", "opponent_id": "P01", "player_id": "P02"}
+    assert second == {**first, **seat, "conversation_id": rig.conversation_with("P02")}
+
+
+@pytest.mark.requirement("CONVERSATION.one_per_player")
+def test_a_conversation_is_one_players_alone_and_cannot_be_guessed() -> None:
+    rig = Rig().given().joins("P01", "P02")
+    rig.says("P02", rig.choosing("P02", "neither"))
+    rig.chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    told: dict[str, set[str]] = {"P01": set(), "P02": set()}
+    for sent in rig.sent:
+        if sent.to.agent_id in told:
+            told[sent.to.agent_id].add(plain(sent.message)["conversation_id"])
+    kinds = {sent.message.type for sent in rig.sent if sent.to.agent_id == "P02"}
+    assert kinds == {"GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_ERROR", "GAME_OVER"}
+    ((first,), (second,)) = told.values()
+    for conversation in (first, second):
+        assert re.fullmatch("conv-r1m1-1-[0-9a-f]{32}", conversation)
+    assert first != second
+    (report,) = rig.said(MatchResultReport)
+    assert report.conversation_id == "conv-r1m1-1"
+
+
+@pytest.mark.requirement("CONVERSATION.one_per_player")
+def test_a_conversation_is_the_same_after_a_restart_and_another_in_another_attempt() -> None:
+    rig = Rig().given()
+    before = [rig.question(player).message for player in ("P01", "P02")]
+    again = Rig(secrets=rig.secrets, journal=rig.journal).restart()
+    talk = {plain(one)["conversation_id"] for one in before}
+    assert {plain(again.question(player).message)["conversation_id"] for player in ("P01", "P02")} == talk
+    rig.announce(announced(attempt=2))
+    assert talk.isdisjoint(plain(rig.question(player).message)["conversation_id"] for player in ("P01", "P02"))
 
 
 @pytest.mark.requirement("MATCH.records_passed_on")
@@ -54,7 +87,7 @@ def test_a_call_carries_the_players_record_and_its_deadline() -> None:
         "protocol": "league.v2",
         "sender": "referee:REF01",
         "timestamp": "2025-06-15T15:06:41Z",
-        "conversation_id": "conv-r1m1-1",
+        "conversation_id": rig.conversation_with("P02"),
         "match_id": "R1M1",
         "player_id": "P02",
         "game_type": "even_odd",
@@ -81,17 +114,42 @@ def test_our_registration_token_is_shown_to_the_manager_only() -> None:
 
 
 @pytest.mark.requirement("TOKEN.shown_to_nobody_else")
-def test_under_another_manager_players_are_shown_a_random_token_of_the_match() -> None:
+def test_under_another_manager_each_player_is_shown_a_random_token_of_the_match() -> None:
     rig = Rig().enrolled(derived=False)
     rig.announce(announced(player_A_token=None, player_B_token=None))
     rig.announce(announced("R1M2", "P03", "P04", player_A_token=None, player_B_token=None))
     shown = [rig.question(player).to.token for player in ("P01", "P02", "P03")]
-    assert shown[0] == shown[1] != shown[2]
-    assert shown[0] is not None
-    assert shown[0].startswith("tok_REF01_")
+    assert len(set(shown)) == len(shown)
+    assert all(token is not None and token.startswith("tok_REF01_") for token in shown)
     assert TOKEN not in shown
     again = Rig(secrets=rig.secrets, journal=rig.journal).restart()
     assert [again.question(player).to.token for player in ("P01", "P02", "P03")] == shown
+
+
+REFUSED = Refusal("E012", "not the one this sender has for us")
+
+
+@pytest.mark.requirement("TOKEN.another_shown")
+def test_a_player_that_refuses_our_token_is_shown_the_others_at_once_and_it_costs_nothing() -> None:
+    rig = Rig().given(announced(player_B_other_tokens=["tok_REF01_older", "tok_REF01_oldest"])).joins("P01")
+    shown = [rig.question("P02").to.token]
+    for _ in range(2):
+        rig.says("P02", REFUSED)
+        shown.append(rig.question("P02").to.token)
+    assert shown == [shown_to("P02"), "tok_REF01_older", "tok_REF01_oldest"]
+    assert (rig.of(e.AttemptFailed), errors(rig)) == ([], [])
+    rig.joins("P02").chooses("P02", "odd").chooses("P01", "even").hears_game_over("P01", "P02")
+    later = [one for one in rig.sent if one.to.agent_id == "P02" and one.message.type != "GAME_INVITATION"]
+    assert {one.to.token for one in later} == {"tok_REF01_oldest"}
+
+
+@pytest.mark.requirement("TOKEN.another_shown")
+@pytest.mark.parametrize("others", [None, ["tok_REF01_older"]])
+def test_a_player_that_refuses_all_our_tokens_has_not_answered(others: list[str] | None) -> None:
+    rig = Rig().given(announced(player_B_other_tokens=others)).joins("P01")
+    for _ in range(1 + len(others or ())):
+        rig.says("P02", REFUSED)
+    assert [one.code for one in rig.of(e.AttemptFailed)] == ["E009"]
 
 
 # --- GAME_ERROR -------------------------------------------------------------------------------------------------------
@@ -107,7 +165,7 @@ def test_the_game_error_of_a_first_time_out_announces_the_first_retry() -> None:
             "protocol": "league.v2",
             "sender": "referee:REF01",
             "timestamp": "2025-06-15T15:06:45Z",
-            "conversation_id": "conv-r1m1-1",
+            "conversation_id": rig.conversation_with("P02"),
             "match_id": "R1M1",
             "error_code": "E001",
             "error_description": "TIMEOUT_ERROR",
@@ -259,7 +317,8 @@ def test_game_over_goes_to_both_at_once_and_the_report_when_both_calls_have_ende
     rig = Rig().given().joins("P01", "P02").chooses("P01", "even").wait(1).chooses("P02", "even")
     overs = [one for one in rig.sent if isinstance(one.message, GameOver)]
     assert [(one.at, one.to.agent_id, one.deadline) for one in overs] == [(1, "P01", 6), (1, "P02", 6)]
-    assert overs[0].message is overs[1].message
+    first, second = (plain(one.message) for one in overs)
+    assert {**first, "conversation_id": ""} == {**second, "conversation_id": ""}
     rig.hears_game_over("P01").until(5.9)
     assert rig.said(MatchResultReport) == []
     rig.until(6)
@@ -279,13 +338,13 @@ def test_game_over_and_report_tell_the_whole_result() -> None:
         "protocol": "league.v2",
         "sender": "referee:REF01",
         "timestamp": "2025-06-15T15:06:40Z",
-        "conversation_id": "conv-r1m1-1",
     }
     shared = {"drawn_number": 5, "choices": {"P01": "even", "P02": "odd"}, "status": "WIN", "draw_seed": SEED.hex()}
     result = {**shared, "winner_player_id": "P02", "number_parity": "odd", "reason": reason, "attempt": 1}
     assert plain(rig.said(GameOver)[0]) == {
         "message_type": "GAME_OVER",
         **envelope,
+        "conversation_id": rig.conversation_with("P01"),
         "match_id": "R1M1",
         "game_type": "even_odd",
         "game_result": result,
@@ -294,6 +353,7 @@ def test_game_over_and_report_tell_the_whole_result() -> None:
     assert plain(rig.said(MatchResultReport)[0]) == {
         "message_type": "MATCH_RESULT_REPORT",
         **envelope,
+        "conversation_id": "conv-r1m1-1",
         "league_id": LEAGUE,
         "round_id": 1,
         "match_id": "R1M1",

@@ -9,7 +9,6 @@ import pytest
 from league import events as e
 from league.machine import Acknowledged
 from league.protocol.messages import ChooseParityCall, GameError
-from league.referee.posted_answers import same_host
 from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, Rig, announced, code_of
 
 STRANGER = "10.9.9.9"
@@ -52,29 +51,60 @@ def test_a_post_in_the_pause_between_two_attempts_counts() -> None:
     assert rig.said(ChooseParityCall, "P02")
 
 
+NOT_RECEIVED = ("conv-r1m1-1", "conv-r1m1-1-" + 32 * "0")
+"""What somebody may show who did not receive the call."""
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+@pytest.mark.parametrize("token", [LEFT_OUT, "tok_P02_guessed", "", REGISTRATION["P01"]])
+@pytest.mark.parametrize("conversation", NOT_RECEIVED)
+def test_whoever_shows_neither_the_conversation_nor_a_token_is_refused(token: object, conversation: str) -> None:
+    rig = waiting()
+    before = rig.desk.snapshot()
+    forged = rig.joining("P02", auth_token=token, conversation_id=conversation)
+    refused = rig.request(forged, HOSTS["P02"])
+    assert code_of(refused) == "E012"
+    assert "guessed" not in str(refused)
+    assert rig.desk.snapshot() == before
+    assert (rig.said(ChooseParityCall), rig.said(GameError)) == ([], [])
+
+
 @pytest.mark.requirement("MATCH.own_posts_checked")
 @pytest.mark.parametrize("token", [LEFT_OUT, "tok_P02_guessed", ""])
-def test_without_a_right_token_the_players_address_must_be_right(token: object) -> None:
+def test_whoever_repeats_the_conversation_has_received_the_call(token: object) -> None:
     rig = waiting()
-    refused = rig.request(rig.joining("P02", auth_token=token), STRANGER)
-    assert code_of(refused) == ("E012" if token == "tok_P02_guessed" else "E011")
-    assert "guessed" not in str(refused)
-    assert rig.said(ChooseParityCall) == []
-    assert rig.request(rig.joining("P02", auth_token=token), HOSTS["P02"]) == Acknowledged()
+    assert rig.request(rig.joining("P02", auth_token=token), STRANGER) == Acknowledged()
     assert rig.said(ChooseParityCall)
 
 
 @pytest.mark.requirement("MATCH.own_posts_checked")
-def test_a_registration_token_is_right_from_anywhere() -> None:
+@pytest.mark.parametrize("conversation", NOT_RECEIVED)
+def test_a_registration_token_is_right_in_any_conversation(conversation: str) -> None:
     rig = waiting()
-    assert rig.request(rig.joining("P02", auth_token=REGISTRATION["P02"]), STRANGER) == Acknowledged()
+    join = rig.joining("P02", auth_token=REGISTRATION["P02"], conversation_id=conversation)
+    assert rig.request(join, STRANGER) == Acknowledged()
 
 
 @pytest.mark.requirement("MATCH.own_posts_checked")
-def test_in_strict_the_address_is_not_enough() -> None:
+@pytest.mark.parametrize("changed", [{"parity_choice": "odd"}, {"parity_choice": "Even"}, {"parity_choice": None}])
+def test_the_opponents_conversation_opens_nothing_and_costs_nobody_anything(changed: dict[str, Any]) -> None:
+    rig = choosing()
+    before = rig.desk.snapshot()
+    for token in (LEFT_OUT, REGISTRATION["P01"], "tok_P02_guessed"):
+        forged = rig.choosing("P02", auth_token=token, conversation_id=rig.conversation_with("P01"), **changed)
+        assert code_of(rig.request(forged, HOSTS["P02"])) == "E012"
+    assert rig.desk.snapshot() == before
+    assert rig.said(GameError) == []
+
+
+@pytest.mark.requirement("MATCH.own_posts_checked")
+def test_in_strict_the_token_must_be_right_too() -> None:
     rig = Rig("strict").given().joins("P01")
-    assert code_of(rig.request(rig.joining("P02", auth_token="tok_P02_guessed"), HOSTS["P02"])) == "E012"
-    assert rig.request(rig.joining("P02"), STRANGER) == Acknowledged()
+    wrong = rig.joining("P02", auth_token="tok_P02_guessed")
+    assert code_of(rig.request({**wrong, "conversation_id": "conv-r1m1-1"}, HOSTS["P02"])) == "E012"
+    assert rig.of(e.WrongAnswer) == []
+    assert code_of(rig.request(wrong, HOSTS["P02"])) == "E012"
+    assert [one.code for one in rig.of(e.WrongAnswer)] == ["E012"]
 
 
 @pytest.mark.requirement("MATCH.own_posts_checked")
@@ -105,7 +135,7 @@ def test_the_sender_speaks_for_a_player_that_leaves_out_its_id() -> None:
 
 def test_a_player_cannot_answer_for_its_opponent() -> None:
     rig = Rig().given().joins("P01", "P02")
-    forged = rig.choosing("P02", "odd", auth_token=REGISTRATION["P01"])
+    forged = rig.choosing("P02", "odd", auth_token=REGISTRATION["P01"], conversation_id=rig.conversation_with("P01"))
     assert code_of(rig.request(forged, HOSTS["P01"])) == "E012"
     assert rig.of(e.MoveMade) == []
 
@@ -146,11 +176,11 @@ def test_a_wrong_choice_with_the_players_token_is_corrected_like_any_other(choic
     assert rig.question("P02").deadline == 30
 
 
-def test_a_wrong_choice_by_address_alone_is_refused_and_costs_nothing() -> None:
+def test_a_wrong_choice_of_a_stranger_costs_no_correction() -> None:
     rig = choosing()
     for _ in range(10):
-        wrong = rig.choosing("P02", "Even", auth_token=LEFT_OUT)
-        assert code_of(rig.request(wrong, HOSTS["P02"])) == "E004"
+        wrong = rig.choosing("P02", "Even", auth_token=LEFT_OUT, conversation_id="conv-r1m1-1")
+        assert code_of(rig.request(wrong, HOSTS["P02"])) == "E012"
     assert rig.of(e.WrongAnswer) == []
     assert rig.request(rig.choosing("P02", "odd", auth_token=LEFT_OUT), HOSTS["P02"]) == Acknowledged()
 
@@ -164,17 +194,18 @@ def test_a_wrong_choice_between_attempts_is_refused_and_costs_nothing() -> None:
 def test_nobody_declines_for_a_player_by_sharing_its_address() -> None:
     rig = waiting()
     refusal = rig.joining("P02", accept=False)
-    assert code_of(rig.request({**refusal, "auth_token": "tok_guess"}, HOSTS["P02"])) == "E012"
+    forged = {**refusal, "auth_token": "tok_guess", "conversation_id": rig.conversation_with("P01")}
+    assert code_of(rig.request(forged, HOSTS["P02"])) == "E012"
     assert rig.of(e.PlayerFaulted) == []
     assert rig.request(refusal, STRANGER) == Acknowledged()
     assert [one.code for one in rig.of(e.PlayerFaulted)] == ["DECLINED"]
 
 
-def test_under_another_manager_the_address_is_all_there_is() -> None:
+def test_under_another_manager_the_conversation_is_all_there_is() -> None:
     rig = Rig().given(announced(player_A_answers=None, player_B_answers=None)).joins("P01")
     refusal = rig.joining("P02", accept=False)
-    assert code_of(rig.request(refusal, STRANGER)) == "E012"
-    assert rig.request(refusal, HOSTS["P02"]) == Acknowledged()
+    assert code_of(rig.request({**refusal, "conversation_id": "conv-r1m1-1"}, HOSTS["P02"])) == "E012"
+    assert rig.request(refusal, STRANGER) == Acknowledged()
 
 
 def test_of_two_attempts_only_the_newest_is_answered() -> None:
@@ -182,22 +213,3 @@ def test_of_two_attempts_only_the_newest_is_answered() -> None:
     rig.announce(announced(attempt=2))
     assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
     assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Acknowledged()
-
-
-@pytest.mark.parametrize(
-    ("origin", "endpoint", "same"),
-    [
-        ("10.0.0.7", "http://10.0.0.7:8101/mcp", True),
-        ("10.0.0.7:53124", "http://10.0.0.7:8101/mcp", True),
-        ("10.0.0.8", "http://10.0.0.7:8101/mcp", False),
-        ("127.0.0.1", "http://localhost:8101/mcp", True),
-        ("::1", "http://127.0.0.1/mcp", True),
-        ("[::1]:4000", "https://LOCALHOST", True),
-        ("2001:db8::1", "http://[2001:DB8::1]:80/mcp", True),
-        ("example.org", "http://Example.org.?x=1", True),
-        ("127.0.0.1", "http://10.0.0.7/mcp", False),
-        ("", "http:///mcp", True),
-    ],
-)
-def test_hosts_are_compared_without_port_case_and_path(origin: str, endpoint: str, same: bool) -> None:
-    assert same_host(origin, endpoint) is same

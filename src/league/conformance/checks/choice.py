@@ -29,6 +29,19 @@ def same_answer(record: RunRecord) -> CheckOutcome:
 
 
 @if_joined
+def hears_its_referee_only(record: RunRecord) -> CheckOutcome:
+    peeked = record.of("call of a stranger")
+    if not peeked:
+        return untestable("the player made no choice that a stranger could ask for")
+    for one in peeked:
+        if one.is_answered and chosen(one) is not None:
+            how = "with another token than the referee's" if one.message.get("auth_token") else "without a token"
+            advice = "Keep the auth_token of the first call for a match; answer one with another token with E012 (9.2)."
+            return broken(f"a call {how} was answered with the choice: your opponent can ask for it, too", advice, one)
+    return kept("a call with another token than the referee's gets no choice", peeked)
+
+
+@if_joined
 def corrects(record: RunRecord) -> CheckOutcome:
     told, again = record.of("game error"), record.of("corrected call")
     if not told or not again:
@@ -65,6 +78,7 @@ CHECKS: Mapping[str, Check] = {
     "CHOICE.in_time": Check(choice_in_time, ("dialect", "match")),
     "CHOICE.echoes_match_id": Check(choice_echoes, ("dialect", "match")),
     "PLAYER.same_answer_to_repeated_call": Check(same_answer, ("dialect", "match")),
+    "PLAYER.hears_its_referee_only": Check(hears_its_referee_only, ("dialect", "match")),
     "PLAYER.corrects": Check(corrects, ("dialect", "correction")),
     "MOVE.valid_option": Check(valid_option, ("dialect", "other_game")),
 }

@@ -101,16 +101,31 @@ async function answerTo(name, message) {
   }
   let match;
   if (name === "GAME_INVITATION") {
-    match = matchOf(message.match_id, message.attempt ?? 1);
+    match = calledFor(message, message.attempt ?? 1);
     Object.assign(answer, { accept: message.game_type === "even_odd", arrival_timestamp: answer.timestamp });
   } else if (name === "CHOOSE_PARITY_CALL") {
-    match = matchOf(message.match_id);
+    match = calledFor(message);
     answer.parity_choice = await choiceIn(match, message);
   } else {
     takeNote(name, message);
     return { ...answer, status: "ACKNOWLEDGED" };
   }
   return { ...answer, ...tokenFor(message.sender, message.match_id, match.attempt) };
+}
+
+/**
+ * The match a referee calls for. The first to do so is its referee, and nobody else gets an answer, unless it shows the
+ * token that only the referee of this match can have (9.2).
+ */
+function calledFor({ sender, match_id: matchId, auth_token: shown = null }, attempt) {
+  const known = player.matches.get(matchId);
+  const right = derived(refereeIn(sender), player.id, matchId, attempt ?? known?.attempt ?? 1);
+  if (known?.referee !== undefined && known.referee !== shown && (right === "" || shown !== right)) {
+    throw new Refusal("E012", "another is the referee of this match");
+  }
+  const match = matchOf(matchId, attempt);
+  match.referee = shown;
+  return match;
 }
 
 /** What we know of a match. A match that begins anew has another attempt (8.12). */
@@ -143,8 +158,9 @@ function takeNote(name, message) {
     tell(`${message.match_id}: ${message.game_result.reason ?? message.reason}`);
   } else if (name === "GAME_ERROR") {
     tell(`the referee says ${message.error_code}: ${message.error_detail}`);
+    const match = player.matches.get(message.match_id);
     // Our choice was wrong, and the next call wants another (6.5).
-    if (message.error_code === "E004") delete player.matches.get(message.match_id)?.choice;
+    if (message.error_code === "E004" && match?.referee === (message.auth_token ?? null)) delete match.choice;
   } else if (name === "LEAGUE_ERROR") {
     tell(`the manager says ${message.error_code}: ${message.error_detail}`);
   } else if (name === "LEAGUE_COMPLETED") {
@@ -154,12 +170,20 @@ function takeNote(name, message) {
 
 /** Our token is for the manager; a referee sees one that is made from it for this match only (9.3). */
 function tokenFor(sender, matchId, attempt) {
-  if (!player.token) return {};
-  if (!player.token.startsWith(`tok_${player.id}_`)) return { auth_token: player.token }; // this manager makes none
+  const token = derived(player.id, refereeIn(sender), matchId, attempt) || player.token;
+  return token ? { auth_token: token } : {};
+}
+
+/** The token one shows the other in a match; empty if our manager makes tokens in another way, or none. */
+function derived(sender, receiver, matchId, attempt) {
+  if (!player.token.startsWith(`tok_${player.id}_`)) return "";
   const key = createHash("sha256").update(`derive\0${player.token}`).digest();
-  const referee = sender.slice(sender.indexOf(":") + 1);
-  const text = `league.v2|${player.id}|${referee}|${player.leagueId}|${matchId}|${attempt}`;
-  return { auth_token: `tok_${player.id}_${createHmac("sha256", key).update(text).digest("base64url")}` };
+  const text = `league.v2|${sender}|${receiver}|${player.leagueId}|${matchId}|${attempt}`;
+  return `tok_${sender}_${createHmac("sha256", key).update(text).digest("base64url")}`;
+}
+
+function refereeIn(sender) {
+  return sender.slice(sender.indexOf(":") + 1);
 }
 
 /** Others wrote part of it, and no terminal shall suffer. */
@@ -172,6 +196,7 @@ function tell(text) {
 const ERRORS = {
   E003: ["MISSING_REQUIRED_FIELD", -32602],
   E007: ["INVALID_FIELD_TYPE", -32602],
+  E012: ["AUTH_TOKEN_INVALID", 4001],
   E018: ["PROTOCOL_VERSION_MISMATCH", 4094],
   E034: ["MALFORMED_JSON", -32700],
   E035: ["INVALID_REQUEST", -32600],

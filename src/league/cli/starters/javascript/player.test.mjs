@@ -124,6 +124,19 @@ test("it plays a match", async () => {
   assert.deepEqual([told.message_type, told.status], ["GAME_OVER_ACK", "ACKNOWLEDGED"]);
 });
 
+test("nobody but the first caller of a match gets an answer", async () => {
+  const match = { match_id: "R3M1" };
+  assert.equal((await call("handle_game_invitation", { ...INVITATION, ...match })).result.accept, true);
+  for (const stranger of [{ auth_token: "another" }, { auth_token: null }, { auth_token: "another", attempt: 2 }]) {
+    for (const [method, message] of [["handle_game_invitation", INVITATION], ["parity_choose", CALL]]) {
+      const { error } = await call(method, { ...message, ...match, ...stranger });
+      assert.equal(error.data.error_code, "E012");
+    }
+  }
+  const { result } = await call("parity_choose", { ...CALL, ...match });
+  assert.ok(["even", "odd"].includes(result.parity_choice));
+});
+
 test("it answers a ping", async () => {
   assert.deepEqual((await call("ping", {})).result, {});
 });

@@ -114,16 +114,30 @@ class Player:
         answer = self.envelope(MESSAGES[name][1], message["conversation_id"]) | {"player_id": self.player_id}
         answer |= {field: message[field] for field in ("round_id", "match_id") if message.get(field) is not None}
         if name == "GAME_INVITATION":
-            match = self.match(message["match_id"], message.get("attempt") or 1)
+            match = self.match_of(message, message.get("attempt") or 1)
             plays = message["game_type"] == "even_odd"
             answer |= {"accept": plays, "arrival_timestamp": answer["timestamp"]}
         elif name == "CHOOSE_PARITY_CALL":
-            match = self.match(message["match_id"])
+            match = self.match_of(message)
             answer |= {"parity_choice": self.choice(match, message)}
         else:
             self.take_note(name, message)
             return answer | {"status": "ACKNOWLEDGED"}
         return answer | self.token_for(message["sender"], message["match_id"], match["attempt"])
+
+    def match_of(self, message: Message, attempt: int = 0) -> Message:
+        """The match a referee calls for. The first to do so is its referee, and nobody else gets an answer, unless it
+        shows the token that only the referee of this match can have (9.2)."""
+        match_id, shown = message["match_id"], message.get("auth_token")
+        known = self.matches.get(match_id, {})
+        right = self.derived(
+            referee_in(message["sender"]), self.player_id, match_id, attempt or known.get("attempt", 1)
+        )
+        if known.get("referee", shown) != shown and (not right or shown != right):
+            raise RefusalError("E012", "another is the referee of this match")
+        match = self.match(match_id, attempt)
+        match["referee"] = shown
+        return match
 
     def match(self, match_id: str, attempt: int = 0) -> Message:
         """What we know of a match. A match that begins anew has another attempt (8.12)."""
@@ -151,8 +165,9 @@ class Player:
             tell(f"{message['match_id']}: {message['game_result'].get('reason') or message.get('reason')}")
         elif name == "GAME_ERROR":
             tell(f"the referee says {message['error_code']}: {message.get('error_detail')}")
-            if message["error_code"] == "E004":  # our choice was wrong, and the next call wants another (6.5)
-                self.matches.get(str(message.get("match_id")), {}).pop("choice", None)
+            match = self.matches.get(str(message.get("match_id")), {})
+            if message["error_code"] == "E004" and match.get("referee") == message.get("auth_token"):
+                match.pop("choice", None)  # our choice was wrong, and the next call wants another (6.5)
         elif name == "LEAGUE_ERROR":
             tell(f"the manager says {message['error_code']}: {message.get('error_detail')}")
         elif name == "LEAGUE_COMPLETED":
@@ -160,14 +175,21 @@ class Player:
 
     def token_for(self, sender: str, match_id: str, attempt: int) -> Message:
         """Our token is for the manager; a referee sees one that is made from it for this match only (9.3)."""
-        ours = f"tok_{self.player_id}_"
-        if not self.auth_token.startswith(ours):  # of a manager that makes tokens in another way, or none
-            return {"auth_token": self.auth_token} if self.auth_token else {}
+        token = self.derived(self.player_id, referee_in(sender), match_id, attempt) or self.auth_token
+        return {"auth_token": token} if token else {}
+
+    def derived(self, sender: str, receiver: str, match_id: str, attempt: int) -> str:
+        """The token one shows the other in a match; empty if our manager makes tokens in another way, or none."""
+        if not self.auth_token.startswith(f"tok_{self.player_id}_"):
+            return ""
         key = hashlib.sha256(b"derive\0" + self.auth_token.encode()).digest()
-        referee = sender.partition(":")[2] or sender
-        text = f"league.v2|{self.player_id}|{referee}|{self.league_id}|{match_id}|{attempt}"
+        text = f"league.v2|{sender}|{receiver}|{self.league_id}|{match_id}|{attempt}"
         made = base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")).decode().rstrip("=")
-        return {"auth_token": ours + made}
+        return f"tok_{sender}_{made}"
+
+
+def referee_in(sender: str) -> str:
+    return sender.partition(":")[2] or sender
 
 
 def tell(text: str) -> None:
@@ -180,6 +202,7 @@ def tell(text: str) -> None:
 ERRORS = {
     "E003": ("MISSING_REQUIRED_FIELD", -32602),
     "E007": ("INVALID_FIELD_TYPE", -32602),
+    "E012": ("AUTH_TOKEN_INVALID", 4001),
     "E018": ("PROTOCOL_VERSION_MISMATCH", 4094),
     "E034": ("MALFORMED_JSON", -32700),
     "E035": ("INVALID_REQUEST", -32600),

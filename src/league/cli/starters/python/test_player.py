@@ -144,6 +144,15 @@ class TestPlayer(unittest.TestCase):
         told = self.call("notify_match_result", GAME_OVER)["result"]
         self.assertEqual((told["message_type"], told["status"]), ("GAME_OVER_ACK", "ACKNOWLEDGED"))
 
+    def test_nobody_but_the_first_caller_of_a_match_gets_an_answer(self) -> None:
+        match = {"match_id": "R3M1"}
+        self.assertIs(self.call("handle_game_invitation", INVITATION | match)["result"]["accept"], True)
+        for stranger in ({"auth_token": "another"}, {"auth_token": None}, {"auth_token": "another", "attempt": 2}):
+            for method, message in (("handle_game_invitation", INVITATION), ("parity_choose", CALL)):
+                refused = self.call(method, message | match | stranger)["error"]
+                self.assertEqual(refused["data"]["error_code"], "E012")
+        self.assertIn(self.call("parity_choose", CALL | match)["result"]["parity_choice"], ("even", "odd"))
+
     def test_it_answers_a_ping(self) -> None:
         self.assertEqual(self.call("ping", {})["result"], {})
 

@@ -1,0 +1,158 @@
+"""Who may speak to a player in a match, and which token is shown to whom (spec section 9).
+
+The referee of a match shows a token that we can check. Where none can be expected, because our manager derives none or
+has told us that this referee shows none, its referee is the first who calls us for the match from where it was
+announced to be, and nobody else is.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from league.membership import Membership
+from league.player.memory import InvitedMatch, PlayerMemory
+from league.protocol import tokens
+from league.protocol.messages import ChooseParityCall, GameMoveCall
+
+REGISTRATIONS: Final = 8
+"""Tokens of so many registrations are tried: who was told of an earlier one may still go by it (R-36)."""
+ATTEMPTS: Final = 32
+"""A call does not name its attempt: so many are tried for a match we do not know."""
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class SenderIdentity:
+    """Who sent a request. `key` is the K its token was derived from, if it was; `trusted`: the token is right, or there
+    is no way to check it under this manager."""
+
+    id: str
+    key: str | None
+    trusted: bool
+
+    @property
+    def is_proven(self) -> bool:
+        """Nobody else could show this token."""
+        return self.trusted and self.key is not None
+
+
+class Credentials:
+    """What our registrations gave us to show and to check, and what is known of the referees of our matches."""
+
+    def __init__(self, membership: Membership, secrets: Mapping[str, str], memory: PlayerMemory) -> None:
+        self._membership, self._secrets, self._memory = membership, secrets, memory
+
+    # --- who it is ----------------------------------------------------------------------------------------------------
+
+    def identify(self, sender: str | None, token: str | None, match_id: str, attempt: int) -> SenderIdentity:
+        """Who this is, by the token it shows for this match and attempt."""
+        name, us = sender_id(sender), self._membership
+        if not us.derived_tokens:
+            return SenderIdentity(name, None, trusted=True)
+        for key in self._keys():
+            right = tokens.derive(key, name, us.agent_id, us.league_id, match_id, attempt)
+            if tokens.same(token, right):
+                return SenderIdentity(name, key, trusted=True)
+        announced = self._memory.referees.get(match_id)
+        is_announced = announced is not None and tokens.fits(token, announced.tokens or ())
+        return SenderIdentity(name, next(self._keys(), None), trusted=is_announced)
+
+    def attempt_of(self, call: ChooseParityCall | GameMoveCall) -> int:
+        """The attempt for which the token of a call is right; 1 if it is for none."""
+        attempts = range(1, ATTEMPTS + 1 if self._membership.derived_tokens and call.auth_token else 1)
+        shown = (call.sender, call.auth_token, call.match_id)
+        return next((one for one in attempts if self.identify(*shown, one).is_proven), 1)
+
+    def is_referee(self, sender: SenderIdentity, token: str | None, match_id: str, origin: str) -> bool:
+        """May it speak as the referee of this match?"""
+        if sender.is_proven:
+            return True
+        announced = self._memory.referees.get(match_id)
+        if self._membership.derived_tokens and (announced is None or announced.tokens is None):
+            return False
+        if announced is not None and not may_come_from(origin, announced.endpoint):
+            return False
+        first = self._first_caller(match_id)
+        return first is None or (first.referee_id, first.invitation.token_digest) == (sender.id, digest_of(token))
+
+    def _first_caller(self, match_id: str) -> InvitedMatch | None:
+        """The match as whoever called us first for it invited us, since its referee was announced."""
+        endpoint = self.announced_endpoint(match_id)
+        invited = self._memory.matches.of(match_id)
+        return next((one for one in invited if one.invitation.referee_endpoint == endpoint), None)
+
+    def announced_endpoint(self, match_id: str) -> str:
+        """Where the referee of a match was announced to be; empty if it was not."""
+        announced = self._memory.referees.get(match_id)
+        return announced.endpoint if announced is not None else ""
+
+    # --- what it is shown ---------------------------------------------------------------------------------------------
+
+    def for_referee(self, sender: SenderIdentity, match_id: str, attempt: int) -> str | None:
+        """What a referee is shown: derived for it alone where our manager can tell it so, else our only token.
+
+        Who did not prove to be that referee gets one that opens nothing: the right one would let it answer for us.
+        """
+        us = self._membership
+        if sender.key is None:
+            return us.token
+        receiver = sender.id if sender.trusted else f"{sender.id}?"
+        return tokens.derive(sender.key, us.agent_id, receiver, us.league_id, match_id, attempt)
+
+    def with_acknowledgement(self, sender: SenderIdentity, match_id: str, attempt: int) -> str | None:
+        """What an acknowledgement shows: something only to those who proved who they are, since no document asks
+        for it and anybody may send what is to be acknowledged."""
+        if not sender.is_proven:
+            return None
+        if sender.id == tokens.MANAGER:
+            return self._membership.token
+        return self.for_referee(sender, match_id, attempt)
+
+    def _keys(self) -> Iterator[str]:
+        """K of our registrations, the newest first."""
+        newest = self._membership.serial
+        for serial in range(newest, max(newest - REGISTRATIONS, 0), -1):
+            token = self._secrets.get(f"token/{serial}")
+            if token is not None:
+                yield tokens.deriver(token)
+
+
+def sender_id(sender: str | None) -> str:
+    """The id in `sender`; all spellings of the manager are one."""
+    word, _, name = (sender or "").partition(":")
+    return tokens.MANAGER if word == tokens.MANAGER else name or word
+
+
+def digest_of(token: str | None) -> str:
+    """What is remembered of a token that somebody showed us; empty for none."""
+    return tokens.verifier(token) if token else ""
+
+
+def may_come_from(origin: str, endpoint: str) -> bool:
+    """May who calls from there live at that endpoint? Where the endpoint has a name, nobody can say without asking."""
+    host, caller = _host(endpoint.partition("://")[2]), _caller(origin)
+    return not caller or host == caller or {host, caller} <= _LOOPBACK or not (_is_ip(host) or host in _LOOPBACK)
+
+
+def _caller(origin: str) -> str:
+    return origin.lower() if origin.count(":") > 1 and "]" not in origin else _host(origin)
+
+
+def _host(text: str) -> str:
+    """The host in "host:port/path" or "[host]:port/path"."""
+    if text.startswith("["):
+        return text[1:].partition("]")[0].lower()
+    for end in ":/?":
+        text = text.partition(end)[0]
+    return text.lower().rstrip(".")
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
