@@ -16,7 +16,7 @@ from league.events import AgentRegistered, Event, LeagueFinished, NumberDrawn, P
 from league.storage.reading import open_for_reading
 from tests.support.peer import Peer
 from tests.support.processes import Processes, assert_kept
-from tests.support.scripts import BUSY, HANG, HONEST, Reaction, Script, always, on
+from tests.support.scripts import BUSY, HANG, HONEST, always, held, on
 
 PLAYERS = 4
 SCALE = 10
@@ -27,11 +27,6 @@ STOPS_WITHIN_S = 5.0
 def everything(journal: Path) -> list[Event]:
     with open_for_reading(journal) as reader:
         return list(reader.events())
-
-
-def held(kind: str, nth: int) -> Script:
-    """Everything is answered at once but the nth request of this kind, which waits until the test says "go"."""
-    return on(kind, *[HONEST] * (nth - 1), Reaction(until="go"), HONEST)
 
 
 class League:

@@ -203,3 +203,8 @@ def header(head: bytes, name: bytes) -> str:
     """The value of this header (its name in small letters); "" if there is none."""
     lines = (line.partition(b":") for line in head.split(b"\r\n")[1:])
     return next((value.strip().decode() for given, _, value in lines if given.lower() == name), "")
+
+
+def held(kind: str, nth: int) -> Script:
+    """Everything is answered at once but the nth request of this kind, which waits until the test says "go"."""
+    return on(kind, *[HONEST] * (nth - 1), Reaction(until="go"), HONEST)

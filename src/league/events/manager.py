@@ -157,6 +157,8 @@ class MatchLost(Event, frozen=True, kw_only=True):
     match_id: str
     attempt: int
     why: str
+    counts: bool = True
+    """Is it one of the three attempts? Not if its referee never acknowledged it (S-28)."""
 
 
 class MatchParked(Event, frozen=True, kw_only=True):
@@ -166,10 +168,10 @@ class MatchParked(Event, frozen=True, kw_only=True):
 
 
 class MatchUnparked(Event, frozen=True, kw_only=True):
-    """The operator gave a parked match three more attempts."""
+    """A parked match has three more attempts: by the operator's order, or (without a key) because a referee is back."""
 
     match_id: str
-    key: str
+    key: str = ""
 
 
 class ResultAccepted(Event, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Which referee is to play which match, which one plays it, and for how long: a lease begins with MatchAssigned. What
 becomes of a match whose lease has run out or whose referee is dead: it is reassigned, or parked after three attempts
-(spec section 8.12).
+that count, until a referee is back (spec section 8.12).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from league.calling.delivery import Delivery, Ending, Policy
-from league.events import MatchAssigned, MatchLost, MatchParked, RefereesNamed
+from league.events import MatchAssigned, MatchLost, MatchParked, MatchUnparked, RefereesNamed
 from league.machine import Address, Pong
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
@@ -84,10 +84,14 @@ class Assignments(ManagerPart):
         game_type, referees = self._ledger.settings.game_type, self._ledger.roster.of_role("referee")
         return (one for one in referees if one.state == "ACTIVE" and game_type in one.game_types)
 
+    def _answering(self) -> Iterator[Member]:
+        """Those of them that could be given a match now: nothing is assigned to one whose last ping failed."""
+        return (one for one in self.available() if not self.habits.is_silent(one.agent_id))
+
     @property
     def is_possible(self) -> bool:
         """Is there a referee that could play a match?"""
-        return next(self.available(), None) is not None
+        return next(self._answering(), None) is not None
 
     def name_referees(self, now: float) -> None:
         """Share out the matches of the rounds to come, anew when referees came or went."""
@@ -126,7 +130,7 @@ class Assignments(ManagerPart):
         self._assign(self._ledger.in_play.voided, now)
 
     def _assign(self, match_ids: Collection[str], now: float) -> None:
-        referees = list(self.available()) if match_ids else []
+        referees = list(self._answering()) if match_ids else []
         if not referees:
             return
         deviating = self._deviating
@@ -280,28 +284,36 @@ class Assignments(ManagerPart):
                 for match in self._ledger.held_by(referee.agent_id):
                     self._lose(match, f"{referee.agent_id} is silent", now)
 
+    def came_back(self, now: float) -> None:
+        """A referee is back, or a new one came: what others lost is played again, also what was parked."""
+        self.reassign(now)
+        for match_id in list(self._ledger.in_play.parked):
+            self.context.happened(MatchUnparked(at=now, match_id=match_id))
+
     def failed(self, match: ScheduledMatch, why: str, now: float) -> None:
         """Its referee did not get it done, and nothing more will come: it gets no other before it has proven itself,
         and what was kept back for it goes to others."""
         referee_id = match.referee_id or ""
-        self._overdue(match, why, now)
+        self._overdue(match, why, now, counts=True)
         if match.status == "ASSIGNED":
             return
         self.habits.lapsed(referee_id)
-        if any(self.habits.is_reliable(one.agent_id) for one in self.available()):
+        if any(self.habits.is_reliable(one.agent_id) for one in self._answering()):
             for other in self._ledger.held_by(referee_id):
                 if not self.dispatches.is_dispatched(other):
                     self._overdue(other, f"{referee_id} did not finish {match.match_id}", now)
 
-    def _overdue(self, match: ScheduledMatch, why: str, now: float) -> None:
+    def _overdue(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
         """Nothing is taken away while nobody could play it."""
         if self._ledger.is_running and not self._ledger.is_held and self.is_possible:
-            self._lose(match, why, now)
+            self._lose(match, why, now, counts=counts)
 
-    def _lose(self, match: ScheduledMatch, why: str, now: float) -> None:
+    def _lose(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
+        """`counts` as an attempt even if it was never acknowledged: a referee that is alive had the time for it."""
+        counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
         self.habits.forget(match.referee_id or "")
-        self.context.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why))
+        self.context.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why, counts=counts))
         if match.tries >= ATTEMPTS:
             self.context.happened(MatchParked(at=now, match_id=match.match_id))
 

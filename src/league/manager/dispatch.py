@@ -76,6 +76,7 @@ class RefereeHabits(ManagerPart):
     _patience: dict[str, float] = field(default_factory=dict)
     _running: set[str] = field(default_factory=set)
     _lapsed: set[str] = field(default_factory=set)
+    _silent: set[str] = field(default_factory=set)
 
     def listed_matches(self, referee_id: str) -> None:
         """It answered a ping with its matches."""
@@ -114,6 +115,20 @@ class RefereeHabits(ManagerPart):
 
         found.on_understood = learn
         return found
+
+    def ping_failed(self, referee_id: str) -> None:
+        """It did not answer its last ping."""
+        self._silent.add(referee_id)
+
+    def heard(self, referee_id: str) -> bool:
+        """It said anything; had its last ping failed?"""
+        was_silent = referee_id in self._silent
+        self._silent.discard(referee_id)
+        return was_silent
+
+    def is_silent(self, referee_id: str) -> bool:
+        """Did its last ping fail, and was nothing heard since?"""
+        return referee_id in self._silent
 
     def lapsed(self, referee_id: str) -> None:
         """It did not finish a match that it was given."""
@@ -157,6 +172,11 @@ class Dispatches(ManagerPart):
     def is_dispatched(self, match: ScheduledMatch) -> bool:
         dispatch = self._open.get(match.match_id)
         return dispatch is not None and dispatch.attempt == match.attempt
+
+    def is_acknowledged(self, match: ScheduledMatch) -> bool:
+        """Does its referee know that it is to play this attempt?"""
+        dispatch = self._open.get(match.match_id)
+        return self.is_dispatched(match) and dispatch is not None and dispatch.acknowledged_at is not None
 
     def dispatch(
         self, referee: Member, matches: Sequence[ScheduledMatch], limit_s: float, now: float, *, again: bool = False

@@ -179,6 +179,7 @@ class Heartbeats(ManagerPart):
 
     def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
         referee = self.context.member(delivery.peer)
+        self.habits.ping_failed(referee.agent_id)
         silent_from = self._silent_from(referee.agent_id, now)
         if self.habits.is_ours(referee.agent_id):
             self.outages.interrupted(referee, "its referee did not answer", now)
@@ -191,6 +192,9 @@ class Heartbeats(ManagerPart):
     def alive(self, referee: Member, now: float) -> None:
         """Any message or answer of a referee."""
         self._pulse(referee.agent_id, now).heard_at = now
+        was_silent = self.habits.heard(referee.agent_id)
         if self._ledger.is_running and referee.state == "SUSPENDED":
             self.context.change(referee, "recover", now)
+            self.assignments.came_back(now)
+        elif self._ledger.is_running and was_silent:
             self.assignments.reassign(now)

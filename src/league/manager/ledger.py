@@ -138,6 +138,12 @@ class Ledger(Struct):
         member = self.roster.members[event.agent_id]
         self.roster.renew(member, event.serial, event.verify)
         member.shows_derived_tokens = event.shows_derived_tokens
+        self._came_back(event.agent_id)
+
+    def _came_back(self, agent_id: str) -> None:
+        """A referee is back: the attempts of the matches it holds are counted anew."""
+        for match in self.held_by(agent_id) if agent_id in self.in_play.holdings else ():
+            match.tries = 0
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.take_up(self.roster.members[event.agent_id], event.serial)
@@ -146,6 +152,7 @@ class Ledger(Struct):
         member = self.roster.members[event.agent_id]
         if member.state == "SUSPENDED" and event.state == "ACTIVE":
             member.faults_in_a_row = 0
+            self._came_back(event.agent_id)
         if event.state == "SUSPENDED":
             member.suspended_at = event.at
         member.state = event.state
@@ -204,6 +211,7 @@ class Ledger(Struct):
         if match.referee_id is not None:
             # Whatever made it play before did not now: it is found out anew.
             self.roster.members[match.referee_id].dispatch_method = ""
+        match.tries -= not event.counts and match.tries > 0
         self.in_play.wait(match)
 
     def _parked(self, event: events.MatchParked) -> None:
@@ -216,7 +224,8 @@ class Ledger(Struct):
         match = self.matches[event.match_id]
         match.tries = 0
         self.in_play.wait(match)
-        self.controls.orders[event.key] = f"replay-match {event.match_id}"
+        if event.key:
+            self.controls.orders[event.key] = f"replay-match {event.match_id}"
 
     def _round_finished(self, event: events.RoundFinished) -> None:
         current = self.rounds[event.round_id - 1]

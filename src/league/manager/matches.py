@@ -26,7 +26,7 @@ class ScheduledMatch(Struct):
     referee_id: str | None = None
     attempt: int = 0
     tries: int = 0
-    """Attempts since it was scheduled, voided or unparked."""
+    """Attempts that count, since it was scheduled, voided or unparked, or since its referee came back."""
     result: ResultInForce | None = None
     interrupted: int = 0
     """The last attempt during which its manager or its referee was gone."""

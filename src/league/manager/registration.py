@@ -312,7 +312,7 @@ class RegistrationDesk(ManagerPart):
             self.context.change(member, "league_start", now)
             self.heartbeats.alive(member, now)
             self.heartbeats.greet(member, now)
-            self.assignments.reassign(now)
+            self.assignments.came_back(now)
 
     def _renew(self, member: Member, application: Application, now: float) -> str:
         if not self.renewals.allows(member.agent_id, now):
@@ -337,6 +337,7 @@ class RegistrationDesk(ManagerPart):
         else:
             self.heartbeats.alive(member, now)
             self.assignments.habits.proved(member.agent_id)
+            self.assignments.came_back(now)
         return token
 
     def _mint(self, agent_id: str, serial: int) -> str:

@@ -301,7 +301,8 @@ def _parked(facts: MatchFacts) -> tuple[str, ...]:
     told = f" ({reasons})" if reasons else ""
     return (
         f"Parked: every attempt was lost through its referee{told}. No player is to blame.",
-        f"The operator decides: league replay-match {facts.match_id} gives it three more attempts.",
+        f"It is taken up when a referee comes back or the operator decides: league replay-match {facts.match_id} gives "
+        "it three more attempts.",
     )
 
 

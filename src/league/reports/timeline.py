@@ -199,9 +199,11 @@ def _of_schedule(event: e.Event) -> _Words | None:
         case e.MatchLost() | e.RequestRefused():
             return _given_up(event)
         case e.MatchParked():
-            return _Words("The match was parked: it waits for the operator.", clause=known("REFEREE.lease_parked"))
+            text = "The match was parked: it waits for the operator, or for a referee that comes back."
+            return _Words(text, clause=known("REFEREE.lease_parked"))
         case e.MatchUnparked():
-            return _Words("The operator gave the match three more attempts.")
+            who = "The operator gave the match" if event.key else "A referee is back: the match has"
+            return _Words(f"{who} three more attempts.")
         case _:
             return None
 

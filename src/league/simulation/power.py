@@ -1,5 +1,5 @@
-"""Power cuts of a simulated league: whole machines go dark at once, the players' half or all of them, with or without
-the manager and the referees, and come back tens of seconds later."""
+"""Power cuts of a simulated league: whole machines go dark at once, and come back tens of seconds later: the players'
+half or all of them, with or without the manager and referees; or all referees, and nobody else."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 KIND = "power cut"
 MOST_CUTS = 3
+REFEREES_ALONE = 0.25
 FIRST_S, BETWEEN_S, DARK_S, STARTING_S = (5.0, 60.0), (5.0, 200.0), (8.0, 90.0), (0.0, 3.0)
 """When the first comes, how long until the next, how long it is dark, how long a process takes to start again."""
 
@@ -38,18 +39,23 @@ class PowerCuts:
 
     def _cut(self) -> None:
         dice, world = self._dice, self._world
-        players = list(world.players)
-        affected = players if dice.random() < 0.5 else dice.sample(players, math.ceil(len(players) / 2))
-        if dice.random() < 0.5:
-            affected = [*affected, world.manager]
-        if dice.random() < 0.5:
-            affected = [*affected, *dice.sample(world.referees, dice.randint(1, len(world.referees)))]
+        affected = world.referees if dice.random() < REFEREES_ALONE else self._affected()
         until = world.agenda.now + dice.uniform(*DARK_S)
         world.faults.seen[KIND] += 1
         for node in affected:
             self._dark_until[node.name] = until + dice.uniform(*STARTING_S)
         for node in affected:
             node.kill()
+
+    def _affected(self) -> list[Node]:
+        dice, world = self._dice, self._world
+        players = list(world.players)
+        affected = players if dice.random() < 0.5 else dice.sample(players, math.ceil(len(players) / 2))
+        if dice.random() < 0.5:
+            affected = [*affected, world.manager]
+        if dice.random() < 0.5:
+            affected = [*affected, *dice.sample(world.referees, dice.randint(1, len(world.referees)))]
+        return affected
 
     # --- processes ----------------------------------------------------------------------------------------------------
 

@@ -236,3 +236,90 @@ def test_a_paused_league_takes_no_match_away() -> None:
 
 def test_a_ping_is_answered() -> None:
     assert Managed().request(Ping()) == Pong()
+
+
+# --- referees that die together ---------------------------------------------------------------------------------------
+
+
+def parked(league: Managed) -> Managed:
+    """The only match was played in vain three times."""
+    live(league, 640)
+    assert league.manager.parked == ("R1M1",)
+    return league
+
+
+@pytest.mark.requirement("REFEREE.lease_unacknowledged")
+def test_an_attempt_that_was_never_acknowledged_is_no_attempt() -> None:
+    league = Managed(players=2, referees=4).fill()
+    league.answer_all(but=[f"REF0{n}" for n in range(1, 5)])
+    everybody = ("REF01", "REF02", "REF03", "REF04")
+    for alive in everybody[1:]:
+        # Each answers a ping while the one before it dies, so that it is given the match, and then dies too.
+        live(league, 60, dead=everybody)
+        league.query(alive, "GET_STATUS")
+    live(league, 60, dead=everybody)
+    lost = league.of(e.MatchLost)
+    assert len(lost) >= 3
+    assert not any(event.counts for event in lost)
+    assert league.of(e.MatchParked) == []
+    live(league, 60, dead=everybody[:3])
+    assert (holder(league), code_of(league.report("R1M1"))) == ("REF04", "")
+
+
+@pytest.mark.requirement("REFEREE.lease_unacknowledged")
+def test_nothing_is_assigned_to_a_referee_whose_last_ping_failed() -> None:
+    league = started(players=4, referees=2)
+    first, second = sorted(league.open_matches, key=lambda one: str(holder(league, one)))
+    league.report(first)
+    live(league, 8, dead=("REF01",))
+    league.report(second)
+    live(league, 2, dead=("REF01",))
+    assert (league.state("REF01"), league.manager.ledger.current_round) == ("ACTIVE", 2)
+    assert {event.referee_id for event in league.of(e.MatchAssigned)[2:]} == {"REF02"}
+
+
+@pytest.mark.requirement("REFEREE.lease_unacknowledged")
+def test_while_the_last_ping_of_every_referee_failed_a_match_waits_for_one() -> None:
+    league = started(players=4, referees=2)
+    first, _ = league.open_matches
+    league.report(first)
+    live(league, 8, dead=("REF01", "REF02"))
+    league.operate("replay-match", first)
+    assert {league.state("REF01"), league.state("REF02")} == {"ACTIVE"}
+    assert league.manager.ledger.matches[first].status == "WAITING"
+    league.query("REF02", "GET_STATUS")
+    assert (league.manager.ledger.matches[first].status, holder(league, first)) == ("ASSIGNED", "REF02")
+
+
+@pytest.mark.requirement("REFEREE.lease_taken_up")
+def test_a_parked_match_is_taken_up_when_a_referee_comes_back() -> None:
+    league = parked(started(referees=2))
+    live(league, 25, dead=("REF02",))
+    assert (league.state("REF02"), league.manager.parked) == ("SUSPENDED", ("R1M1",))
+    league.query("REF02", "GET_STATUS")
+    assert league.of(e.MatchUnparked)[-1].key == ""
+    assert league.manager.parked == ()
+    assert league.manager.ledger.matches["R1M1"].attempt == 4
+    live(league, 3)
+    assert code_of(league.report("R1M1")) == ""
+
+
+@pytest.mark.requirement("REFEREE.lease_taken_up")
+def test_a_parked_match_is_taken_up_when_a_new_referee_comes() -> None:
+    league = parked(started(referees=1))
+    league.register("referee", 2)
+    assert (league.manager.parked, holder(league)) == ((), "REF02")
+
+
+@pytest.mark.requirement("REFEREE.lease_taken_up")
+def test_a_referee_that_forgets_its_match_at_every_restart_uses_no_attempts_up() -> None:
+    league = started(referees=1)
+    for attempt in range(2, 7):
+        live(league, 6)
+        league.register("referee", 1, auth_token=league.tokens["REF01"])
+        while not league.calls("ping", "REF01"):
+            league.wait(0.5)
+        league.answer(league.calls("ping", "REF01")[0], Pong(()))
+        assert league.manager.ledger.matches["R1M1"].attempt == attempt
+        live(league, 1)
+    assert league.of(e.MatchParked) == []
