@@ -19,7 +19,7 @@ import pytest
 from league.agent import agent as shell
 from league.agent import sources
 from league.agent.agent import Agent, Setup
-from league.agent.watch import Log
+from league.agent.log import Log
 from league.calling.rate_limit import Rate, RateLimiter
 from league.events import AgentRegistered, LeagueSettings
 from league.machine import Letter, Step, Undelivered

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from league.agent.gate import Gate
+from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ErrorNote, Log, Meter, error_told, label
+from league.agent.watch import ErrorNote, Meter, error_told, label
 from league.events import Event
 from league.machine import Answering, Ask, Machine, Operate, Step
 from league.protocol import jsonrpc
@@ -136,6 +137,7 @@ class Agent:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.meter = Meter()
+        setup.log.on_dropped = self.meter.lines_dropped
         self.changed = asyncio.Event()
         """Set after every step: whoever watches the machine may look again."""
         self._loop = asyncio.get_running_loop()

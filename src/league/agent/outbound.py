@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from league.agent.log import Log
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, Counts, ErrorNote, Log, Meter, error_answered, kind_of
+from league.agent.watch import ANSWERED, Counts, ErrorNote, Meter, error_answered, kind_of
 from league.machine import Blame, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading

@@ -1,4 +1,4 @@
-"""What the shell sees go by: counted for /metrics and written as one line each, cheap enough to be always on."""
+"""What the shell sees go by: counted for /metrics, cheap enough to be always on, and errors in words for people."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, TypeVar
-
-import msgspec
+from typing import TypeVar
 
 from league.events import (
     Event,
@@ -33,12 +30,10 @@ from league.transport import letters
 from league.transport.letters import Asked
 
 BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
-FLUSH_BYTES = 64 * 1024
 ANSWERED = "answered"
 FAILING_KEPT = 1000
 OPEN_KEPT = 1000
 LONGEST_ERROR = 1000
-_ENCODER = msgspec.json.Encoder()
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 
@@ -162,6 +157,8 @@ class Meter(Counts):
     when it is over: before that nobody may see from it that a player has answered (S-30)."""
 
     tables: TableDelays = field(default_factory=TableDelays)
+    dropped_lines: int = 0
+    """Lines of the log that could not be written."""
     _open: dict[str, Counts] = field(default_factory=dict)
 
     def about(self, match_id: str | None) -> Counts:
@@ -177,6 +174,10 @@ class Meter(Counts):
             self._begin(event)
             self._end(event)
             yield event
+
+    def lines_dropped(self, lines: int) -> None:
+        """So many lines of the log could not be written."""
+        self.dropped_lines += lines
 
     def happened(self, events: Iterable[Event]) -> None:
         """Events became true."""
@@ -215,6 +216,7 @@ class Meter(Counts):
         lines += _counter("league_calls_repeated_total", ("outcome",), _single(self.retries))
         lines += _counter("league_events_total", ("event",), _single(self.events))
         lines += _counter("league_faults_total", ("event", "code"), self.faults)
+        lines += _counter("league_log_lines_dropped_total", (), {(): self.dropped_lines} if self.dropped_lines else {})
         lines += _histogram("league_round_trip_seconds", {"": self.round_trip})
         lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in self.answering.items()})
         if self.tables.durations.count:
@@ -232,7 +234,7 @@ def _counter(name: str, labels: tuple[str, ...], counts: Mapping[Labels, int]) -
     rows = []
     for values, count in sorted(counts.items()):
         inner = ",".join(f'{label}="{value}"' for label, value in zip(labels, values, strict=True))
-        rows.append(f"{name}{{{inner}}} {count}")
+        rows.append(f"{name}{{{inner}}} {count}" if inner else f"{name} {count}")
     return [f"# TYPE {name} counter", *rows] if rows else []
 
 
@@ -302,63 +304,6 @@ def _safe(text: str) -> str:
     """Others wrote it: no token in it is shown, and no terminal suffers."""
     shown = mask(text[:LONGEST_ERROR].encode(errors="replace")).decode(errors="replace")
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shown)
-
-
-class Log:
-    """One JSON line per letter and event, buffered; without a file it costs nothing."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._file: IO[bytes] | None = None
-        self._lines: list[bytes] = []
-        self._size = 0
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("ab")
-
-    def letter(self, at: float, direction: str, peer: str, message_type: str, outcome: str) -> None:
-        if self._file is not None:
-            self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
-
-    def failed_call(self, at: float, peer: str, message_type: str, endpoint: str, detail: str) -> None:
-        """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
-        if self._file is not None:
-            self._add({"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail})
-
-    def error(self, at: float, error: ErrorNote) -> None:
-        if self._file is not None:
-            self._add(
-                {
-                    "at": at,
-                    "error": error.code,
-                    "text": error.text,
-                    "letter": error.message_type,
-                    "peer": error.peer,
-                    "match_id": error.match_id,
-                }
-            )
-
-    def events(self, events: Iterable[Event]) -> None:
-        if self._file is not None:
-            for event in events:
-                self._add({"at": event.at, "event": type(event).__name__})
-
-    def _add(self, line: Mapping[str, object]) -> None:
-        raw = _ENCODER.encode(line) + b"\n"
-        self._lines.append(raw)
-        self._size += len(raw)
-        if self._size > FLUSH_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._file is not None and self._lines:
-            self._file.write(b"".join(self._lines))
-            self._file.flush()
-            self._lines, self._size = [], 0
-
-    def close(self) -> None:
-        self.flush()
-        if self._file is not None:
-            self._file.close()
 
 
 def label(asked: Asked) -> str:

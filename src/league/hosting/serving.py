@@ -15,7 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
-from league.agent.watch import Log
+from league.agent.log import Log
 from league.hosting import USAGE, CommandError, console
 from league.hosting.addresses import endpoint_at, names_at
 from league.hosting.options import RoleOptions
@@ -217,10 +217,7 @@ def _journal_path(location: str) -> Path:
 
 def open_log(name: str) -> Log:
     """The log an agent writes, or none."""
-    try:
-        return Log(Path(name) if name else None)
-    except OSError as error:
-        raise CommandError(f"{name} cannot be written: {error.strerror or error}") from error
+    return Log(Path(name) if name else None, console.complain)
 
 
 def say_ready(endpoint: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from league.agent.watch import Log, error_answered, error_told
+from league.agent.log import Log
+from league.agent.watch import error_answered, error_told
 from league.machine import Acknowledged, Content, Ping, Refusal
 from league.protocol.envelope import Reading, seal, unseal
 from league.protocol.messages import LeagueQuery, Message

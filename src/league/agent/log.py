@@ -1,0 +1,160 @@
+"""The log of an agent: one JSON line per letter and event. It may never stop the agent: what cannot be written is
+dropped and counted, and complained of once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from league.agent.watch import ErrorNote
+from league.events import Event
+
+FLUSH_BYTES = 64 * 1024
+FILE_BYTES = 16 << 20
+OLDER_FILES = 4
+"""A log that has grown to FILE_BYTES becomes LOG.1, LOG.1 becomes LOG.2; so many older ones are kept."""
+_ENCODER = msgspec.json.Encoder()
+
+
+class Log:
+    """Buffers lines, and writes them; without a path it costs nothing. `complain` is told once that it cannot be
+    written, `on_dropped` how many lines were dropped."""
+
+    def __init__(
+        self, path: Path | None, complain: Callable[[str], None] = lambda _: None, file_bytes: int = FILE_BYTES
+    ) -> None:
+        self.on_dropped: Callable[[int], None] = lambda _: None
+        self._path, self._complain, self._file_bytes = path, complain, file_bytes
+        self._file: _LogFile | None = None
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._dropped = 0
+        self._has_complained = False
+        if path is not None:
+            self._write([])
+
+    def letter(self, at: float, direction: str, peer: str, message_type: str, outcome: str) -> None:
+        if self._path is not None:
+            self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
+
+    def failed_call(self, at: float, peer: str, message_type: str, endpoint: str, detail: str) -> None:
+        """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
+        if self._path is not None:
+            self._add({"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail})
+
+    def error(self, at: float, error: ErrorNote) -> None:
+        if self._path is not None:
+            self._add(
+                {
+                    "at": at,
+                    "error": error.code,
+                    "text": error.text,
+                    "letter": error.message_type,
+                    "peer": error.peer,
+                    "match_id": error.match_id,
+                }
+            )
+
+    def events(self, events: Iterable[Event]) -> None:
+        if self._path is not None:
+            for event in events:
+                self._add({"at": event.at, "event": type(event).__name__})
+
+    def _add(self, line: Mapping[str, object]) -> None:
+        raw = _ENCODER.encode(line) + b"\n"
+        self._lines.append(raw)
+        self._size += len(raw)
+        if self._size > FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is buffered, or drop it."""
+        if self._path is not None and self._lines:
+            lines, self._lines, self._size = self._lines, [], 0
+            self._write(lines)
+
+    def _write(self, lines: list[bytes]) -> None:
+        assert self._path is not None, "there is a log"
+        missing = [_ENCODER.encode({"dropped": self._dropped}) + b"\n"] if self._dropped else []
+        try:
+            if self._file is None or not self._file.is_at(self._path):
+                self._close()
+                self._file = _LogFile(self._path)
+            self._file.append(b"".join(missing + lines))
+            self._dropped = 0
+            if self._file.size >= self._file_bytes:
+                self._close()
+                _rotate(self._path)
+        except OSError as error:
+            self._drop(len(lines), error)
+
+    def _drop(self, lines: int, error: OSError) -> None:
+        self._dropped += lines
+        self.on_dropped(lines)
+        if not self._has_complained:
+            self._has_complained = True
+            why = error.strerror or error
+            self._complain(f"{self._path}: the log cannot be written: {why}; its lines are dropped until it can")
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def close(self) -> None:
+        self.flush()
+        self._close()
+
+
+class _LogFile:
+    """The open file. Only whole pieces are appended: half a line would spoil the next."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        opened = os.fstat(self._descriptor)
+        self._identity = (opened.st_dev, opened.st_ino)
+        self._is_regular = stat.S_ISREG(opened.st_mode)
+        self._length = opened.st_size
+
+    @property
+    def size(self) -> int:
+        """Its length; 0 for a device, which never grows too long."""
+        return self._length if self._is_regular else 0
+
+    def is_at(self, path: Path) -> bool:
+        """Is it still there? It may have been moved or removed, alone or with its folder."""
+        try:
+            found = path.stat()
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._identity
+
+    def append(self, raw: bytes) -> None:
+        rest = memoryview(raw)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            if self._is_regular:
+                with suppress(OSError):
+                    os.ftruncate(self._descriptor, self._length)
+            raise
+        self._length += len(raw)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            os.close(self._descriptor)
+
+
+def _rotate(path: Path) -> None:
+    for number in range(OLDER_FILES, 0, -1):
+        newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
+        with suppress(FileNotFoundError):
+            newer.replace(path.with_name(f"{path.name}.{number}"))

@@ -1,0 +1,87 @@
+"""The log: bounded, and never a reason to stop."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.agent.log import OLDER_FILES, Log
+from league.agent.watch import Meter
+
+
+def written(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def say(log: Log, count: int = 1) -> None:
+    for number in range(count):
+        log.letter(float(number), "in", "P01", "PING", "ok")
+    log.flush()
+
+
+def counted(path: Path) -> tuple[Log, Meter, list[str]]:
+    said: list[str] = []
+    log, meter = Log(path, said.append), Meter()
+    log.on_dropped = meter.lines_dropped
+    return log, meter, said
+
+
+def test_a_device_that_is_full_costs_lines_and_one_sentence() -> None:
+    log, meter, said = counted(Path("/dev/full"))
+    for _ in range(3):
+        say(log, 2)
+    log.close()
+    assert "league_log_lines_dropped_total 6" in meter.prometheus({}).splitlines()
+    assert said == ["/dev/full: the log cannot be written: No space left on device; its lines are dropped until it can"]
+
+
+def test_what_was_dropped_is_in_the_log_once_it_can_be_written_again(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "folder"
+    in_the_way.write_text("a file")
+    log, meter, said = counted(in_the_way / "log")
+    say(log, 3)
+    in_the_way.unlink()
+    say(log)
+    log.close()
+    assert [one.get("dropped") for one in written(in_the_way / "log")] == [3, None]
+    assert meter.dropped_lines == 3
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_log_that_was_removed_is_begun_anew(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "logs" / "log"
+    log = Log(path)
+    say(log, 2)
+    if what == "file":
+        path.unlink()
+    else:
+        shutil.rmtree(path.parent)
+    say(log)
+    log.close()
+    assert len(written(path)) == 1
+
+
+def test_a_log_is_bounded_by_the_size_and_number_of_its_files(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log", file_bytes=1000)
+    for _ in range(200):
+        say(log, 3)
+    log.close()
+    files = sorted(one.name for one in tmp_path.iterdir())
+    assert {*files} - {"log"} == {f"log.{number}" for number in range(1, OLDER_FILES + 1)}
+    assert all(one.stat().st_size < 1500 for one in tmp_path.iterdir())
+    assert all(written(one) for one in tmp_path.iterdir())
+
+
+def test_no_line_is_lost_where_one_file_ends(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log", file_bytes=1000)
+    for number in range(20):
+        log.letter(float(number), "in", "P01", "PING", "ok")
+        log.flush()
+    log.close()
+    lines = [line["at"] for one in tmp_path.iterdir() for line in written(one)]
+    assert sorted(lines) == list(range(20))
