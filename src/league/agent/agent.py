@@ -26,7 +26,7 @@ from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
 from league.storage.journal import Entry, Journal
-from league.storage.notices import Durable, Notice, WriteFailed
+from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import LetterNote, mask
 from league.transport import letters, mcp_door
 from league.transport.caller import Caller
@@ -110,6 +110,8 @@ class JournalPosition:
     durable: int = 0
     base: int = 0
     seq: int = 0
+    lost: str = ""
+    """Why nothing can be stored any more: its files were removed or replaced."""
 
     def restart(self) -> None:
         """Nothing is appended to the journal that was opened anew."""
@@ -177,13 +179,21 @@ class Agent:
 
     def _replayed(self, machine: Machine) -> Iterator[Event]:
         for event in self.journal.events():
-            machine.apply(event)
             self._position.seq += 1
+            try:
+                machine.apply(event)
+            except UNFIT as error:
+                raise UnfitEventError(self._position.seq, error) from error
             yield event
 
     @property
     def machine(self) -> Machine:
         return self.pump.machine
+
+    @property
+    def journal_lost(self) -> str:
+        """Why nothing can be stored any more, if so: then the process must end."""
+        return self._position.lost
 
     @property
     def journal_seq(self) -> int:
@@ -400,6 +410,9 @@ class Agent:
             self._bugs.is_broken = False  # whatever was, the machine is built anew
             self._position.restart()
             self._carry_out(self.pump.storage_failed())
+            if notice.is_final:
+                self._position.lost = notice.error
+                return
             self.setup.show(f"the journal cannot be written: {notice.error}; trying again")
             self._tasks.add(task := self._loop.create_task(self._try_disk(notice)))
             task.add_done_callback(self._tasks.discard)

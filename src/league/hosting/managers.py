@@ -61,7 +61,7 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
         console.complain(notice)
     watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_refusals(agent))]
     try:
-        await stop.wait()
+        await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         for one in watching:
             one.cancel()

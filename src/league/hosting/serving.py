@@ -20,7 +20,8 @@ from league.hosting import USAGE, CommandError, console
 from league.hosting.addresses import endpoint_at, names_at
 from league.hosting.options import RoleOptions
 from league.storage import urls
-from league.storage.notices import JournalError
+from league.storage.files import damaged
+from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
@@ -122,7 +123,7 @@ class HostedAgent:
         agent = Agent(setup)
         try:
             opened = journal(agent)
-            agent.start(opened)
+            _replay(agent, opened)
         except BaseException:
             await self.stop(grace_s=0)
             raise
@@ -156,6 +157,16 @@ class HostedAgent:
     def _metrics(self) -> Response:
         text = self.agent.meter.prometheus({}) if self.agent else ""
         return Response(200, text.encode(), "text/plain; version=0.0.4")
+
+
+def _replay(agent: Agent, journal: LiveJournal) -> None:
+    try:
+        agent.start(journal)
+    except JournalError as error:
+        journal.close()
+        if isinstance(error, UnfitEventError) and isinstance(journal, SqliteJournal):
+            raise CommandError(damaged(journal.path, error)) from error
+        raise CommandError(str(error)) from error
 
 
 async def _open_port(door: Door, port: int, app: App, next_free: bool) -> Server:
@@ -229,11 +240,16 @@ def say_ready(endpoint: str) -> None:
 
 
 async def all_over(agents: Iterable[Agent], is_over: Callable[[Agent], bool]) -> None:
-    """Wait until every agent's work is over."""
-    for agent in agents:
-        while not is_over(agent):
-            agent.changed.clear()
-            await agent.changed.wait()
+    """Wait until every agent's work is over; CommandError if the journal of one is lost."""
+    await asyncio.gather(*(_over(one, is_over) for one in agents))
+
+
+async def _over(agent: Agent, is_over: Callable[[Agent], bool]) -> None:
+    while not is_over(agent):
+        if agent.journal_lost:
+            raise CommandError(f"the journal is lost: {agent.journal_lost}")
+        agent.changed.clear()
+        await agent.changed.wait()
 
 
 async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:

@@ -19,8 +19,9 @@ from league.manager.league import LeagueManager
 from league.promises import Evidence
 from league.protocol.exchanges import Role
 from league.storage import urls
+from league.storage.files import damaged
 from league.storage.journal import decode
-from league.storage.notices import JournalError
+from league.storage.notices import UNFIT, JournalError, UnfitEventError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
 
@@ -198,11 +199,13 @@ def read_events(path: Path) -> Sequence[Event]:
 def replay(location: str, until: int | None = None) -> Replayed:
     """Replay a manager's journal, up to an event if one is named."""
     path = manager_file(location)
-    events = read_events(path)
-    seq = len(events) if until is None else until
-    if seq > len(events):
-        raise JournalError(f"{path} holds {len(events)} events; there is no event {seq}")
-    return Replayed(_manager_after(events[:seq], path), seq, len(events))
+    with open_for_reading(path) as journal:
+        last = journal.last_seq
+        if until is not None and until > last:
+            raise JournalError(f"{path} holds {last} events; there is no event {until}")
+        # No further than asked: what comes after it may be damaged.
+        events = [event for _, event in journal.events_after(0, until)]
+    return Replayed(_manager_after(events, path), len(events), max(last, len(events)))
 
 
 def blank_manager(created: LeagueCreated) -> LeagueManager:
@@ -220,8 +223,8 @@ def _manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
     for seq, event in enumerate(events, start=1):
         try:
             manager.apply(event)
-        except (LookupError, AssertionError) as error:
-            raise JournalError(f"event {seq} of {path} does not fit those before it: {error!r}") from error
+        except UNFIT as error:
+            raise JournalError(damaged(path, UnfitEventError(seq, error))) from error
     return manager
 
 

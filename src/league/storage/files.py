@@ -1,4 +1,4 @@
-"""The journal's file: its schema, who may write it (a lock beside it), how it is opened, checked and copied.
+"""The journal's file: its schema, who may write it (a lock on it), how it is opened, checked and copied.
 
 It holds secrets: it, its companions (-wal, -shm) and its copies are for their owner alone.
 """
@@ -6,13 +6,16 @@ It holds secrets: it, its companions (-wal, -shm) and its copies are for their o
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from league.storage.notices import JournalError
+from league.storage.journal import decode
+from league.storage.notices import JournalError, UnfitEventError
 
 APPLICATION = 0x4C475632
 """Marks a database file as a journal (PRAGMA application_id)."""
@@ -54,7 +57,9 @@ def journal_errors(path: Path, what: str) -> Iterator[None]:
         yield
     except DISK_ERRORS as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
-            raise JournalError(f"{path} is not a journal") from error
+            raise JournalError(f"{path} is not a journal, or its beginning is damaged") from error
+        if code_of(error) == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeError):
+            raise JournalError(damaged(path, error)) from error
         raise JournalError(f"{path} cannot be {what}: {error}") from error
     except OSError as error:
         raise JournalError(f"{path} cannot be {what}: {error.strerror or error}") from error
@@ -67,30 +72,40 @@ def code_of(error: Exception) -> int | None:
 
 
 class FileLock:
-    """One writer for each journal: an flock that the system releases when the process ends, however it ends."""
+    """One writer for each journal, by whatever name it is called: an flock on the database itself, which the system
+    releases when the process ends, however it ends."""
 
     def __init__(self, path: Path) -> None:
+        # Elsewhere than on Linux such a lock would keep SQLite out too: there a file beside it is locked.
+        locked = path if sys.platform == "linux" else Path(f"{path}.lock")
         with journal_errors(path, "locked"):
-            self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+            self._file = os.open(locked, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = os.pread(self._file, 32, 0).decode(errors="replace").strip()
-            os.close(self._file)
-            raise JournalError(f"{path} is in use by process {holder or '(unknown)'}") from error
+            holder = _holder(self._file)
+            self.release()
+            raise JournalError(f"{path} is in use by {holder}") from error
         except OSError as error:
-            os.close(self._file)
+            self.release()
             raise JournalError(f"{path} cannot be locked: {error.strerror}") from error
-        # The number is for people; on a full disk the lock holds without it.
-        with suppress(OSError):
-            os.ftruncate(self._file, 0)
-            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let another process write. The file stays: removing it would let two processes lock two files."""
+        """Let another process write, once SQLite has closed the database: that would lose its own locks by this."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _holder(file: int) -> str:
+    """Who holds the lock, as far as the system tells: `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`."""
+    inode = str(os.fstat(file).st_ino)
+    with suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if words[1:2] == ["FLOCK"] and words[5].rpartition(":")[2] == inode:
+                return f"process {words[4]}"
+    return "another process"
 
 
 def make_folders(path: Path) -> None:
@@ -102,24 +117,40 @@ def make_folders(path: Path) -> None:
             _sync(folder.parent)
 
 
-def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sqlite3.Connection:
-    """The journal at `path`, made if there is none. The caller holds its lock."""
+def create(path: Path, identity: Mapping[str, str]) -> None:
+    """Make the journal if there is none: whole, or not at all. So a file that is there and empty was emptied."""
     with journal_errors(path, "opened"):
-        _create(path)
+        if path.exists():
+            return
+        part = path.with_name(f"{path.name}.{os.getpid()}.new")
+        part.unlink(missing_ok=True)
+        try:
+            os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+            with closing(_connect(part, "rw", 5.0)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                _build(connection, identity)
+                connection.execute("COMMIT")
+            _sync(part)
+            with suppress(FileExistsError):  # somebody else was faster
+                os.link(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+        _sync(path.parent)
+
+
+def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sqlite3.Connection:
+    """The journal at `path`. The caller holds its lock."""
+    with journal_errors(path, "opened"):
+        _keep_private(path)
+        _refuse_empty(path)
         connection = _connect(path, "rw", busy_s)
         try:
-            known = check(connection, path)
+            check(connection, path)
             _prepare(connection, path)
             # Also without anything to write: a file that may only be read shows itself here.
             connection.execute("BEGIN IMMEDIATE")
-            if known:
-                _compare(connection, path, identity)
-            else:
-                _build(connection, identity)
+            _compare(connection, path, identity)
             connection.execute("COMMIT")
-            if not known:
-                # From now on the file itself says what it is, whatever becomes of the log.
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except BaseException:
             connection.close()
             raise
@@ -131,6 +162,7 @@ def open_readable(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
     with journal_errors(path, "read"):
+        _refuse_empty(path)
         try:
             return _checked(_connect(path, "ro", 5.0), path)
         except sqlite3.OperationalError as error:
@@ -140,12 +172,9 @@ def open_readable(path: Path) -> sqlite3.Connection:
             return _checked(_connect(path, "ro&immutable=1", 5.0), path)
 
 
-def check(connection: sqlite3.Connection, path: Path) -> bool:
-    """Is this a journal (True) or an empty file (False)? JournalError if it is anything else."""
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Is this a journal? JournalError if it is anything else."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if not application and not tables:
-        return False
     if application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal")
     row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
@@ -156,21 +185,33 @@ def check(connection: sqlite3.Connection, path: Path) -> bool:
         raise JournalError(
             f"{path} was written by a newer version of this program: its schema is {version}, known is {SCHEMA_VERSION}"
         )
-    return True
 
 
 def backup(path: Path, target: Path) -> None:
-    """A consistent copy, also while the journal is being written. It is whole, or it is not there; it holds the
-    secrets too, since a league must be able to go on from it."""
+    """A consistent copy, also while the journal is being written. It is whole and verified, or it is not there; it
+    holds the secrets too, since a league must be able to go on from it."""
     if target.exists():
         raise JournalError(f"{target} exists already; a backup never replaces a file")
+    with closing(open_readable(path)) as source:
+        _copy(source, path, target)
+
+
+def rescue(source: sqlite3.Connection, path: Path) -> Path:
+    """A copy beside the place of a journal whose file is gone, from the connection that is still open."""
+    target = path.with_name(f"{path.name}.rescued-{os.getpid()}")
+    _copy(source, path, target)
+    return target
+
+
+def _copy(source: sqlite3.Connection, path: Path, target: Path) -> None:
     part = target.with_name(f"{target.name}.part")
-    with closing(open_readable(path)) as source, journal_errors(target, "written"):
+    with journal_errors(target, "written"):
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
         try:
             with closing(_connect(part, "rw", 5.0)) as copy:
                 source.backup(copy)
+                _verify(copy, source, path)
             _sync(part)
             part.rename(target)
         except BaseException:
@@ -179,17 +220,67 @@ def backup(path: Path, target: Path) -> None:
         _sync(target.absolute().parent)
 
 
+def _verify(copy: sqlite3.Connection, source: sqlite3.Connection, path: Path) -> None:
+    """A copy of a damaged journal is damaged: better to know it now."""
+    with journal_errors(path, "copied"):
+        check(copy, path)
+        found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise JournalError(damaged(path, found))
+        last: int = copy.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
+        if _digest(copy, last) != _digest(source, last):
+            raise JournalError(f"{path} cannot be copied: the copy is not what was read")
+
+
+def _digest(connection: sqlite3.Connection, last: int) -> str:
+    """Of all events up to that one."""
+    seen = hashlib.sha256()
+    for row in connection.execute("SELECT seq, entry, at, kind, body FROM events WHERE seq <= ? ORDER BY seq", (last,)):
+        seen.update(repr(row).encode())
+    return seen.hexdigest()
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------
+
+
+def damaged(path: Path, why: object) -> str:
+    """What is wrong with a journal, how much of it is sound, and what to do."""
+    sound = why.seq - 1 if isinstance(why, UnfitEventError) else _sound(path)
+    shown = f"'league replay {path} --until {sound}' shows the league as it was then; " if sound else ""
+    much = f"its events 1 to {sound} can be read" if sound else "none of its events can be read"
+    return f"{path} is damaged: {why}; {much}; {shown}to go on, put a copy made by 'league backup' in its place"
+
+
+def _sound(path: Path) -> int:
+    """Up to which event it can be read."""
+    seq = 0
+    try:
+        with closing(_connect(path, "ro", 5.0)) as connection:
+            for found, body in connection.execute("SELECT seq, body FROM events ORDER BY seq"):
+                if found != seq + 1:
+                    break
+                decode(body)
+                seq = found
+    except (*DISK_ERRORS, OSError, ValueError, TypeError):
+        pass  # here it ends
+    return seq
+
+
 # --- steps of opening -------------------------------------------------------------------------------------------------
 
 
-def _create(path: Path) -> None:
-    """Make the file before SQLite does, for its mode."""
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
-        _sync(path.parent)
+def _keep_private(path: Path) -> None:
     for one in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         if one.exists() and one.stat().st_mode & 0o077:
             one.chmod(OWNER_ONLY)
+
+
+def _refuse_empty(path: Path) -> None:
+    if path.stat().st_size == 0:
+        raise JournalError(
+            f"{path} is empty, which no journal is: something has emptied it. To go on with its league put a copy made "
+            "by 'league backup' in its place; to begin anew remove it"
+        )
 
 
 def _sync(path: Path) -> None:
@@ -208,8 +299,7 @@ def _connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
 
 def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
-        if not check(connection, path):
-            raise JournalError(f"{path} is empty: nothing has been written to it")
+        check(connection, path)
     except BaseException:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""What a journal reports to the shell while it writes, and the error of a journal that cannot be opened or read."""
+"""What a journal reports to the shell while it writes, and the errors of one that cannot be opened or read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from dataclasses import dataclass
 
 class JournalError(Exception):
     """This journal cannot be used; the text is a sentence for people."""
+
+
+UNFIT = (LookupError, AssertionError, AttributeError, TypeError, ValueError)
+"""What a machine raises when an event is applied that cannot have happened."""
+
+
+class UnfitEventError(JournalError):
+    """This event, though it can be read, cannot have happened after those before it."""
+
+    def __init__(self, seq: int, error: Exception) -> None:
+        super().__init__(f"event {seq} does not fit those before it ({error!r})")
+        self.seq = seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,8 @@ class WriteFailed:
 
     epoch: int
     error: str
+    is_final: bool = False
+    """The journal's files are lost: trying again is in vain."""
 
 
 Notice = Durable | WriteFailed

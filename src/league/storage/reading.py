@@ -19,7 +19,7 @@ import msgspec
 
 from league.events import Event, MatchRecordKept
 from league.storage import transcript
-from league.storage.files import journal_errors, open_readable
+from league.storage.files import damaged, journal_errors, open_readable
 from league.storage.journal import decode
 from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
@@ -42,13 +42,14 @@ class JournalReader:
         """All durable events, in order."""
         return (event for _, event in self.events_after(0))
 
-    def events_after(self, seq: int) -> Iterator[tuple[int, Event]]:
-        """The durable events after that number, with their numbers, up to the newest at the time of the call."""
-        last = self.last_seq
+    def events_after(self, seq: int, until: int | None = None) -> Iterator[tuple[int, Event]]:
+        """The durable events after that number, with their numbers, up to the newest at the time of the call, or until
+        an earlier one."""
+        last = self.last_seq if until is None else min(self.last_seq, until)
         while seq < last:
             chunk = self.read_chunk(seq, min(CHUNK, last - seq))
             if not chunk:
-                raise JournalError(f"{self.path} is damaged: event {seq + 1} is missing")
+                raise JournalError(damaged(self.path, f"event {seq + 1} is missing"))
             yield from chunk
             seq = chunk[-1][0]
 
@@ -117,11 +118,11 @@ class JournalReader:
         pairs = []
         for expected, (seq, body) in enumerate(rows, start=after + 1):
             if seq != expected:
-                raise JournalError(f"{self.path} is damaged: event {expected} is missing")
+                raise JournalError(damaged(self.path, f"event {expected} is missing"))
             try:
                 pairs.append((seq, decode(body)))
             except (ValueError, TypeError) as error:
-                raise JournalError(f"event {seq} of {self.path} cannot be read: {error}") from error
+                raise JournalError(damaged(self.path, f"event {seq} cannot be read: {error}")) from error
         return pairs
 
 

@@ -23,14 +23,17 @@ PROBE_BYTES, PROBE_LIMIT = 64 << 10, 1 << 20
 WRITE_ERRORS = (*files.DISK_ERRORS, StorageError)
 
 
+class JournalLostError(StorageError):
+    """The files were removed or replaced while they were written: nothing more can be stored in them."""
+
+
 class _GroupWriter:
     """Writes groups into the file, each in one transaction. Only one thread may use it at a time."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, settings: Settings) -> None:
         self._path, self._connection = path, connection
         with files.journal_errors(path, "opened"):
-            stat = path.stat()
-            self._file = (stat.st_dev, stat.st_ino)
+            self._files = {one: _identity(one) for one in (path, Path(f"{path}-wal"))}
             self._transcript = TranscriptWriter(connection, settings.transcript_bytes)
             self.keeps_letters = settings.transcript != "off" and not self._transcript.is_stopped
             self.find_end()
@@ -73,12 +76,26 @@ class _GroupWriter:
 
     def _check_file(self) -> None:
         """Writes to a file that was moved or removed succeed, and are lost."""
+        for path, identity in self._files.items():
+            try:
+                found = _identity(path)
+            except OSError as error:
+                raise JournalLostError(f"{path} is gone ({error.strerror})") from error
+            if found != identity:
+                raise JournalLostError(f"another file is in the place of {path}")
+
+    def rescue(self) -> str:
+        """Bring what was stored to where it is found again: into the database, if only its log is lost, or else into a
+        copy. What became of it, for people."""
         try:
-            stat = self._path.stat()
-        except OSError as error:
-            raise StorageError(f"its file is gone ({error.strerror})") from error
-        if (stat.st_dev, stat.st_ino) != self._file:
-            raise StorageError("another file is in its place")
+            if self._path.exists() and _identity(self._path) == self._files[self._path]:
+                busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                if not busy:
+                    return f"all that was stored is in {self._path}; start again"
+            copy = files.rescue(self._connection, self._path)
+        except (OSError, *WRITE_ERRORS) as error:
+            return f"what was stored last could not be saved ({error}); go on from a copy made by 'league backup'"
+        return f"all that was stored is in {copy}; put it in the place of {self._path} and start again"
 
     def close(self) -> None:
         self._connection.close()
@@ -112,6 +129,7 @@ class SqliteJournal(JournalReader):
         self._notify, self._settings = notify, settings or Settings()
         with ExitStack() as opened:
             files.make_folders(real)
+            files.create(real, identity or {})
             self._lock = files.FileLock(real)
             opened.callback(self._lock.release)
             connection = files.open_writable(real, identity or {}, self._settings.busy_s)
@@ -228,6 +246,11 @@ class SqliteJournal(JournalReader):
         self._probe_bytes = max(PROBE_BYTES, min(group.entry_bytes, PROBE_LIMIT))
         with self._one_writes:
             self._writer.roll_back()
+            if isinstance(error, JournalLostError):
+                told = f"{error}; {self._writer.rescue()}"
+                self._failed = WriteFailed(self._epoch, told, is_final=True)
+                self._queue.failed(group)
+                return self._failed
             if files.code_of(error) == sqlite3.SQLITE_IOERR:
                 # If only the fsync failed, the group stands whole in the write-ahead log, where a restart would find
                 # it; whatever is written next takes its place there.
@@ -236,3 +259,8 @@ class SqliteJournal(JournalReader):
             self._failed = WriteFailed(self._epoch, f"{self.path} cannot be written: {error}")
             self._queue.failed(group)
             return self._failed
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino

@@ -120,20 +120,28 @@ def test_durable_counts_the_entries_of_the_epoch(journal: SqliteJournal, notices
     assert counts == sorted(set(counts))
 
 
-def test_a_file_that_was_moved_away_takes_no_more_entries(journal: SqliteJournal, notices: Notices) -> None:
-    elsewhere = journal.path.with_name("elsewhere.db")
-    journal.path.rename(elsewhere)
-    journal.append(entry(1))
-    failed = notices.failed()
-    assert "its file is gone" in failed.error
-    assert not journal.try_again(failed)
-    journal.path.touch()
-    assert not journal.try_again(failed)
-    elsewhere.replace(journal.path)
-    assert journal.try_again(failed)
-    journal.append(entry(2))
-    notices.durable(1)
-    assert list(journal.events()) == [event(2)]
+@pytest.mark.parametrize("what", ["gone", "replaced"])
+@pytest.mark.parametrize("which", ["", "-wal"])
+def test_a_journal_whose_files_are_lost_takes_nothing_more_and_loses_nothing(
+    path: Path, notices: Notices, what: str, which: str
+) -> None:
+    with SqliteJournal(path, notices) as journal:
+        journal.append(entry(1))
+        notices.durable(1)
+        lost = Path(f"{path}{which}")
+        lost.rename(f"{path}.elsewhere")
+        if what == "replaced":
+            lost.write_bytes(b"")
+        journal.append(entry(2))
+        failed = notices.failed()
+        assert failed.is_final
+        assert ("is gone" if what == "gone" else "another file is in the place of") in failed.error
+        assert not journal.try_again(failed)
+        (found,) = path.parent.glob("*.rescued-*") if not which else [path]
+        assert f"all that was stored is in {found};" in failed.error
+        with open_for_reading(found) as rescued:
+            assert list(rescued.events()) == [event(1)]
+            assert rescued.secrets() == {"token/1": "secret 1"}
 
 
 # --- the queue --------------------------------------------------------------------------------------------------------
@@ -194,7 +202,7 @@ def test_the_journal_and_its_companions_are_for_the_owner_alone(path: Path, noti
             journal.append(entry(1))
             notices.durable(1)
             assert sorted(one.name.removeprefix(path.name) for one in path.parent.iterdir()) == [
-                "", "-shm", "-wal", ".lock",
+                "", "-shm", "-wal",
             ]  # fmt: skip
             assert _modes(path) == {0o600}
         path.chmod(0o644)
@@ -241,7 +249,10 @@ def test_a_journal_knows_what_it_is_and_does_not_become_another(path: Path, noti
 def test_a_second_writer_is_told_who_holds_the_journal(journal: SqliteJournal, notices: Notices) -> None:
     alias = journal.path.with_name("alias.db")
     alias.symlink_to(journal.path)
-    for name in (journal.path, alias):
+    other = journal.path.parent / "folder" / "other.db"
+    other.parent.mkdir()
+    other.hardlink_to(journal.path)
+    for name in (journal.path, alias, other):
         with pytest.raises(JournalError, match=f"is in use by process {os.getpid()}$"):
             SqliteJournal(name, notices)
     journal.append(entry(1))
@@ -287,9 +298,15 @@ def test_a_reader_is_told_that_there_is_nothing(path: Path) -> None:
     with pytest.raises(JournalError, match="there is no journal at"):
         open_for_reading(path)
     assert not path.exists()
+
+
+def test_a_file_that_was_emptied_is_refused_and_stays_as_it_is(path: Path, notices: Notices) -> None:
     path.touch()
-    with pytest.raises(JournalError, match="is empty"):
+    with pytest.raises(JournalError, match=r"is empty, .* put a copy made by 'league backup' in its place"):
         open_for_reading(path)
+    with pytest.raises(JournalError, match="is empty"):
+        SqliteJournal(path, notices)
+    assert [(one.name, one.stat().st_size) for one in path.parent.iterdir()] == [(path.name, 0)]
 
 
 def test_folders_above_a_new_journal_are_made(folder: Path, notices: Notices) -> None:
@@ -311,7 +328,7 @@ def test_an_event_of_an_unknown_kind_is_a_sentence_and_no_traceback(path: Path, 
     SqliteJournal(path, notices).close()
     with closing(sqlite3.connect(path)) as other, other:
         other.execute("INSERT INTO events VALUES (1, 1, 0, 'Eclipse', ?)", (b'{"event":"Eclipse","at":0}',))
-    with open_for_reading(path) as reader, pytest.raises(JournalError, match=r"event 1 of .* cannot be read"):
+    with open_for_reading(path) as reader, pytest.raises(JournalError, match=r"is damaged: event 1 cannot be read"):
         list(reader.events())
 
 
