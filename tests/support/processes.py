@@ -178,6 +178,12 @@ class Processes:
         self.started.append(process)
         return process
 
+    def run_on(self, *arguments: str) -> Process:
+        """Start a command that serves nothing and has processes of its own, as a shell would. Do not wait."""
+        process = Process(arguments[0], list(arguments), self.folder, (sys.executable, "-m", "league"))
+        self.started.append(process)
+        return process
+
     def script(self, file: Path, manager: Process | str, **options: Option) -> Process:
         """Start a player that is a script of its own, and wait until it serves."""
         arguments = _arguments({"manager": _endpoint(manager), "port": 0, **options})
