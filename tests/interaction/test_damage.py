@@ -1,5 +1,5 @@
-"""A manager's journal after what disks and people do to files: it opens as it was, or a sentence says what is wrong with
-it, how much of it is sound and what to do. Nobody is ever told that it is a bug."""
+"""A manager's journal after what disks and people do to files: it opens as it was, or a sentence says what is wrong
+with it, how much of it is sound and what to do. Nobody is ever told that it is a bug."""
 
 from __future__ import annotations
 

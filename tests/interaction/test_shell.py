@@ -6,12 +6,10 @@ import asyncio
 import json
 import resource
 import subprocess
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -329,7 +327,8 @@ def test_who_was_stored_before_a_bug_is_told_so(tmp_path: Path) -> None:
 @pytest.mark.requirement("RPC.one_answer")
 def test_an_answer_that_a_bug_swallowed_is_not_owed_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = 0.0
-    monkeypatch.setattr(sources, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead, time=time.time))
+    steady = sources.steady
+    monkeypatch.setattr(sources, "steady", lambda: steady() + ahead)
 
     async def scene() -> None:
         nonlocal ahead

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,9 +94,9 @@ class Clerk(Machine):
 class Desk:
     """A pump on a memory journal, with the clerk inside."""
 
-    def __init__(self) -> None:
+    def __init__(self, gap_s: float = math.inf) -> None:
         self.journal = MemoryJournal()
-        self.pump = Pump(self._load)
+        self.pump = Pump(self._load, gap_s)
         self.base = 0
 
     def _load(self) -> Machine:

@@ -40,6 +40,8 @@ TRY_DISK_S = 1.0
 LONGEST_REST_S = 60.0
 """After a bug that came back again and again."""
 FLUSH_LOG_S = 1.0
+GAP_S = 2.0
+"""A loop that did not turn for so long stood still: no load explains it."""
 
 
 class LiveJournal(Journal, Protocol):
@@ -166,7 +168,7 @@ class Agent:
         """Replay the journal and take up what is open."""
         self.journal = journal
         self._outbound.note = journal.note if journal.keeps_letters else None
-        self.pump = Pump(self._load)
+        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale)
         self._outbound.reading = self.speaker.reading
         self._carry_out(self.pump.start(self.now()))
         self._loop.call_later(FLUSH_LOG_S, self._flush)

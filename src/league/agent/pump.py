@@ -7,6 +7,7 @@ The asyncio shell and the simulator drive this same pump: each input gives `Acti
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -74,6 +75,8 @@ class _UnderWay:
     key: str
     peer: str
     has_left: bool = False
+    was_slept_through: bool = False
+    """Did the process stand still while it was under way? Then its end is nobody's fault."""
 
 
 @dataclass(slots=True)
@@ -88,10 +91,12 @@ class _Held:
 
 
 class Pump:
-    """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed."""
+    """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed.
+    `gap_s`: while calls are under way the shell comes back at least so often; if not, the process stood still."""
 
-    def __init__(self, load: Callable[[], Machine]) -> None:
-        self._load = load
+    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf) -> None:
+        self._load, self._gap_s = load, gap_s
+        self._looked_at = -math.inf
         self.machine = load()
         self.storage_down = False
         self._appended = 0
@@ -107,6 +112,7 @@ class Pump:
 
     def start(self, now: float) -> Actions:
         """The machine takes up what is open."""
+        self._looked_at = now
         return self._carry_out(self.machine.resume(now))
 
     def request(
@@ -146,6 +152,8 @@ class Pump:
         actions = self.advance(now)
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
+            if call.was_slept_through and failure is Failure.BROKEN:
+                blame = Blame.LOCAL
             failed = Undelivered(call.key, call.peer, failure, blame, retry_after, detail)
             actions.take(self._carry_out(self.machine.undelivered(failed, now)))
         return actions
@@ -192,6 +200,7 @@ class Pump:
     def advance(self, now: float) -> Actions:
         """Time has passed: calls that reached their deadline, letters that reached their limit, the machine's timer."""
         actions = Actions()
+        self._look(now)
         while self._letter_limits and self._letter_limits[0][0] <= now:
             _, letter_id = heapq.heappop(self._letter_limits)
             if letter_id in self._letters:
@@ -201,7 +210,8 @@ class Pump:
             call = self._calls.pop(call_id, None)
             if call is not None:
                 # Nobody is blamed for what a slow disk held back, nor for what we noticed too late.
-                blame = Blame.LOCAL if now - deadline > LATE_S or not call.has_left else Blame.PEER
+                is_ours = now - deadline > LATE_S or not call.has_left or call.was_slept_through
+                blame = Blame.LOCAL if is_ours else Blame.PEER
                 failed = Undelivered(call.key, call.peer, Failure.TIMEOUT, blame)
                 actions.cancel.append(call_id)
                 actions.take(self._carry_out(self.machine.undelivered(failed, now)))
@@ -209,10 +219,20 @@ class Pump:
             actions.take(self._carry_out(self.machine.tick(now)))
         return actions
 
+    def _look(self, now: float) -> None:
+        """Nobody has been looking for too long: a suspended process, a closed lid. Whether those who were called then
+        were there is not known: their calls get their time again."""
+        if now - self._looked_at > self._gap_s:
+            for call in self._calls.values():
+                call.was_slept_through = True
+        self._looked_at = now
+
     @property
     def timer(self) -> float | None:
         """When `advance` is next worth calling."""
         due = None if self.storage_down else self.machine.deadline
+        if self._calls and math.isfinite(self._gap_s):
+            due = min(due or math.inf, self._looked_at + self._gap_s / 2)
         times = [at for at in (due, *(limits[0][0] for limits in (self._letter_limits, self._call_limits) if limits))
                  if at is not None]  # fmt: skip
         return min(times, default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,17 +11,26 @@ from dataclasses import dataclass, field
 chance: Callable[[int], bytes] = os.urandom
 
 
+_STEADY = getattr(time, "CLOCK_BOOTTIME", None) or (time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
+
+
+def steady() -> float:
+    """Seconds that never jump, and go on while the machine is suspended: elsewhere a closed lid would stop the clock of
+    one agent and not that of another."""
+    return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Wall clock at the start plus monotonic time since: it never jumps. `scale` above 1 makes all limits shorter."""
+    """Wall clock at the start plus steady time since: it never jumps. `scale` above 1 makes all limits shorter."""
 
     scale: float = 1.0
     _wall: float = field(default_factory=time.time)
-    _start: float = field(default_factory=time.monotonic)
+    _start: float = field(default_factory=steady)
 
     def now(self) -> float:
         """Seconds since the epoch, as the machines see them."""
-        return self._wall + (time.monotonic() - self._start) * self.scale
+        return self._wall + (steady() - self._start) * self.scale
 
     def seconds_until(self, moment: float) -> float:
         """How long to wait for real."""

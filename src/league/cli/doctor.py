@@ -32,7 +32,8 @@ NEEDED = ("msgspec", "httptools")
 EARLIEST = 1_735_689_600.0  # 2025-01-01
 SLOW_SYNC_S = 0.1
 LEAST_FREE = 100 << 20
-LEAST_FILES = 256
+FEWEST_AGENTS, MANY_AGENTS = 6, 110
+"""Those of a demo, and of the largest class: a smaller number of open files than these need is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +225,17 @@ def _write_ahead(folder: Path) -> str:
 def _files() -> Iterator[Diagnosis]:
     import resource
 
+    from league.hosting.serving import FILES_PER_AGENT, files_needed
+
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    enough = hard == resource.RLIM_INFINITY or hard >= LEAST_FILES
-    shown = "no limit" if hard == resource.RLIM_INFINITY else f"at most {hard}"
-    yield Diagnosis("open files", enough, f"{shown} for a process", is_fatal=not enough)
+    if hard == resource.RLIM_INFINITY:
+        yield Diagnosis("open files", True, "no limit for a process")
+        return
+    agents, least = (hard - files_needed(0)) // FILES_PER_AGENT, files_needed(FEWEST_AGENTS)
+    told = f"at most {hard} for a process: enough for a league of about {max(agents, 0)} agents"
+    if hard < least:
+        told += f"; raise it with 'ulimit -Hn {files_needed(MANY_AGENTS)}' as root"
+    yield Diagnosis("open files", hard >= files_needed(MANY_AGENTS), told, is_fatal=hard < least)
 
 
 CHECKS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (_python, _packages, _clock, _network, _ports, _disk, _files)

@@ -7,6 +7,7 @@ the old one's place.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from league.hosting import USAGE, CommandError
@@ -91,5 +92,7 @@ def _keep(path: Path, token: str) -> None:
             os.fsync(file.fileno())
         unfinished.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
         why = error.strerror or str(error)
         raise CommandError(f"the admin token cannot be kept in {path}: {why}; choose a folder with --state") from error

@@ -57,6 +57,7 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     agent = await host.start(setup, journal, shared)
     serving.say_ready(host.endpoint)
     console.complain(f"journal: {location}")
+    serving.say_if_too_few_files(settings.players + settings.max_referees)
     if notice := size_notice(settings.players, settings.profile):
         console.complain(notice)
     watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_refusals(agent))]

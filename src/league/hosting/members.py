@@ -84,6 +84,7 @@ class MemberProcess:
 
     async def serve(self, is_over: Callable[[Agent], bool], stop: asyncio.Event) -> int:
         """Until their league is over, or they are stopped; the exit status."""
+        serving.say_if_too_few_files(self._options.count)
         registering: list[asyncio.Task[None]] = []
         port = self._options.first_port
         try:

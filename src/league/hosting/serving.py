@@ -37,6 +37,8 @@ GRACE_S = 2.0
 PORTS_TO_TRY = 400
 HIGHEST_PORT = 65535
 SOCKETS = 10_000
+FILES_ANYWAY, FILES_PER_AGENT = 64, 6
+"""What a process holds open whoever it talks to, and for each agent: calls of both sides, and its own journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +289,22 @@ def _allow_many_sockets() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(ValueError, OSError):  # some systems grant less than they say
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def files_needed(agents: int) -> int:
+    """About so many open files a process needs that talks to so many agents, or hosts them."""
+    return FILES_ANYWAY + FILES_PER_AGENT * agents
+
+
+def say_if_too_few_files(agents: int) -> None:
+    """Better at the start than in the middle of a league."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = files_needed(agents)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        console.complain(
+            f"this process may open {limit} files only, and will need about {needed} for {agents} agents: calls will "
+            f"fail; raise the limit with 'ulimit -Hn {needed}' as root, or take fewer"
+        )
 
 
 async def _told_to_stop(main: Main, until_stdin_closes: bool) -> int:

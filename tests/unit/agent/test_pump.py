@@ -71,6 +71,29 @@ def test_a_call_without_an_answer_fails_at_its_deadline() -> None:
     assert [one.failure for one in desk.clerk.seen if isinstance(one, Undelivered)] == [Failure.TIMEOUT] * 2
 
 
+@pytest.mark.parametrize(("looked_at", "blame"), [((1.0, 2.0, 3.0, 4.0), Blame.PEER), ((1.0, 4.0), Blame.LOCAL)])
+def test_a_call_during_which_the_process_stood_still_is_nobodys_fault(
+    looked_at: tuple[float, ...], blame: Blame
+) -> None:
+    desk = Desk(gap_s=2.0)
+    desk.pump.start(0.0)
+    desk.order("tell")
+    for now in (*looked_at, 5.0):
+        assert (desk.pump.timer or 0.0) <= now
+        desk.pump.advance(now)
+    assert {one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)} == {blame}
+
+
+def test_a_connection_that_broke_while_the_process_stood_still_is_nobodys_fault() -> None:
+    desk = Desk(gap_s=2.0)
+    desk.pump.start(0.0)
+    _, actions = desk.order("tell")
+    broken, refused = actions.calls
+    desk.pump.failed(broken.id, Failure.BROKEN, 4.0)
+    desk.pump.failed(refused.id, Failure.REFUSED, 4.1)
+    assert [one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)] == [Blame.LOCAL, Blame.PEER]
+
+
 @pytest.mark.parametrize(("noticed", "blame"), [(5.0, Blame.PEER), (5.0 + LATE_S + 0.1, Blame.LOCAL)])
 def test_a_deadline_that_we_overslept_is_not_blamed_on_the_peer(noticed: float, blame: Blame) -> None:
     desk = Desk()
