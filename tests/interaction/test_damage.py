@@ -85,6 +85,21 @@ def test_what_is_said_to_be_sound_can_be_replayed(journal: Path, tmp_path: Path)
     assert replayed > 3
 
 
+def test_a_bit_that_flipped_in_an_event_is_noticed_wherever_it_is(journal: Path, tmp_path: Path) -> None:
+    path, dice = tmp_path / "journal.db", random.Random(11)
+    whole = journal.read_bytes()
+    with closing(sqlite3.connect(journal)) as connection:
+        bodies = [row[0] for row in connection.execute("SELECT body FROM events")]
+    for body in dice.sample(bodies, 40):
+        at = whole.index(body) + dice.randrange(len(body))
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << dice.randrange(8)
+        path.write_bytes(damaged)
+        with pytest.raises(JournalError, match=r"is damaged: .* put a copy made by 'league backup' in its place"):
+            SqliteJournal(path, Notices())
+        assert path.read_bytes() == bytes(damaged)
+
+
 def test_a_damaged_journal_is_not_copied(journal: Path, tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     shutil.copy(journal, path)
@@ -129,8 +144,8 @@ def _emptied(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (_forged, "does not fit those before it"),
-        (_holed, "event 9 is missing; its events 1 to 8 can be read"),
+        (_forged, "is not as it was written"),
+        (_holed, "what follows event 8 is not as it was written; its events 1 to 8 can be read"),
         (_cut, "is damaged"),
         (_emptied, "is empty, which no journal is"),
     ],

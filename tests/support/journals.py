@@ -197,6 +197,7 @@ def _limit(path: Path) -> None:
 
     def make_room() -> None:
         copy = path.with_name("copy.db")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
         try:
             backup(path, copy)
         except JournalError as error:

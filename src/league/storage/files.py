@@ -10,9 +10,12 @@ import hashlib
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from league.storage.journal import decode
 from league.storage.notices import JournalError, UnfitEventError
@@ -36,6 +39,8 @@ SCHEMA = (
     """CREATE TRIGGER events_are_added_at_the_end BEFORE INSERT ON events
         WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
         BEGIN SELECT RAISE(ABORT, 'events are added at the end only'); END""",
+    # The digest of all events up to this one, for the last event of each group: damage that SQLite does not see.
+    "CREATE TABLE digests(seq INTEGER PRIMARY KEY, digest BLOB NOT NULL)",
     "CREATE TABLE secrets(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE bodies(digest BLOB PRIMARY KEY, body BLOB NOT NULL)",
     """CREATE TABLE letters(
@@ -48,6 +53,9 @@ SCHEMA = (
 
 DISK_ERRORS = (sqlite3.Error, UnicodeError, MemoryError)
 """What SQLite raises; the text of an error in a damaged file need not even be UTF-8."""
+
+
+NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 
 
 @contextmanager
@@ -146,6 +154,7 @@ def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sql
         connection = _connect(path, "rw", busy_s)
         try:
             check(connection, path)
+            verify_events(connection, path)
             _prepare(connection, path)
             # Also without anything to write: a file that may only be read shows itself here.
             connection.execute("BEGIN IMMEDIATE")
@@ -166,8 +175,8 @@ def open_readable(path: Path) -> sqlite3.Connection:
         try:
             return _checked(_connect(path, "ro", 5.0), path)
         except sqlite3.OperationalError as error:
-            # On a medium that cannot be written there is no room for the -shm file; nobody else writes there either.
-            if code_of(error) != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+            # On a medium that is full or cannot be written there is no room for the -shm file; nobody writes there.
+            if code_of(error) not in NO_ROOM or _has_log(path):
                 raise
             return _checked(_connect(path, "ro&immutable=1", 5.0), path)
 
@@ -211,7 +220,7 @@ def _copy(source: sqlite3.Connection, path: Path, target: Path) -> None:
         try:
             with closing(_connect(part, "rw", 5.0)) as copy:
                 source.backup(copy)
-                _verify(copy, source, path)
+                _verify(copy, path)
             _sync(part)
             part.rename(target)
         except BaseException:
@@ -220,24 +229,14 @@ def _copy(source: sqlite3.Connection, path: Path, target: Path) -> None:
         _sync(target.absolute().parent)
 
 
-def _verify(copy: sqlite3.Connection, source: sqlite3.Connection, path: Path) -> None:
+def _verify(copy: sqlite3.Connection, path: Path) -> None:
     """A copy of a damaged journal is damaged: better to know it now."""
     with journal_errors(path, "copied"):
         check(copy, path)
         found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise JournalError(damaged(path, found))
-        last: int = copy.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
-        if _digest(copy, last) != _digest(source, last):
-            raise JournalError(f"{path} cannot be copied: the copy is not what was read")
-
-
-def _digest(connection: sqlite3.Connection, last: int) -> str:
-    """Of all events up to that one."""
-    seen = hashlib.sha256()
-    for row in connection.execute("SELECT seq, entry, at, kind, body FROM events WHERE seq <= ? ORDER BY seq", (last,)):
-        seen.update(repr(row).encode())
-    return seen.hexdigest()
+        verify_events(copy, path)
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------
@@ -252,18 +251,48 @@ def damaged(path: Path, why: object) -> str:
 
 
 def _sound(path: Path) -> int:
-    """Up to which event it can be read."""
-    seq = 0
+    """Up to which event it can be read, and is as it was written."""
     try:
         with closing(_connect(path, "ro", 5.0)) as connection:
-            for found, body in connection.execute("SELECT seq, body FROM events ORDER BY seq"):
-                if found != seq + 1:
-                    break
-                decode(body)
-                seq = found
-    except (*DISK_ERRORS, OSError, ValueError, TypeError):
-        pass  # here it ends
-    return seq
+            return _examined(connection)[0]
+    except (*DISK_ERRORS, OSError):
+        return 0
+
+
+def _examined(connection: sqlite3.Connection) -> tuple[int, bool]:
+    """The last event up to which all can be read and is as it was written, and whether that is the last of all."""
+    group: list[list[Any]] = []
+    sound, digest = 0, b""
+    query = "SELECT seq, entry, at, kind, body, digest FROM events LEFT JOIN digests USING (seq) ORDER BY seq"
+    try:
+        for *row, stored in connection.execute(query):
+            if row[0] != sound + len(group) + 1:
+                return sound + len(group), False
+            decode(row[-1])
+            group.append(row)
+            if stored is not None:
+                digest = digest_after(digest, group)
+                if digest != stored:
+                    return sound, False
+                sound, group = sound + len(group), []
+    except (*DISK_ERRORS, ValueError, TypeError):
+        return sound + len(group), False
+    return sound + len(group), not group
+
+
+def digest_after(digest: bytes, rows: Iterable[Sequence[object]]) -> bytes:
+    """The digest of all events after one more group: of the digest before it, and of its rows."""
+    seen = hashlib.sha256(digest)
+    for row in rows:
+        seen.update(msgspec.msgpack.encode(row))
+    return seen.digest()
+
+
+def verify_events(connection: sqlite3.Connection, path: Path) -> None:
+    """JournalError if any event cannot be read, or is not as it was written."""
+    sound, is_whole = _examined(connection)
+    if not is_whole:
+        raise JournalError(damaged(path, f"what follows event {sound} is not as it was written"))
 
 
 # --- steps of opening -------------------------------------------------------------------------------------------------

@@ -39,10 +39,12 @@ class _GroupWriter:
             self.find_end()
 
     def find_end(self) -> None:
-        """Read the numbers of the last stored event and of its entry."""
+        """Read the numbers of the last stored event and of its entry, and the digest of all events."""
         row = self._connection.execute("SELECT seq, entry FROM events ORDER BY seq DESC LIMIT 1").fetchone()
         self._seq: int = row[0] if row else 0
         self._entry: int = row[1] if row else 0
+        digest = self._connection.execute("SELECT digest FROM digests ORDER BY seq DESC LIMIT 1").fetchone()
+        self._digest: bytes = digest[0] if digest else b""
 
     def store(self, group: WriteGroup) -> list[Raw]:
         """Store a group; its events with their numbers."""
@@ -54,13 +56,16 @@ class _GroupWriter:
                 rows.append((seq, entry, at, kind, body))
             secrets += queued.secrets
         self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
+        digest = files.digest_after(self._digest, rows) if rows else self._digest
+        if rows:
+            self._connection.execute("INSERT INTO digests VALUES (?, ?)", (seq, digest))
         self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
         self._transcript.write(group.notes, group.missing)
         is_stopped = bool(group.notes) and self._transcript.is_stopped
         self._check_file()
         self._connection.execute("COMMIT")
         self.keeps_letters = self.keeps_letters and not is_stopped
-        self._seq, self._entry = seq, self._entry + len(group.entries)
+        self._seq, self._entry, self._digest = seq, self._entry + len(group.entries), digest
         return [(row[0], row[4]) for row in rows]
 
     def roll_back(self) -> None:
