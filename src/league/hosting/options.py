@@ -247,7 +247,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("journal", TEXT, "", "where the journal is kept: a file or sqlite:///FILE"),
     Option("profile", TEXT, "compat", "compat: habits of other agents are recorded; strict: refused", ALL, PROFILES),
     Option("transcript", TEXT, "full", "which letters are kept beside the journal", ALL, TRANSCRIPTS),
-    Option("log", TEXT, "", "a file for one JSON line per letter and event"),
+    Option("log", TEXT, "", "a file for one JSON line per letter and event; four older ones of 16 MiB are kept"),
     Option("quiet", FLAG, False, "say nothing at the terminal but what is wrong"),
     Option("shared", TEXT, None, SHARED + " (default: the journal's)", _M, off="keep no shared files"),
     Option("shared", TEXT, "", SHARED, _MEMBERS),
