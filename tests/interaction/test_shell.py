@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from league.agent import agent as shell
-from league.agent import sources
+from league.agent import recovery, sources
 from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.calling.rate_limit import Rate, RateLimiter
@@ -143,7 +143,8 @@ async def running(
 
 @pytest.fixture(autouse=True)
 def _quick_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell, "TRY_DISK_S", 0.05)
+    for module in (shell, recovery):
+        monkeypatch.setattr(module, "TRY_DISK_S", 0.05)
     monkeypatch.setattr(Manager, "stumbles", "")
 
 
@@ -382,7 +383,8 @@ def test_a_bug_that_always_comes_back_is_told_less_and_less_often(
 ) -> None:
     async def scene() -> None:
         async with running(tmp_path) as manager:
-            monkeypatch.setattr(shell, "TRY_DISK_S", 0.001)
+            for module in (shell, recovery):
+                monkeypatch.setattr(module, "TRY_DISK_S", 0.001)
             monkeypatch.setattr(Manager, "resume", _stumbles_always)
             await manager.register("Bug")
             rests: list[float] = []

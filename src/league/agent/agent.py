@@ -7,7 +7,6 @@ is an input of the pump, and all of them run on one loop: the shell itself needs
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Pump
+from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition
 from league.agent.sources import Clock
 from league.agent.watch import ErrorNote, Meter, error_told, label
 from league.events import Event
@@ -36,9 +36,6 @@ from league.transport.letters import Asked, Speaker
 
 TOO_MANY = PeerError("E010", "too many requests at once from this address, or of this agent; come again later")
 RETRY_AFTER = ("retry-after", "2")
-TRY_DISK_S = 1.0
-LONGEST_REST_S = 60.0
-"""After a bug that came back again and again."""
 FLUSH_LOG_S = 1.0
 GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
@@ -100,39 +97,6 @@ class Setup:
     """The largest request this role takes."""
     answer_limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest answer it takes."""
-
-
-@dataclass(slots=True)
-class JournalPosition:
-    """How far the journal is: entries appended and durable since the pump was built (`base`) in this `epoch`, and the
-    number of the newest event the machine knows."""
-
-    epoch: int = 0
-    appended: int = 0
-    durable: int = 0
-    base: int = 0
-    seq: int = 0
-    lost: str = ""
-    """Why nothing can be stored any more: its files were removed or replaced."""
-
-    def restart(self) -> None:
-        """Nothing is appended to the journal that was opened anew."""
-        self.appended = self.durable = self.base = 0
-
-
-@dataclass(slots=True)
-class BugBackoff:
-    """After a bug of ours the machine is built anew; one that comes back at once must fill neither the log nor the
-    processor."""
-
-    is_broken: bool = False
-    delay_s: float = TRY_DISK_S
-    last_at: float = -math.inf
-
-    def hit(self, now: float) -> None:
-        calm = now - self.last_at > LONGEST_REST_S
-        self.delay_s = TRY_DISK_S if calm else min(2 * self.delay_s, LONGEST_REST_S)
-        self.last_at, self.is_broken = now, True
 
 
 class Agent:
