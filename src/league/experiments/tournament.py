@@ -24,6 +24,7 @@ from league.experiments.series import FAILED, Make, MatchEnd, SeriesPlan, Series
 from league.games import registry
 from league.hosting import CommandError
 from league.player.strategies import Strategy
+from league.simulation.workers import worker_pool
 
 SERIES: Final = 1_000
 """Matches that a strategy remembers together."""
@@ -232,13 +233,8 @@ def _played(plan: TournamentPlan, tasks: list[Task]) -> Iterator[tuple[int, Seri
             yield task[0], play_task(plan, task)
         return
     # A new interpreter for each process: no threads or locks of ours are copied into it.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, initializer=_end_with_parent, initargs=(os.getpid(),)) as pool:
-        try:
-            yield from _in_order(pool, plan, tasks, jobs)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with worker_pool(jobs, multiprocessing.get_context("spawn")) as pool:
+        yield from _in_order(pool, plan, tasks, jobs)
 
 
 def _in_order(
@@ -265,17 +261,6 @@ def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:
     assert game is not None, "the plan was checked"
     series = SeriesPlan(game, f"{plan.seed}/{at}/{start}", start, count, _openings(plan))
     return play(series, (maker(plan.contenders[first]), maker(plan.contenders[second])))
-
-
-def _end_with_parent(parent: int) -> None:
-    """A worker whose parent was killed ends too."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _off_the_loop(work: Callable[[], TournamentResult]) -> TournamentResult:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
-from threading import Thread
 from typing import TypeVar
 
 from league.events import Event, LeagueSettings, ResultAccepted, ResultVoided
 from league.promises import PromiseFinding, check
 from league.simulation.faults import KINDS
+from league.simulation.workers import worker_pool
 from league.simulation.world import World
 
 Some = TypeVar("Some")
@@ -147,36 +142,8 @@ def _on_all_cores(play_one: Callable[[int], Some], seeds: Sequence[int], jobs: i
     if jobs == 1:
         yield from map(play_one, seeds)
         return
-    with _workers(jobs) as pool:
+    with worker_pool(jobs) as pool:
         yield from pool.map(play_one, seeds, chunksize=max(1, min(10, len(seeds) // (jobs * 4))))
-
-
-@contextmanager
-def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that do not outlive this one, however it ends."""
-    pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for one in multiprocessing.active_children():
-            one.terminate()
-        raise
-    finally:
-        pool.shutdown()
-
-
-def _end_with_parent() -> None:
-    """A worker waits for work for ever, also from a parent that was killed: so it watches it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends its workers
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "a worker has one"
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=watch, name="parent", daemon=True).start()
 
 
 def shortest(plan: Plan, seed: int) -> Run:
