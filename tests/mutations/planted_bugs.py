@@ -61,7 +61,7 @@ BUGS = (
     Bug(
         "a deadline we overslept is blamed on the peer",
         "agent/pump.py",
-        "blame = Blame.LOCAL if now - deadline > LATE_S or not call.has_left else Blame.PEER",
+        "blame = Blame.LOCAL if is_ours else Blame.PEER",
         "blame = Blame.PEER",
         stateful="test_pump_machine.py",
     ),
