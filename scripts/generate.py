@@ -135,6 +135,8 @@ MEANINGS: Mapping[str, str] = {
     "parity_choice": "the choice, in exactly these letters; anything else is E004",
     "played": "matches with a result",
     "player_A_answers": "digests of the tokens this player may answer with (9.3)",
+    "player_A_replies": "digests of its tokens that are good only in the reply to a call (9.1)",
+    "player_B_replies": "the same for player B",
     "player_A_convention": "how this player seems to be spoken to: SPEC, TYPE, TOOLS, NESTED, BARE or LOWER (13.1)",
     "player_A_endpoint": "where this player takes requests",
     "player_A_id": "one player",

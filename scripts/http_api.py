@@ -81,6 +81,7 @@ LINE: Mapping[str, Field] = {
     "attempt": Field(count(), "which attempt at it this is; 0 before the first"),
     "winner": Field(or_null(text()), "null: a draw, or no result"),
     "outcome": Field(or_null(OUTCOME), "how it ended; null: not yet"),
+    "verified": Field(or_null(FLAG), "does the report prove itself, draw included (section 8.4)?"),
 }
 
 SHAPES: Mapping[str, Mapping[str, Field]] = {
@@ -102,6 +103,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "version": Field(count(), "grows with every change of the table"),
         "standings": Field(many(ref("Row")), "every player, best first"),
         "technical_losses": Field(COUNTS, "how many of its losses are technical ones, by player"),
+        "unverified": Field(many(text()), "the matches whose results rest on their referee's word (section 8.4)"),
     },
     "Row": {},
     "Schedule": {"rounds": Field(many(ref("Round")), "empty before the league starts")},
@@ -116,7 +118,6 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         **LINE,
         "points": Field(or_null(COUNTS), "by player id"),
         "details": Field(or_null({"type": "object"}), "what proves the result; never shown before it is in"),
-        "verified": Field(or_null(FLAG), "could the manager compute the result itself?"),
         "decided_at": Field(or_null(SECONDS), "seconds since 1970, UTC"),
         "records": Field(many(ref("Record")), "what its referees told of it once it was decided"),
     },
@@ -128,11 +129,13 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Agents": {
         "agents": Field(many(ref("Agent")), "everybody who registered"),
         "applicants": Field(many(ref("Applicant")), "everybody who waits for `league approve`"),
-        "refused": Field(many(ref("RefusedRequest")), "registrations and reports that were refused, the first hundred"),
+        "refused": Field(many(ref("RefusedRequest")), "registrations, reports and stolen tokens that were refused"),
     },
     "RefusedRequest": {
         "at": Field(SECONDS, "seconds since 1970, UTC"),
-        "request": Field(text("registration", "report"), "what was refused"),
+        "request": Field(
+            text("registration", "report", "token"), "what was refused; token: one that was derived for others"
+        ),
         "role": Field(ROLE, "what its sender is or wants to be"),
         "name": Field(text(), "how its sender calls itself; of a member its id"),
         "endpoint": Field(text(), "where its sender takes requests, or came from"),
@@ -151,6 +154,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "convention": Field(text(*Convention.__members__), "how it is spoken to: section 13.1 of the specification"),
         "technical_losses": Field(count(), "matches it lost by a fault of its own"),
         "deviations": Field(many(ref("Deviation")), "habits that `--profile compat` let pass"),
+        "contested": Field(many(text()), "signs that two agents go by its name, if there are any"),
     },
     "Deviation": {
         "code": Field(text(), "the error it would have been in strict"),

@@ -62,6 +62,12 @@ def _right_values() -> Iterator[Vector]:
         ),
         (
             "LEAGUE_REGISTER_REQUEST",
+            "name-in-sinhala",
+            "a joiner between letters that are not written right without it",
+            {"player_meta.display_name": "\u0dc1\u0dca\u200d\u0dbb\u0dd3"},
+        ),
+        (
+            "LEAGUE_REGISTER_REQUEST",
             "version-with-everything",
             "SemVer 2.0",
             {"player_meta.version": "1.0.0-alpha.1+build.007"},

@@ -72,6 +72,8 @@ _MATCH = {
     "player_B_other_tokens": ["tok_REF01_d"],
     "player_A_answers": ["0f" * 32, "1f" * 32],
     "player_B_answers": ["2f" * 32],
+    "player_A_replies": ["3f" * 32],
+    "player_B_replies": ["4f" * 32, "5f" * 32],
     "player_A_suspended": False,
     "player_B_suspended": True,
     "player_A_convention": "SPEC",
@@ -563,6 +565,10 @@ ROUND_ANNOUNCEMENT
   matches[0].player_A_answers[0]                text         element
   matches[0].player_B_answers                   array        o
   matches[0].player_B_answers[0]                text         element
+  matches[0].player_A_replies                   array        o
+  matches[0].player_A_replies[0]                text         element
+  matches[0].player_B_replies                   array        o
+  matches[0].player_B_replies[0]                text         element
   matches[0].player_A_suspended                 bool         o
   matches[0].player_B_suspended                 bool         o
   matches[0].player_A_convention                text         o
@@ -851,6 +857,9 @@ WRONG: dict[str, list[Wrong]] = {
         Wrong("a-line-break", "Agent\nAlpha", "E008"),
         Wrong("a-direction-override", "Agent \u202eahplA", "E008"),
         Wrong("a-zero-width-space", "Agent\u200bAlpha", "E008"),
+        Wrong("a-hangul-filler", "Agent\u3164Alpha", "E008"),
+        Wrong("a-grapheme-joiner", "Agent\u034fAlpha", "E008"),
+        Wrong("a-joiner-behind-a-blank", "Agent \u200dAlpha", "E008"),
         _NUMBER_FOR_STRING,
     ],
     "version": [

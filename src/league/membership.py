@@ -52,6 +52,8 @@ _UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
 _BUG: Final = "E099"
 
 Answer = RefereeRegisterResponse | LeagueRegisterResponse
+FindKey = Callable[[str], str | None]
+"""The enrolment key of this league, if it is known."""
 
 
 class Membership:
@@ -65,6 +67,7 @@ class Membership:
         *,
         wished_id: str = "",
         profile: Profile = "compat",
+        find_key: FindKey = lambda _: None,
     ) -> None:
         self.meta = _complete(meta)
         self.agent_id = ""
@@ -80,6 +83,7 @@ class Membership:
         self._context = context
         self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
         """What we call ourselves: the id we wish for (R-37) or our own name before we have an id."""
+        self._find_key = find_key
         self._deviations: set[tuple[str, str, str]] = set()
         self._of_manager: deque[str] = deque(maxlen=REGISTRATIONS)
 
@@ -96,6 +100,14 @@ class Membership:
     def sealed(self, now: float, conversation_id: str) -> dict[str, Any]:
         """The envelope of a message of ours (Any: as `seal` has it)."""
         return seal(self.sender, now, conversation_id)
+
+    def finds_key(self, league_id: str) -> bool:
+        """Do we know an enrolment key of this league that we have not shown? From now on we show it."""
+        key = self._find_key(league_id) if isinstance(self.meta, RefereeMeta) else None
+        if not key or key == getattr(self.meta, "enrolment_key", None):
+            return False
+        self.meta = structs.replace(self.meta, enrolment_key=key)
+        return True
 
     # --- who our manager is -------------------------------------------------------------------------------------------
 
@@ -279,13 +291,16 @@ class Registration:
         answer = content.message if isinstance(content, Unsealed) else None
         if not isinstance(answer, Answer):
             return Interpretation(Reaction.NOT_UNDERSTOOD, _first_violation(content))
-        if _is_pending(answer):
-            return Interpretation(Reaction.REFUSED)
         if answer.status == "REJECTED":
-            return self._refused(delivery, _refusal_in(answer))
+            return self._rejected(delivery, answer)
         if _id_in(answer) is None:
             return Interpretation(Reaction.NOT_UNDERSTOOD, "an acceptance without an id")
         return Interpretation(Reaction.ANSWERED)
+
+    def _rejected(self, delivery: Delivery, answer: Answer) -> Interpretation:
+        if answer.error_code == "E043" and self._membership.finds_key(answer.league_id or ""):
+            return Interpretation(Reaction.CALL_AGAIN)
+        return Interpretation(Reaction.REFUSED) if _is_pending(answer) else self._refused(delivery, _refusal_in(answer))
 
     def _refused(self, delivery: Delivery, refusal: Refusal) -> Interpretation:
         if refusal.code == "E012" and self._token is not None:

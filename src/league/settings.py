@@ -36,4 +36,5 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     late_referees: bool = True
     max_concurrent_matches_limit: int = 10
     tiebreakers: tuple[str, ...] = ("points", "wins", "draws", "head_to_head")
-    enrolment: Literal["open", "key", "approve"] = "open"
+    enrolment: Literal["guarded", "open", "key", "approve"] = "guarded"
+    """Who may register: "guarded" lets players in, and referees as section 7.2 says."""

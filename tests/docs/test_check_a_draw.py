@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.referee.draw import commitment, number
+from league.games.draw import commitment, number
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-a-draw.md"
 MATCH = ("league_2025_even_odd", "R1M1", 1)

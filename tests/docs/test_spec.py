@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from league.games import draw
 from league.protocol import tokens
 from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import ERRORS, Family
 from league.protocol.jsonrpc import decode_answer, decode_call, read_call
 from league.protocol.messages import MESSAGES
 from league.protocol.schemas import clauses
-from league.referee import draw
 from scripts import generate
 from tests.support.vectors import check_all
 

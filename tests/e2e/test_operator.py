@@ -214,6 +214,7 @@ def test_the_environment_may_say_the_token_on_both_sides(
     processes: Processes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LEAGUE_ADMIN_TOKEN", "correct-horse-battery")
+    monkeypatch.setenv("LEAGUE_ENROLMENT_KEY", "another-correct-horse")
     manager = processes.manager(players=2, state=tmp_path / "state")
     assert not (tmp_path / "state").exists()
     assert "E030" in processes.run("pause", "--manager", manager.endpoint).stderr

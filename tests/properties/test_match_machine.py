@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from league import events as e
+from league.games import draw
 from league.machine import Blame, Failure, Ping, Pong, Refusal
 from league.protocol.messages import GameMoveCall, GameOver
-from league.referee import draw
 from tests.support.referee_rig import (
     CALLS,
     HOSTS,

@@ -40,6 +40,8 @@ class Agent:
     def __init__(self, meta: PlayerMeta | RefereeMeta | None = None, profile: Profile = "compat") -> None:
         self.meta = meta or PlayerMeta(**META)
         self.profile = profile
+        self.keys: dict[str, str] = {}
+        """Enrolment keys that it finds, by league."""
         self.now = START
         self.journal: list[Event] = []
         self.secrets: dict[str, str] = {}
@@ -51,7 +53,7 @@ class Agent:
         self.calls = Calls(self.sent.append, lambda _: None, self.timers)
         secrets = self.secrets
         context = Context(self.calls, self.timers, secrets, bytes, self._happened, lambda *_: None, secrets.__setitem__)
-        self.membership = Membership(self.meta, MANAGER, context, profile=self.profile)
+        self.membership = Membership(self.meta, MANAGER, context, profile=self.profile, find_key=self.keys.get)
         self.registration = self.membership.registration
 
     def _happened(self, event: Event) -> None:

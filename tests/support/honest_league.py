@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league import events as e
-from league.games import even_odd, rock_paper_scissors
+from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
 from league.promises.evidence import Evidence, RecordedCall, Recovery
 from league.protocol.timestamps import write
-from league.referee import draw
 
 Object = dict[str, Any]
 LEAGUE = "spring"

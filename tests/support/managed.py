@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from league import events as e
+from league.games import draw
 from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
 from league.manager.league import LeagueManager
 from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse, RoundAnnouncement
@@ -20,6 +22,7 @@ from tests.support.bench import plain as plain
 Sent = bench.Sent[Message | Ping]
 NOW = 1_750_000_000.0
 LEAGUE = "league_test"
+KEY = "the enrolment key of a test"
 
 
 def settings(**changed: Any) -> e.LeagueSettings:
@@ -38,7 +41,9 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         self.on_event: Callable[[e.Event], None] = lambda _: None
         self._drawn = 0
         self._orders = 0
-        super().__init__(now, self.settings.profile, secrets=dict(secrets or {}))
+        super().__init__(
+            now, self.settings.profile, secrets={"enrolment_key": KEY} if secrets is None else dict(secrets)
+        )
         self.take(self.manager.resume(self.now))
 
     def _new(self) -> LeagueManager:
@@ -101,7 +106,8 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         return self.replies.get(letter)
 
     def registration(self, role: str, number: int, **changed: Any) -> Object:
-        """A registration; `changed` goes into its meta data, `sender` and `auth_token` into the envelope."""
+        """A registration; `changed` goes into its meta data, `sender` and `auth_token` into the envelope. A referee has
+        the enrolment key, unless it is taken away."""
         is_player = role == "player"
         kind = "LEAGUE_REGISTER_REQUEST" if is_player else "REFEREE_REGISTER_REQUEST"
         outer: Object = {name: changed.pop(name) for name in ("sender", "auth_token") if name in changed}
@@ -110,7 +116,7 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
             "version": "1.0.0",
             "game_types": ["even_odd"],
             "contact_endpoint": f"http://127.0.0.1:{(8100 if is_player else 8000) + number}/mcp",
-            **({} if is_player else {"max_concurrent_matches": 2, "token_scheme": "derived"}),
+            **({} if is_player else {"max_concurrent_matches": 2, "token_scheme": "derived", "enrolment_key": KEY}),
             **changed,
         }
         return {
@@ -186,7 +192,13 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
             "result": {
                 "winner": won,
                 "score": {one: 3 if one == won else points for one in (a, b)},
-                "details": {"drawn_number": number, "choices": {a: first, b: second}, "status": status, **faults},
+                "details": {
+                    "drawn_number": number,
+                    "choices": {a: first, b: second},
+                    "status": status,
+                    "draw_seed": seed_for(match_id, match.attempt or 1, number),
+                    **faults,
+                },
             },
             **changed,
         }
@@ -231,6 +243,13 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
                 return
             self.wait(0.5)
         raise AssertionError("the league does not end")
+
+
+def seed_for(match_id: str, attempt: int, number: int | None) -> str:
+    """A seed that gives this number in this match."""
+    seeds = (hashlib.sha256(b"%d" % place).digest() for place in count())
+    drawn = (seed for seed in seeds if number in (None, draw.number(seed, LEAGUE, match_id, attempt)))
+    return next(drawn).hex()
 
 
 def agent_of(answer: RegisterResponse) -> str:

@@ -101,6 +101,7 @@ class DemoRun:
         if role == "referee":
             at_once = math.ceil(plan.players / 2 / plan.referees)
             arguments += ["--max-concurrent-matches", str(min(max(at_once, 2), MOST_AT_ONCE)), "--ask-standings"]
+            arguments += ["--state", str(self.folder)]
         else:
             several = plan.strategies
             turns = [several[(first + number) % len(several)] for number in range(min(count, len(several)))]

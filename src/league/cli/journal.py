@@ -44,6 +44,19 @@ def _counted(evidence: Evidence) -> tuple[int, int]:
     return len(evidence.manager) + sum(map(len, others)), len(matches)
 
 
+def _unverified(evidence: Evidence) -> list[str]:
+    """The matches whose result in force rests on its referee's word."""
+    from league.events import ResultAccepted, ResultVoided
+
+    in_force: dict[str, bool] = {}
+    for event in evidence.manager:
+        if isinstance(event, ResultAccepted):
+            in_force[event.match_id] = event.verified
+        elif isinstance(event, ResultVoided):
+            in_force.pop(event.match_id, None)
+    return [match_id for match_id, is_verified in in_force.items() if not is_verified]
+
+
 def _verified(evidence: Evidence, report: PromiseReport) -> dict[str, object]:
     events, matches = _counted(evidence)
     broken = report.broken[0] if report.broken else None
@@ -53,6 +66,7 @@ def _verified(evidence: Evidence, report: PromiseReport) -> dict[str, object]:
         "matches": matches,
         "promises": {str(one.promise): one.verdict for one in report.findings},
         "first_broken": broken and {"promise": broken.promise, "detail": broken.detail, "where": broken.where},
+        "unverified": _unverified(evidence),
     }
 
 
@@ -65,6 +79,8 @@ def _verified_lines(evidence: Evidence, report: PromiseReport) -> Iterator[str]:
         if one.verdict != "kept":
             where = f" ({one.where})" if one.where else ""
             yield f"    {'':12}  {terminal.plain(one.detail + where)}"
+    if unverified := _unverified(evidence):
+        yield f"\n{terminal.unverified(unverified)}"
     events, matches = _counted(evidence)
     journals = bool(evidence.manager) + len(evidence.referees) + len(evidence.players)
     sizes = {"journal": journals, "event": events, "match": matches}

@@ -114,11 +114,11 @@ COMMANDS = tuple(
 
 def _token(state: str | None, pages: Pages) -> str:
     """Given on the command line or by the environment; else that of a manager that was started here."""
-    from league.hosting import admin_token
+    from league.hosting.kept_secrets import ADMIN_TOKEN
     from league.storage import urls
     from league.storage.notices import JournalError
 
-    given = admin_token.given_to_command(state)
+    given = ADMIN_TOKEN.given_to_command(state)
     if given is not None:
         return given
     league = pages.json("/api/league")
@@ -126,7 +126,7 @@ def _token(state: str | None, pages: Pages) -> str:
         folder = urls.default(str(league["league_id"])).path.parent
     except (JournalError, TypeError, KeyError) as error:
         raise CommandError(f"{pages.base} is no League Manager: it has no /api/league") from error
-    return admin_token.kept_in(folder)
+    return ADMIN_TOKEN.kept_in(folder)
 
 
 def _give(pages: Pages, order: str, target: str | None, token: str) -> dict[str, Any]:

@@ -48,30 +48,42 @@ def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
 
 def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     league = source.get("/api/league")
-    yield from terminal.render_standings(source.get("/api/standings"))
+    table = source.get("/api/standings")
+    yield from terminal.render_standings(table)
+    if unverified := table.get("unverified"):
+        yield f"\n{terminal.unverified(unverified)}"
     yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
 
 
 def _schedule(source: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
     named = {one["agent_id"]: f"{one['agent_id']} {one['display_name']}" for one in source.get("/api/agents")["agents"]}
     rows: list[list[object]] = []
+    unverified = any(match.get("verified") is False for one in document["rounds"] for match in one["matches"])
     for one in document["rounds"]:
         for match in one["matches"]:
             names = {seat: named.get(match[seat], match[seat]) for seat in ("player_A_id", "player_B_id")}
-            rows.append([{**match, **names}[name] for name in MATCH])
+            rows.append([*({**match, **names}[name] for name in MATCH), *[_proof(match)] * unverified])
         if one["bye"]:
-            rows.append([one["round_id"], None, named.get(one["bye"], one["bye"]), None, "BYE", None, None, None])
-    yield from terminal.table(SCHEDULE, rows) if rows else ["There is no schedule yet: not everybody has registered."]
+            bye = named.get(one["bye"], one["bye"])
+            rows.append([one["round_id"], None, bye, None, "BYE", None, None, None, *[None] * unverified])
+    head = (*SCHEDULE, *["proof"] * unverified)
+    yield from terminal.table(head, rows) if rows else ["There is no schedule yet: not everybody has registered."]
 
 
 def _match(_: LeagueSource, match: Mapping[str, Any]) -> Iterator[str]:
     """The details of a game stand below the match's own fields."""
-    shown = {name: value for name, value in match.items() if name != "details"}
+    shown = {name: value for name, value in match.items() if name not in ("details", "verified")}
+    if match["verified"] is not None:
+        shown["proof"] = "verified" if match["verified"] else "unverified"
     if isinstance(match["decided_at"], float):
         shown["decided_at"] = f"{datetime.fromtimestamp(match['decided_at'], UTC):%Y-%m-%d %H:%M:%S UTC}"
     if isinstance(match["details"], dict):
         shown |= {name: value for name, value in match["details"].items() if name not in shown}
     yield from terminal.table(("", ""), [[name.replace("_", " "), _text(value)] for name, value in shown.items()])[1:]
+
+
+def _proof(match: Mapping[str, Any]) -> str | None:
+    return "unverified" if match.get("verified") is False else None
 
 
 def _text(value: object) -> str | None:
@@ -89,6 +101,9 @@ def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
         for one in sorted(document["agents"], key=lambda one: (one["role"], len(one["agent_id"]), one["agent_id"]))
     ]
     yield from terminal.table(AGENTS, rows) if rows else ["Nobody has registered yet."]
+    if contested := [[one["agent_id"], detail] for one in document["agents"] for detail in one.get("contested", [])]:
+        yield "\nContested: two agents seem to go by one name."
+        yield from terminal.table(("agent", "what was seen"), contested)
     # A manager of an earlier version has no applicants.
     if waiting := [[one[name] for name in WAITING] for one in document.get("applicants", [])]:
         yield "\nWaiting for the operator (league approve APPLICANT_ID):"

@@ -66,6 +66,7 @@ def bar(done: int, total: int, columns: int) -> str:
     return "█" * filled + "░" * (columns - filled)
 
 
+MOST_NAMED = 10
 STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost", "technical")
 
 
@@ -75,6 +76,12 @@ def render_standings(document: Mapping[str, Any]) -> list[str]:
     technical = document.get("technical_losses", {})
     rows = [[*(row.get(name) for name in names), technical.get(row["player_id"])] for row in document["standings"]]
     return table(STANDINGS, rows)
+
+
+def unverified(matches: Sequence[str]) -> str:
+    """A note under a table: which of its results nothing proves."""
+    named = ", ".join(map(plain, matches[:MOST_NAMED])) + (" …" if len(matches) > MOST_NAMED else "")
+    return f"{counted(len(matches), 'result')} unverified, without a seed that proves the draw: {named}"
 
 
 def progress(league: Mapping[str, Any]) -> str:

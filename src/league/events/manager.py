@@ -32,6 +32,8 @@ class AgentRegistered(Event, frozen=True, kw_only=True):
     """The id it asked for and did not get; it may go on using it (R-104)."""
     shows_derived_tokens: bool = False
     """A referee that says so: players can check that it is theirs (spec section 9.2)."""
+    applicant_id: str = ""
+    """What it waited for approval as, if it did."""
 
 
 class AgentApplied(Event, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ class AgentApplied(Event, frozen=True, kw_only=True):
 
 
 class AgentApproved(Event, frozen=True, kw_only=True):
-    """The operator lets an applicant in: its next registration is judged as any other."""
+    """The operator lets an applicant in: its next registration, and only that one, is judged as any other."""
 
     applicant_id: str
     key: str
@@ -55,19 +57,31 @@ class AgentApproved(Event, frozen=True, kw_only=True):
 
 
 class TokenRenewed(Event, frozen=True, kw_only=True):
-    """The same agent came back (R-36): a new token beside the old one."""
+    """The same agent came back (S-25): a new token beside the earlier ones. Got by name and address alone, it is good
+    for queries only."""
 
     agent_id: str
     serial: int
     verify: str
     shows_derived_tokens: bool = False
+    queries_only: bool = False
+    applicant_id: str = ""
+    """What it waited for approval as, if it did."""
 
 
 class TokenTakenUp(Event, frozen=True, kw_only=True):
-    """The newest token was used for the first time: older ones are void."""
+    """The agent goes by this one of its tokens: what it is shown is derived from it."""
 
     agent_id: str
     serial: int
+
+
+class IdentityContested(Event, frozen=True, kw_only=True):
+    """Two agents seem to go by one name (S-25): once per agent and sign of it."""
+
+    agent_id: str
+    sign: Literal["unproven", "unknown token", "two tokens"]
+    detail: str
 
 
 class AgentStateChanged(Event, frozen=True, kw_only=True):
@@ -86,10 +100,11 @@ class DeviationRecorded(Event, frozen=True, kw_only=True):
 
 
 class RequestRefused(Event, frozen=True, kw_only=True):
-    """A registration or a report was refused: once per sender, match and code, and so many at most. `name` is how the
-    sender calls itself, `endpoint` where it lives or comes from."""
+    """A registration or a report was refused, or a request that showed a token derived for others (S-32): once per
+    sender, match and code, and so many at most. `name` is how the sender calls itself, `endpoint` where it lives or
+    comes from."""
 
-    request: Literal["registration", "report"]
+    request: Literal["registration", "report", "token"]
     role: AgentRole
     name: str
     endpoint: str

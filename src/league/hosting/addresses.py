@@ -52,6 +52,14 @@ def usual_manager() -> str:
     return os.environ.get(MANAGER_VARIABLE) or USUAL_MANAGER
 
 
+def is_loopback(host: str) -> bool:
+    """Is this a name of this machine for itself alone?"""
+    from league.protocol.endpoints import ip_of
+
+    ip = ip_of(host)
+    return host == "localhost" or (ip is not None and ip.is_loopback)
+
+
 def is_own(ip: IpAddress) -> bool:
     """Is this an address of this machine? The system lets nobody listen at another's; nothing is sent."""
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
-from league.hosting import USAGE, CommandError, addresses, admin_token, console, require_game, serving, start_time
+from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
+from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import league_pages, other_pages
 from league.hosting.narration import MANAGER, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
@@ -31,6 +32,7 @@ from league.transport.resolving import Resolver
 
 SMALL_TABLE = 60
 """Tables of more players pass the 10 KB of document 4."""
+OPEN = "--enrolment open: whoever reaches this manager may register as a referee at any time, and decide matches"
 
 
 def run(options: ManagerOptions) -> int:
@@ -53,14 +55,15 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     await host.listen(door, options.first_port, app, next_free=options.port is None)
     identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
-    setup = _setup(options, settings, _admin_verifier(options.state, location), host.port)
+    setup = _setup(options, settings, Path(options.state or urls.parse(location).path.parent), host.port)
     agent = await host.start(setup, journal, shared)
     serving.say_ready(host.endpoint)
     console.complain(f"journal: {location}")
     serving.say_if_too_few_files(settings.players + settings.max_referees)
-    if notice := size_notice(settings.players, settings.profile):
-        console.complain(notice)
-    watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_refusals(agent))]
+    for notice in (size_notice(settings.players, settings.profile), OPEN * (settings.enrolment == "open")):
+        if notice:
+            console.complain(notice)
+    watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_operator(agent))]
     try:
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
@@ -71,30 +74,47 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     return 0
 
 
-async def _tell_refusals(agent: Agent) -> None:
-    """Say at the terminal which registrations and reports are refused, and why."""
-    assert isinstance(agent.machine, LeagueManager)
-    told = len(agent.machine.ledger.refusals)
+async def _tell_operator(agent: Agent) -> None:
+    """Say at the terminal which registrations, reports and tokens are refused, and where two go by one name."""
+    told = set(_notices(agent))
     while True:
         agent.changed.clear()
         await agent.changed.wait()
-        assert isinstance(agent.machine, LeagueManager)
-        refusals = agent.machine.ledger.refusals
-        for one in refusals[told:]:
-            what = f"report of {one.match_id}" if one.match_id else one.request
-            said = f"refused the {what} by {one.role} {one.name} ({one.endpoint}): {one.code} {one.detail}"
-            console.complain(said)
-        told = len(refusals)
+        for said in _notices(agent):
+            if said not in told:
+                told.add(said)
+                console.complain(said)
 
 
-def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Callable[[], str], port: int) -> Setup:
+def _notices(agent: Agent) -> Iterator[str]:
+    assert isinstance(agent.machine, LeagueManager)
+    ledger = agent.machine.ledger
+    for one in ledger.refusals:
+        what = f"report of {one.match_id}" if one.match_id else one.request
+        yield f"refused the {what} by {one.role} {one.name} ({one.endpoint}): {one.code} {one.detail}"
+    for member in ledger.roster.members.values():
+        for detail in member.contested.values():
+            yield f"two agents seem to go by the name of {member.agent_id}: {detail}"
+
+
+def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
+    """The secrets of its state are looked up, or made, once the journal is ours."""
     endpoints = EndpointPolicy(
         options.endpoints, "same", allowed=options.allow_endpoint, own_port=port, is_own=addresses.is_own
     )
+    admin_token = cache(lambda: ADMIN_TOKEN.of_manager(state))
+    enrolment_key = cache(lambda: options.enrolment_key or ENROLMENT_KEY.of_manager(state))
 
     def build(secrets: Mapping[str, str]) -> LeagueManager:
-        kept = {"enrolment_key": options.enrolment_key, **secrets} if options.enrolment_key else secrets
-        return LeagueManager(settings, sources.chance, kept, endpoints=endpoints, operator=admin_verifier())
+        operator = tokens.verifier(admin_token())
+        return LeagueManager(
+            settings,
+            sources.chance,
+            {**secrets, "enrolment_key": enrolment_key()},
+            endpoints=endpoints,
+            operator=operator,
+            is_local=addresses.is_loopback(options.host),
+        )
 
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
@@ -108,11 +128,6 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, admin_verifier: Ca
         happened=None if options.quiet else Narrator(MANAGER),
         log=serving.open_log(options.log),
     )
-
-
-def _admin_verifier(state: str, location: str) -> Callable[[], str]:
-    """What the admin token is checked by; the token is looked up (or made) once the journal is ours."""
-    return cache(lambda: tokens.verifier(admin_token.of_manager(Path(state or urls.parse(location).path.parent))))
 
 
 def size_notice(players: int, profile: str) -> str:
@@ -160,14 +175,12 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         late_referees=options.late_referees and not official,
         max_concurrent_matches_limit=options.max_concurrent_matches_limit,
         tiebreakers=options.tiebreakers,
-        enrolment=options.enrolment,
+        enrolment=options.enrolment or "guarded",
     )
 
 
 def _check(options: ManagerOptions) -> None:
     """What only somebody who knows games and tables can tell."""
     require_game(options.game)
-    if options.enrolment == "key" and not options.enrolment_key:
-        raise CommandError("--enrolment key needs --enrolment-key", USAGE)
     if unknown := next((one for one in options.tiebreakers if one not in TIEBREAKERS), None):
         raise CommandError(f"tiebreakers: {unknown!r} is none of {', '.join(sorted(TIEBREAKERS))}", USAGE)

@@ -69,7 +69,7 @@ class ManagerOptions(RoleOptions):
     move_seconds: float
     endpoints: Reach
     allow_endpoint: tuple[Allowance, ...]
-    enrolment: Literal["open", "key", "approve"]
+    enrolment: Literal["open", "key", "approve"] | None
     enrolment_key: str
     state: str
     max_referees: int
@@ -107,6 +107,7 @@ class RefereeOptions(MemberOptions):
     usual_port: ClassVar[int] = 8001
 
     enrolment_key: str
+    state: str
     max_concurrent_matches: int
     ask_standings: bool
     player_addresses: tuple[tuple[str, str], ...]
@@ -196,8 +197,14 @@ _M, _R, _P = ("manager",), ("referee",), ("player",)
 _MEMBERS = ("referee", "player")
 PROFILES, TRANSCRIPTS = ("compat", "strict"), ("full", "matches", "off")
 PRESETS, REACHES, ENROLMENTS = ("local", "official"), ("local", "lan", "public"), ("open", "key", "approve")
-WHO = "who may register: anybody, referees with the key, or whom the operator approves"
 MANAGER_IS = f"where the League Manager is; else {MANAGER_VARIABLE} says it"
+WHO = (
+    "who may register: anybody, referees only with the key, or only whom the operator approves (default: players, and "
+    "on this machine so many referees as it takes to start; later ones with the key or the operator's approval)"
+)
+KEY_VARIABLE = "LEAGUE_ENROLMENT_KEY"
+KEY = f"the key referees register with (default: {KEY_VARIABLE}, or one that is made and kept)"
+MY_KEY = f"the key to register with; else {KEY_VARIABLE} says it, or a manager on this machine that keeps it"
 SHARED = "a folder to keep the shared files in, for other tools"
 WAIT = "wait before a referee by others is given a match otherwise"
 PATIENCE = "seconds a referee may take for a match it has acknowledged (default: the longest a match can take)"
@@ -231,9 +238,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("outage_minutes", NUMBER, 10.0, OUTAGE, _M, least=0),
     Option("endpoints", TEXT, "local", "how far away agents may be, each where it registers from", _M, REACHES),
     Option("allow_endpoint", PLACES, (), ALLOW, _M),
-    Option("enrolment", TEXT, "open", WHO, _M, ENROLMENTS),
-    Option("enrolment_key", TEXT, "", "the key a referee registers with", ("manager", "referee")),
-    Option("state", TEXT, "", "the folder the admin token is kept in (default: the journal's)", _M),
+    Option("enrolment", TEXT, None, WHO, _M, ENROLMENTS),
+    Option("enrolment_key", TEXT, "", KEY, _M),
+    Option("enrolment_key", TEXT, "", MY_KEY, _R, variable=KEY_VARIABLE),
+    Option("state", TEXT, "", "the folder admin token and enrolment key are kept in (default: the journal's)", _M),
+    Option("state", TEXT, "", "the folder the manager keeps its enrolment key in", _R),
     Option("max_referees", WHOLE, 10, "how many referees are taken", _M, least=1),
     Option("referee_patience", NUMBER, None, PATIENCE, _M, least=0.1),
     Option("max_concurrent_matches", WHOLE, 2, "how many matches to run at once", _R, least=1),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from league.agent import sources
 from league.agent.agent import Agent
 from league.hosting import USAGE, CommandError
+from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
 from league.hosting.options import RefereeOptions
@@ -21,6 +23,8 @@ from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
 from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
+from league.storage import urls
+from league.storage.notices import JournalError
 
 VERSION = "1.0.0"
 LARGEST_FILE = 1_000_000
@@ -62,7 +66,18 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         players=dict(options.player_addresses),
         agents_config=partial(read_agents, Path(options.agents_config)),
     )
-    return RefereeDesk(meta, options.manager, sources.chance, secrets, settings)
+    find_key = partial(_find_key, options)
+    return RefereeDesk(meta, options.manager, sources.chance, secrets, settings, find_key=find_key)
+
+
+def _find_key(options: RefereeOptions, league_id: str) -> str | None:
+    """The enrolment key of a manager on this machine: in the folder we were told, beside our own journal, or where a
+    manager that was started here keeps it."""
+    folders = [Path(options.state)] if options.state else []
+    with suppress(JournalError):
+        folders += [urls.parse(options.journal).path.parent] if options.journal else []
+        folders += [urls.default(league_id).path.parent]
+    return next(filter(None, map(ENROLMENT_KEY.found_in, folders)), None)
 
 
 # --- where players live -----------------------------------------------------------------------------------------------

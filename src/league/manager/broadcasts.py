@@ -15,7 +15,7 @@ from typing import Final
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
 from league.events import Bulletin, BulletinDelivered, WalkoverDecided
-from league.machine import Address, Failure
+from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
 from league.manager.messages import Messages
 from league.manager.roster import Member
@@ -28,6 +28,14 @@ NEXT_AFTER_S: Final = 2.0
 _JOURNALLED: Final = ("round_completed", "league_completed")
 
 
+@dataclass(frozen=True, slots=True)
+class TokenQuestion:
+    """Does an agent hold this one of its tokens? Asked with a table that shows what is derived from it."""
+
+    serial: int
+    then: Callable[[Content | None, Ending, float], None]
+
+
 @dataclass(slots=True, eq=False)
 class OutboundMessage:
     """A message to one agent whose delivery has not ended."""
@@ -37,12 +45,13 @@ class OutboundMessage:
     next_at: float
     """When the next may leave, whatever has become of this one."""
     delivery: Delivery | None = None
+    question: TokenQuestion | None = None
 
 
 @dataclass(slots=True)
 class OutboundQueue:
     """How far an agent has got. `last` is the last bulletin that left or was not owed, `version` that of the last
-    table."""
+    table; `question` goes with the next table that is no bulletin."""
 
     last: Bulletin
     bulletin: OutboundMessage | None = None
@@ -50,6 +59,7 @@ class OutboundQueue:
     version: int = 0
     update_at: float = 0.0
     """When the next update may leave."""
+    question: TokenQuestion | None = None
 
     @property
     def free_at(self) -> float:
@@ -77,6 +87,11 @@ class Broadcasts(ManagerPart):
 
     def _queue(self, member: Member) -> OutboundQueue:
         return self._queues.setdefault(member.agent_id, OutboundQueue(member.delivered))
+
+    def ask(self, member: Member, question: TokenQuestion) -> None:
+        """Send the table as it stands, as soon as nothing else is to be sent."""
+        self._queue(member).question = question
+        self.look_at(member.agent_id)
 
     def look_at(self, agent_id: str) -> None:
         """Something about this agent changed."""
@@ -143,6 +158,9 @@ class Broadcasts(ManagerPart):
         bulletin = self._due(queue)
         if bulletin is None and self._ledger.bulletin_after(queue.last) is not None:
             return None  # the announcement that is held back comes first
+        if bulletin is None and queue.question is not None:
+            self._ask_now(member, queue, now)
+            return None
         if bulletin is None:
             is_newer = member.is_player and queue.version < _version(self._update) and not self._ledger.is_finished
             return UPDATE if is_newer and queue.update is None and self._may_update(member, queue, now) else None
@@ -150,6 +168,12 @@ class Broadcasts(ManagerPart):
             self._look_again(member, queue.free_at)
             return None
         return self._next_bulletin(member, queue, bulletin, now)
+
+    def _ask_now(self, member: Member, queue: OutboundQueue, now: float) -> None:
+        if now < queue.free_at:
+            self._look_again(member, queue.free_at)
+        elif queue.update is None and not self._ledger.is_finished and self.context.is_reachable(member, now):
+            self._send(UPDATE, self.messages.standings(now), [member], now)
 
     def _due(self, queue: OutboundQueue) -> Bulletin | None:
         bulletin = self._ledger.bulletin_after(queue.last)
@@ -226,6 +250,7 @@ class Broadcasts(ManagerPart):
         queue, settings = self._queue(member), self._ledger.settings
         if one.bulletin == UPDATE:
             queue.update = one
+            one.question, queue.question = queue.question, None
         else:
             queue.last, queue.bulletin = one.bulletin, one
         if isinstance(message, LeagueStandingsUpdate):
@@ -238,7 +263,8 @@ class Broadcasts(ManagerPart):
     def _address(self, member: Member, one: OutboundMessage) -> Address | None:
         """Nothing that was overtaken is repeated."""
         queue = self._queue(member)
-        return self.context.address(member) if one in (queue.bulletin, queue.update) else None
+        shown = one.question.serial if one.question is not None else None
+        return self.context.address(member, shown) if one in (queue.bulletin, queue.update) else None
 
     def stop_completing(self) -> None:
         """The league goes on after its end: what is under way says too little."""
@@ -276,6 +302,8 @@ class Broadcasts(ManagerPart):
             queue.bulletin = None
             self._delivered(member, one.bulletin, now)
         self.look_at(member.agent_id)
+        if one.question is not None:
+            one.question.then(delivery.answer, outcome, now)
 
     def _overtake(self, member: Member, queue: OutboundQueue, now: float) -> None:
         """The next one leaves. The answer to a call under way is still a sign of life, and its failure one of death."""

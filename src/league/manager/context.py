@@ -21,7 +21,7 @@ from league.protocol.exchanges import RetrySchedule
 
 LONGEST_DETAIL = 300
 REFUSALS = 100
-"""So many refused requests are kept of a league: strangers can send as many as they like."""
+"""So many refused requests of each kind are kept of a league: strangers can send as many as they like."""
 
 
 @dataclass(slots=True)
@@ -29,6 +29,8 @@ class ManagerContext(Context):
     """The shared context of a role, and the league."""
 
     ledger: Ledger
+    audiences: dict[str, str] = field(default_factory=dict)
+    """V of the tokens we derived for others, since we were started, to who shows whom which of them (S-32)."""
     _shown: dict[tuple[str, int], str] = field(default_factory=dict)
 
     @property
@@ -79,21 +81,30 @@ class ManagerContext(Context):
         """Does its circuit breaker let calls pass?"""
         return not self.calls.breaker(member.agent_id).is_open(now)
 
-    def address(self, member: Member) -> Address | None:
-        """Where to call an agent, and the token we show it; None for one that has left."""
+    def address(self, member: Member, serial: int | None = None) -> Address | None:
+        """Where to call an agent, and the token we show it: derived from the one it goes by, or another of its tokens.
+        None for one that has left."""
         if not member.takes_part:
             return None
         convention = convention_of(member.convention)
-        return Address(member.agent_id, member.endpoint, self._token_for(member), convention, member.origin)
+        token = self._token_for(member, serial or member.serial)
+        return Address(member.agent_id, member.endpoint, token, convention, member.origin)
 
-    def _token_for(self, member: Member) -> str | None:
-        place = (member.agent_id, member.serial)
+    def _token_for(self, member: Member, serial: int) -> str | None:
+        place = (member.agent_id, serial)
         if place not in self._shown:
-            key = self.key_of(member, member.serial)
+            key = self.key_of(member, serial)
             if key is None:
                 return None
-            self._shown[place] = tokens.derive(key, tokens.MANAGER, member.agent_id, self.league_id)
+            self._shown[place] = self.derived(key, tokens.MANAGER, member.agent_id)
         return self._shown[place]
+
+    def derived(self, key: str, sender: str, receiver: str, match_id: str = "-", attempt: int = 0) -> str:
+        """The token that `sender` shows `receiver`; whoever else shows it is found out."""
+        token = tokens.derive(key, sender, receiver, self.league_id, match_id, attempt)
+        about = f" in {match_id}" if attempt else ""
+        self.audiences.setdefault(tokens.verifier(token), f"{sender} shows {receiver}{about}")
+        return token
 
     def key_of(self, member: Member, serial: int) -> str | None:
         """K of one of an agent's tokens."""
@@ -101,7 +112,7 @@ class ManagerContext(Context):
 
     def refused(self, refused: RequestRefused) -> None:
         """For the operator's eyes: once per sender, match and code."""
-        known = self.ledger.refusals
+        known = [one for one in self.ledger.refusals if one.request == refused.request]
         if len(known) < REFUSALS and not any(_is_same(refused, one) for one in known):
             self.happened(refused)
 

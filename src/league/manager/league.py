@@ -40,7 +40,8 @@ OPERATOR = "operator"
 
 class LeagueManager(RoleMachine):
     """`endpoints` is the policy about where agents may be, `operator` V of the operator's token (kept as a secret, so
-    that the journal knows whom it obeys); everything else about a league is in its settings."""
+    that the journal knows whom it obeys), `is_local` whether we listen to this machine alone; everything else about a
+    league is in its settings."""
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class LeagueManager(RoleMachine):
         *,
         endpoints: EndpointPolicy | None = None,
         operator: str = "",
+        is_local: bool = True,
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
@@ -61,9 +63,9 @@ class LeagueManager(RoleMachine):
         self._ledger = Ledger(settings)
         self._is_awake = False
         self._operator = operator
-        self._build(endpoints or EndpointPolicy())
+        self._build(endpoints or EndpointPolicy(), is_local)
 
-    def _build(self, endpoints: EndpointPolicy) -> None:
+    def _build(self, endpoints: EndpointPolicy, is_local: bool) -> None:
         context = self._context = ManagerContext(
             self._calls,
             self._timers,
@@ -85,11 +87,12 @@ class LeagueManager(RoleMachine):
         self._rounds = Rounds(context, self._broadcasts, self._probes, assignments, self._heartbeats, outages)
         self._rounds.on_reopened = self._broadcasts.stop_completing
         self._broadcasts.is_holding = lambda: outages.is_holding
+        self._authentication = Authentication(context, self._broadcasts, assignments.show_new_token)
+        admission = Admission(context, endpoints, is_local, self._authentication)
         self._registration = RegistrationDesk(
-            context, Admission(context, endpoints), self._probes, self._heartbeats, assignments
+            context, admission, self._authentication, self._probes, self._heartbeats, assignments
         )
         self._results = Results(context, assignments, dispatches, habits, outages)
-        self._authentication = Authentication(context, assignments.show_new_token)
         self._queries = LeagueQueries(context, self._authentication, messages, dispatches)
         self._orders = OperatorOrders(context, self._rounds, assignments, outages)
         self._calls.on_answer, self._calls.on_idle = self._call_answered, self._broadcasts.look_at
@@ -223,8 +226,10 @@ class LeagueManager(RoleMachine):
         if read.message_type not in ("MATCH_RESULT_REPORT", "LEAGUE_QUERY"):
             foreign = PeerError("E036", f"a manager does not take {read.message_type}")
             raise as_error(read.violations[0]) if read.violations else foreign
-        member = self._authentication.authenticate(read, now)
-        self._alive(member.agent_id, now)
+        sender = self._authentication.authenticate(read, letter.origin, now)
+        member = sender.member
+        if not sender.by_name:
+            self._alive(member.agent_id, now)
         if read.message_type == "LEAGUE_QUERY":
             self._reply(letter, self._queries.answer(read, member, now))
         else:

@@ -135,9 +135,7 @@ class Ledger(Struct):
         self.roster.applicants.enter(event)
 
     def _token_renewed(self, event: events.TokenRenewed) -> None:
-        member = self.roster.members[event.agent_id]
-        self.roster.renew(member, event.serial, event.verify)
-        member.shows_derived_tokens = event.shows_derived_tokens
+        self.roster.renew(event)
         self._came_back(event.agent_id)
 
     def _came_back(self, agent_id: str) -> None:
@@ -146,7 +144,10 @@ class Ledger(Struct):
             match.tries = 0
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
-        self.roster.take_up(self.roster.members[event.agent_id], event.serial)
+        self.roster.members[event.agent_id].serial = event.serial
+
+    def _contested(self, event: events.IdentityContested) -> None:
+        self.roster.members[event.agent_id].contested[event.sign] = event.detail
 
     def _agent_state(self, event: events.AgentStateChanged) -> None:
         member = self.roster.members[event.agent_id]
@@ -393,6 +394,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.AgentApproved: Ledger._approved,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
+    events.IdentityContested: Ledger._contested,
     events.AgentStateChanged: Ledger._agent_state,
     events.DeviationRecorded: Ledger._deviation,
     events.BulletinDelivered: Ledger._delivered,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,8 +156,10 @@ class Messages(ManagerPart):
             player_B_token=self._shown_to(b, referee, match),
             player_A_other_tokens=self._others_to(a, referee, match),
             player_B_other_tokens=self._others_to(b, referee, match),
-            player_A_answers=self._answers_of(a, referee, match),
-            player_B_answers=self._answers_of(b, referee, match),
+            player_A_answers=self._answers_of(a, referee, match, a.full_standing),
+            player_B_answers=self._answers_of(b, referee, match, b.full_standing),
+            player_A_replies=self._answers_of(a, referee, match, sorted(a.queries_only)) or None,
+            player_B_replies=self._answers_of(b, referee, match, sorted(b.queries_only)) or None,
             player_A_suspended=a.state == "SUSPENDED",
             player_B_suspended=b.state == "SUSPENDED",
             player_A_convention=_unless_usual(a.convention),
@@ -185,14 +187,16 @@ class Messages(ManagerPart):
         keys = (self.context.key_of(player, serial) for serial in serials)
         return [self._derived(key, referee.agent_id, player.agent_id, match) for key in keys if key] or None
 
-    def _answers_of(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str]:
-        """Digests of the tokens this player may answer with: those it registered with, and those derived from them."""
-        keys = (self.context.key_of(player, serial) for serial in player.tokens)
+    def _answers_of(
+        self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]
+    ) -> list[str]:
+        """Digests of tokens this player may answer with: those of these registrations, and those derived from them."""
+        keys = (self.context.key_of(player, serial) for serial in serials)
         derived = (self._derived(key, player.agent_id, referee.agent_id, match) for key in keys if key)
-        return [*player.tokens.values(), *map(tokens.verifier, derived)]
+        return [*(player.tokens[serial] for serial in serials), *map(tokens.verifier, derived)]
 
     def _derived(self, key: str, sender: str, receiver: str, match: ScheduledMatch) -> str:
-        return tokens.derive(key, sender, receiver, self.context.league_id, match.match_id, match.attempt)
+        return self.context.derived(key, sender, receiver, match.match_id, match.attempt)
 
     # --- standings and bulletins --------------------------------------------------------------------------------------
 

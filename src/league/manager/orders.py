@@ -72,7 +72,7 @@ class OperatorOrders(ManagerPart):
     def _approve(self, order: Operate, now: float) -> None:
         self._not_over()
         found = self._ledger.roster.applicants.meant_by(order.target)
-        waiting = [one for one in found if not one.approved]
+        waiting = [one for one in found if one.is_waiting]
         called = repr(order.target[:80])
         if not found:
             raise PeerError("E005", f"nobody called {called} waits for approval")

@@ -12,7 +12,9 @@ from league.calling.rate_limit import Rate, RateLimiter
 from league.dialects.registrations import of_endpoint
 from league.events import AgentApplied, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
 from league.machine import Failure, Letter
+from league.manager import names
 from league.manager.assignments import Assignments
+from league.manager.authentication import Authentication
 from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.roster import Applicant, Member, folded
@@ -52,39 +54,53 @@ class Application:
     read: Unsealed
 
 
+@dataclass(frozen=True, slots=True)
+class Comeback:
+    """A member that registers again. Without a proof it gets a token for queries only (S-25)."""
+
+    member: Member
+    is_proven: bool
+
+
 @dataclass(slots=True)
 class Admission(ManagerPart):
-    """Who may become a member; PeerError says why not."""
+    """Who may become a member; PeerError says why not. `is_local`: we listen to this machine alone."""
 
     endpoints: EndpointPolicy
+    is_local: bool
+    authentication: Authentication
 
-    def check_key(self, application: Application) -> None:
-        """E043: a league may ask referees for a key."""
-        meta = application.meta
-        if self._ledger.settings.enrolment != "key" or not isinstance(meta, RefereeMeta):
-            return
-        key = self.context.secrets.get("enrolment_key")
-        if not key or not tokens.same(meta.enrolment_key, key):
-            raise PeerError("E043", "referees need the enrolment key of this league")
-
-    def returning(self, application: Application, now: float) -> Member | None:
-        """R-36: the same name and endpoint, from the same address, with a valid token or the operator's approval."""
+    def returning(self, application: Application, now: float) -> Comeback | None:
+        """S-25: the same name and endpoint. What proves it is a token of full standing, the enrolment key or the
+        operator's approval; a player without any of them may come back from the same address."""
         member = self._ledger.roster.at_endpoint(application.meta.contact_endpoint)
         if member is None or member.role != application.role:
             return None
         if folded(member.display_name) != folded(application.meta.display_name):
             return None
         owner = self._ledger.roster.owner(application.token) if application.token else None
-        proven = owner is not None and owner[0] is member
-        if proven or application.origin == member.origin or self._is_approved(application):
-            return member
+        is_owner = owner is not None and owner[0] is member
+        has_token = is_owner and owner is not None and owner[1] not in member.queries_only
+        if has_token or self._has_key(application) or self._is_approved(application):
+            return Comeback(member, is_proven=True)
+        if member.is_player and (is_owner or application.origin == member.origin):
+            return Comeback(member, is_proven=False)
         self._apply(application, now)
-        if self._ledger.settings.enrolment == "approve":
+        if not member.is_player:
+            detail = f"{application.origin} registered as {member.agent_id}, without its token or the enrolment key"
+            self.authentication.contested(member, "unproven", detail, now)
+        if not member.is_player or self._ledger.settings.enrolment == "approve":
             raise self._pending(application)
         return None
 
     def check(self, application: Application, now: float) -> None:
         """May somebody new come in? In the order of section 10.3."""
+        if (
+            application.role == "referee"
+            and self._ledger.settings.enrolment == "key"
+            and not self._has_key(application)
+        ):
+            raise PeerError("E043", "referees need the enrolment key of this league")
         self._check_time(application.role)
         self._check_room(application.role)
         meta, settings = application.meta, self._ledger.settings
@@ -94,9 +110,7 @@ class Admission(ManagerPart):
             raise PeerError("E027", f"this league plays {settings.game_type}", games)
         if objection := self.endpoints.objection(parse(meta.contact_endpoint), application.origin):
             raise self.forbidden(application, objection)
-        if settings.unique_names and self._ledger.roster.with_name(application.role, meta.display_name):
-            context = {"display_name": meta.display_name, "suggestion": "Choose a different display_name"}
-            raise PeerError("E022", f"the name {meta.display_name!r} is taken", context)
+        self._check_name(application.role, meta.display_name)
         if self._ledger.roster.at_endpoint(meta.contact_endpoint) is not None:
             context = {"contact_endpoint": meta.contact_endpoint}
             raise PeerError("E044", "another agent registered this endpoint", context)
@@ -130,15 +144,44 @@ class Admission(ManagerPart):
         if there >= room:
             raise PeerError("E020", f"all {room} places are taken", {f"max_{role}s": room, f"current_{role}s": there})
 
+    def _check_name(self, role: AgentRole, name: str) -> None:
+        """E022: nobody poses as somebody else (S-31)."""
+        context = {"display_name": name, "suggestion": "Choose a different display_name"}
+        if why := names.reserved(role, name):
+            raise PeerError("E022", f"nobody is called {name!r}: {why}", context)
+        taken = self._ledger.roster.with_name(role, name) if self._ledger.settings.unique_names else None
+        if taken is not None:
+            is_same = folded(taken.display_name) == folded(name)
+            how = "is taken" if is_same else f"looks like {taken.display_name!r}, which is taken"
+            raise PeerError("E022", f"the name {name!r} {how}", context)
+
     def _check_approval(self, application: Application, now: float) -> None:
         """E043 again, as the last of all: who could not come in anyway is told so, and is no applicant (R-89)."""
-        if self._ledger.settings.enrolment == "approve" and not self._is_approved(application):
+        if self._needs_approval(application) and not self._is_approved(application):
             self._apply(application, now)
             raise self._pending(application)
+
+    def _needs_approval(self, application: Application) -> bool:
+        """S-26: unless the league is set otherwise, referees register openly on this machine until there are as many as
+        it needs, and as long as it has not begun. Later ones show the key, or wait."""
+        settings, ledger = self._ledger.settings, self._ledger
+        if settings.enrolment != "guarded" or application.role == "player":
+            return settings.enrolment == "approve"
+        is_early = ledger.state == "WAITING_FOR_REGISTRATIONS" and ledger.roster.count("referee") < settings.referees
+        return not (is_early and self.is_local) and not self._has_key(application)
+
+    def _has_key(self, application: Application) -> bool:
+        meta, key = application.meta, self.context.secrets.get("enrolment_key")
+        return isinstance(meta, RefereeMeta) and bool(key) and tokens.same(meta.enrolment_key, key or "")
 
     def _is_approved(self, application: Application) -> bool:
         applicant = self._applicant(application)
         return applicant is not None and applicant.approved
+
+    def applicant_id(self, application: Application) -> str:
+        """What it has waited as, if it did."""
+        applicant = self._applicant(application)
+        return applicant.applicant_id if applicant is not None else ""
 
     def _applicant(self, application: Application) -> Applicant | None:
         meta = application.meta
@@ -168,6 +211,8 @@ class Admission(ManagerPart):
                 "E043", "too many wait for the operator's approval; register again later", {"pending": True}
             )
         sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
+        if application.role == "referee" and self._ledger.settings.enrolment != "approve":
+            sentence += ", or show the enrolment key"
         return PeerError("E043", sentence, {"pending": True, "applicant_id": applicant.applicant_id})
 
 
@@ -176,6 +221,7 @@ class RegistrationDesk(ManagerPart):
     """Takes registrations."""
 
     admission: Admission
+    authentication: Authentication
     probes: Probes
     heartbeats: Heartbeats
     assignments: Assignments
@@ -187,6 +233,7 @@ class RegistrationDesk(ManagerPart):
         if not isinstance(message, RefereeRegisterRequest | LeagueRegisterRequest):
             self._answer_wrong(letter, read, now)
             return
+        self.authentication.check_audience(message.auth_token, read, letter.origin, now)
         is_referee = isinstance(message, RefereeRegisterRequest)
         application = Application(
             "referee" if is_referee else "player",
@@ -230,9 +277,8 @@ class RegistrationDesk(ManagerPart):
 
     def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool = False) -> None:
         try:
-            self.admission.check_key(application)
-            member = self.admission.returning(application, now)
-            if member is None:
+            comeback = self.admission.returning(application, now)
+            if comeback is None:
                 self.admission.check(application, now)
                 if not was_probed and self._must_probe(application):
                     self._probe_first(letter, application, now)
@@ -240,7 +286,7 @@ class RegistrationDesk(ManagerPart):
         except PeerError as error:
             self._reject(letter, application, error, now)
             return
-        token = self._enter(application, now) if member is None else self._renew(member, application, now)
+        token = self._enter(application, now) if comeback is None else self._renew(comeback, application, now)
         self.context.reply(letter, self._accepted(application, token, now))
 
     def _reject(self, letter: Letter, application: Application, error: PeerError, now: float) -> None:
@@ -288,6 +334,7 @@ class RegistrationDesk(ManagerPart):
                 convention=application.convention.value,
                 known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
                 shows_derived_tokens=_shows_derived_tokens(meta),
+                applicant_id=self.admission.applicant_id(application),
             )
         )
         self._record(agent_id, application, now)
@@ -314,8 +361,10 @@ class RegistrationDesk(ManagerPart):
             self.heartbeats.greet(member, now)
             self.assignments.came_back(now)
 
-    def _renew(self, member: Member, application: Application, now: float) -> str:
-        if not self.renewals.allows(member.agent_id, now):
+    def _renew(self, comeback: Comeback, application: Application, now: float) -> str:
+        member = comeback.member
+        # Each kind for itself: nobody uses up what the agent itself may do.
+        if not self.renewals.allows(member.agent_id + "?" * (not comeback.is_proven), now):
             raise PeerError("E010", "this agent was registered again too often; come again later")
         self.context.learn_convention(member, application.convention, now)
         self._record(member.agent_id, application, now)
@@ -328,8 +377,12 @@ class RegistrationDesk(ManagerPart):
                 serial=serial,
                 verify=tokens.verifier(token),
                 shows_derived_tokens=_shows_derived_tokens(application.meta),
+                queries_only=not comeback.is_proven,
+                applicant_id=self.admission.applicant_id(application) if comeback.is_proven else "",
             )
         )
+        if not comeback.is_proven:
+            self.authentication.confirm(member, serial, application.origin)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.begin(member.agent_id, now)
         elif member.is_player:

@@ -13,7 +13,7 @@ import msgspec
 
 from league.calling.delivery import Delivery, Ending, Policy
 from league.events import MatchRecordKept, RequestRefused, ResultAccepted, Status
-from league.games import registry
+from league.games import draw, registry
 from league.games.contract import SEATS, Seat, Verdict
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
@@ -40,12 +40,13 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a report comes to. With `deviations` it is stored, but not verified."""
+    """What a report comes to. It is verified if it deviates in nothing, and its seed proves the draw (S-27)."""
 
     status: Status
     winner: str | None
     points: dict[str, int]
-    deviations: tuple[Violation, ...] = ()
+    deviations: tuple[Violation, ...]
+    draw_is_proven: bool
 
 
 @dataclass(slots=True)
@@ -130,7 +131,7 @@ class Results(ManagerPart):
             winner=judged.winner,
             points=judged.points,
             details=details,
-            verified=not judged.deviations,
+            verified=judged.draw_is_proven and not judged.deviations,
             reported_at=timestamps.write(now),
         )
 
@@ -230,7 +231,13 @@ class Results(ManagerPart):
         deviations = (*wrong, *self._deviations(match, report, verdict, points))
         if deviations and not self.context.accepts_deviations:
             raise as_error(deviations[0])
-        return Judged(status, decided.winner, points, deviations)
+        return Judged(status, decided.winner, points, deviations, self._draw_is_proven(match, details))
+
+    def _draw_is_proven(self, match: ScheduledMatch, details: Object) -> bool:
+        """In a game without chance there is none to prove."""
+        number, seed = details.get("drawn_number"), details.get("draw_seed")
+        is_drawn = "drawn_number" in details
+        return not is_drawn or draw.proves(seed, self.context.league_id, match.match_id, match.attempt, number)
 
     def _winner(
         self, match: ScheduledMatch, report: MatchResultReport, verdict: Verdict, details: Object

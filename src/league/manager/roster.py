@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from league.events import AgentApplied, AgentApproved, AgentRegistered, AgentRole, AgentState, Bulletin
+from league.events import (
+    AgentApplied,
+    AgentApproved,
+    AgentRegistered,
+    AgentRole,
+    AgentState,
+    Bulletin,
+    TokenRenewed,
+)
+from league.manager import names
+from league.manager.names import folded as folded
 from league.protocol import tokens
 
 PREFIXES: Mapping[AgentRole, str] = {"player": "P", "referee": "REF"}
-UNUSED_TOKENS = 4
-"""So many tokens that were never used are kept beside the one in use (an answer may be lost, or come twice)."""
+FULL_TOKENS, LESSER_TOKENS = 16, 4
+"""So many tokens of each standing are kept beside the first and the one in use. Only who shows a token of full standing
+gets another one, so that nobody else can use up an agent's."""
 LONGEST_NUMBER = 6
 FAULTS_THAT_SUSPEND = 2
 """So many technical losses in a row (R-51)."""
@@ -23,7 +33,7 @@ ever."""
 
 
 class Member(Struct):
-    """A player or referee, as the manager knows it. `tokens`: serial to V, all still valid."""
+    """A player or referee, as the manager knows it. `tokens`: serial to V, all valid."""
 
     role: AgentRole
     agent_id: str
@@ -35,7 +45,11 @@ class Member(Struct):
     capacity: int
     tokens: dict[int, str]
     serial: int
-    """The token that was last handed out or used: what this agent is shown is derived from its K."""
+    """The token it goes by: what this agent is shown is derived from its K."""
+    queries_only: set[int] = set()
+    """Those of its tokens that were got by name and address alone (S-25)."""
+    contested: dict[str, str] = {}
+    """Signs that two agents go by its name."""
     state: AgentState = "REGISTERED"
     suspended_at: float = 0.0
     withdrawn: bool = False
@@ -63,6 +77,11 @@ class Member(Struct):
         return max(self.tokens)
 
     @property
+    def full_standing(self) -> list[int]:
+        """The tokens that speak for it by themselves."""
+        return [serial for serial in self.tokens if serial not in self.queries_only]
+
+    @property
     def is_player(self) -> bool:
         return self.role == "player"
 
@@ -82,21 +101,26 @@ class Applicant(Struct):
     origin: str
     applied_at: float
     approved: bool = False
+    admitted: bool = False
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self.approved and not self.admitted
 
 
 class Applicants(Struct):
-    """Who needs the operator to become a member (R-89) or to come back from another address (R-90): everybody who ever
-    applied, in that order."""
+    """Who needs the operator to become a member (R-89) or to come back without a proof (R-90, S-25): everybody who ever
+    applied, in that order. An approval is good for one registration: who comes again applies anew."""
 
     by_id: dict[str, Applicant] = {}
     known: dict[str, str] = {}
-    """What tells one applicant from another, to its id."""
-    approved: int = 0
+    """What tells one applicant from another, to its id, until it is admitted."""
+    settled: int = 0
 
     def has_room(self, origin: str) -> bool:
         """May another one from this address wait?"""
         neighbours = sum(one.origin == origin for one in self.waiting)
-        return len(self.by_id) - self.approved < MOST_WAITING and neighbours < MOST_AT_ADDRESS
+        return len(self.by_id) - self.settled < MOST_WAITING and neighbours < MOST_AT_ADDRESS
 
     @property
     def next_id(self) -> str:
@@ -104,7 +128,7 @@ class Applicants(Struct):
 
     @property
     def waiting(self) -> Iterator[Applicant]:
-        return (one for one in self.by_id.values() if not one.approved)
+        return (one for one in self.by_id.values() if one.is_waiting)
 
     def find(self, role: AgentRole, display_name: str, endpoint: str, origin: str) -> Applicant | None:
         applicant_id = self.known.get(_identity(role, display_name, endpoint, origin))
@@ -136,15 +160,26 @@ class Applicants(Struct):
         self.known[identity] = event.applicant_id
 
     def approve(self, event: AgentApproved) -> None:
-        self.by_id[event.applicant_id].approved = True
-        self.approved += 1
+        one = self.by_id[event.applicant_id]
+        self.settled += one.is_waiting
+        one.approved = True
+
+    def admit(self, applicant_id: str) -> None:
+        """It became a member, or came back as one."""
+        if not applicant_id:
+            return
+        one = self.by_id[applicant_id]
+        self.settled += one.is_waiting
+        one.admitted = True
+        self.known.pop(_identity(one.role, one.display_name, one.endpoint, one.origin), None)
 
 
 class Roster(Struct):
     """All members, in the order they registered."""
 
     members: dict[str, Member] = {}
-    names: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    """Skeletons of names to whoever took them first."""
     endpoints: dict[str, str] = {}
     verifiers: dict[str, tuple[str, int]] = {}
     next_number: dict[str, int] = {}
@@ -159,8 +194,10 @@ class Roster(Struct):
         """How many of a role are in the league; who was withdrawn has left its place."""
         return self.counts.get(role, 0)
 
-    def with_name(self, role: AgentRole, display_name: str) -> list[str]:
-        return self.names.get(f"{role}:{folded(display_name)}", [])
+    def with_name(self, role: AgentRole, display_name: str) -> Member | None:
+        """Who has this name, or one that looks like it."""
+        taken = (self.names.get(f"{role}:{one}") for one in names.skeletons(display_name))
+        return next((self.members[agent_id] for agent_id in taken if agent_id is not None), None)
 
     def at_endpoint(self, endpoint: str) -> Member | None:
         agent_id = self.endpoints.get(same_endpoint(endpoint))
@@ -203,41 +240,37 @@ class Roster(Struct):
             known_as=event.known_as,
             shows_derived_tokens=event.shows_derived_tokens,
         )
-        self.names.setdefault(f"{event.role}:{folded(event.display_name)}", []).append(event.agent_id)
+        for skeleton in names.skeletons(event.display_name):
+            self.names.setdefault(f"{event.role}:{skeleton}", event.agent_id)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id
         self.verifiers[event.verify] = (event.agent_id, event.serial)
         self.counts[event.role] = self.count(event.role) + 1
+        self.applicants.admit(event.applicant_id)
         number, prefix = self.next_number.get(event.role, 1), PREFIXES[event.role]
         while _written(prefix, number) in self.members:
             number += 1
         self.next_number[event.role] = number
 
-    def renew(self, member: Member, serial: int, verify: str) -> None:
-        """A new token beside the one in use; the oldest of those never used makes room."""
-        member.tokens[serial] = verify
-        member.serial = serial
-        self.verifiers[verify] = (member.agent_id, serial)
-        _, *unused = sorted(member.tokens)
-        for old in unused[:-UNUSED_TOKENS]:
-            self._forget(member, old)
-
-    def take_up(self, member: Member, serial: int) -> None:
-        """This token was used: older ones are void."""
-        for old in [one for one in member.tokens if one < serial]:
-            self._forget(member, old)
-        member.serial = serial
-
-    def _forget(self, member: Member, serial: int) -> None:
-        self.verifiers.pop(member.tokens.pop(serial), None)
+    def renew(self, event: TokenRenewed) -> None:
+        """A new token beside the earlier ones; who proved to be this member goes by it from now on."""
+        member = self.members[event.agent_id]
+        member.tokens[event.serial] = event.verify
+        member.shows_derived_tokens = event.shows_derived_tokens
+        self.verifiers[event.verify] = (event.agent_id, event.serial)
+        if event.queries_only:
+            member.queries_only.add(event.serial)
+        else:
+            member.serial = event.serial
+        self.applicants.admit(event.applicant_id)
+        _, *full = sorted(member.full_standing)
+        for old in (*full[:-FULL_TOKENS], *sorted(member.queries_only)[:-LESSER_TOKENS]):
+            if old != member.serial:
+                self.verifiers.pop(member.tokens.pop(old), None)
+                member.queries_only.discard(old)
 
     def leave(self, member: Member) -> None:
         member.withdrawn = True
         self.counts[member.role] -= 1
-
-
-def folded(name: str) -> str:
-    """A name as it is compared (R-20): NFKC, case folded, single blanks."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def same_endpoint(url: str) -> str:

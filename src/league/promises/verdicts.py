@@ -72,11 +72,13 @@ def _text(outcome: MatchOutcome) -> str:
 
 def _number(details: Object, game_type: str, league_id: str, attempt: Attempt) -> Iterator[str]:
     seed, number = text(details, "draw_seed"), whole(details, "drawn_number")
-    if game_type != "even_odd" or seed is None or number is None:
+    if game_type != "even_odd":
         return
-    if not _is_seed(seed):
+    if seed is None:
+        yield "called verified, yet no seed proves its draw"
+    elif not _is_seed(seed):
         yield f"{seed!r} is no seed"
-    elif number != drawn(seed, league_id, *attempt):
+    elif number is not None and number != drawn(seed, league_id, *attempt):
         yield f"the seed gives {drawn(seed, league_id, *attempt)}, not {number}"
 
 

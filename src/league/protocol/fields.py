@@ -71,9 +71,23 @@ def _protocol_version(text: str) -> Finding | None:
     return _semver(text)
 
 
+JOINERS = "\u200c\u200d\ufe0e\ufe0f"
+"""Zero-width joiners, which some scripts cannot be written without, and the two selectors of emoji: behind a visible
+character they change its shape."""
+UNSEEN = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2065\u2800\u3164\ufe00-\ufe0d\uffa0\ufff0-\ufff8"
+    "\U0001d159\U000e0000\U000e0002-\U000e001f\U000e0080-\U000e0fff"
+)
+"""Invisible letters, marks and symbols: Unicode's Default_Ignorable_Code_Point, and what looks like a blank."""
+_UNSEEN = re.compile(rf"[{UNSEEN}]|(?:^|\s)[{JOINERS}]")
+_CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Controls, direction-changing and zero-width characters, surrogates, line breaks."""
+
+
 def _display_name(text: str) -> Finding | None:
-    # Cc control, Cf bidi and zero-width, Cs surrogates, Zl/Zp line breaks: a name must look like what it is.
-    if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in text):
+    # A name must look like what it is.
+    controls = any(unicodedata.category(char) in _CONTROLS and char not in JOINERS for char in text)
+    if controls or _UNSEEN.search(text):
         detail = "a name holds no control, direction-changing or invisible characters"
         return Finding("E008", detail, expected="visible characters")
     length = len(text.strip())

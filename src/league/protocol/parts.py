@@ -82,6 +82,8 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_other_tokens: list[Text] | None = None  # noqa: N815
     player_A_answers: list[Text] | None = None  # noqa: N815
     player_B_answers: list[Text] | None = None  # noqa: N815
+    player_A_replies: list[Text] | None = None  # noqa: N815
+    player_B_replies: list[Text] | None = None  # noqa: N815
     player_A_suspended: bool | None = None  # noqa: N815
     player_B_suspended: bool | None = None  # noqa: N815
     player_A_convention: Text | None = None  # noqa: N815

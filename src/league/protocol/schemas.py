@@ -16,7 +16,7 @@ from msgspec import inspect as ms
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, TABLES
 from league.protocol.endpoints import URL_MAX
 from league.protocol.exchanges import Role, speakers
-from league.protocol.fields import NAME_MAX, QUERY_TYPES
+from league.protocol.fields import JOINERS, NAME_MAX, QUERY_TYPES, UNSEEN
 from league.protocol.judge import FieldSpec, peel, place_of, specs
 from league.protocol.messages import MESSAGES
 from league.protocol.versions import SEMVER_PATTERN
@@ -149,9 +149,10 @@ _TIMESTAMP = (
 )
 
 _BLANK = r" \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-# Unicode's Cc, Cf, Cs, Zl and Zp; those beyond the first 65,536 characters have no escape both languages share.
+# Unicode's Cc, Cf, Cs, Zl and Zp but for the joiners; those beyond the first 65,536 characters have no escape both
+# languages share.
 _HIDDEN = (
-    r"\u0000-\u001f\u007f-\u009f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
+    r"\u0000-\u001f\u007f-\u009f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f"
     r"\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
 )
@@ -189,7 +190,7 @@ _DEFINITIONS: Mapping[str, Schema] = {
         "description": f"1 to {NAME_MAX} characters without the blanks around them, none of them invisible",
         "type": "string",
         "pattern": rf"^[{_BLANK}]*[^{_BLANK}](?:[\s\S]{{0,{NAME_MAX - 2}}}[^{_BLANK}])?[{_BLANK}]*{_END}",
-        "not": {"pattern": f"[{_HIDDEN}]"},
+        "not": {"pattern": f"[{_HIDDEN}{UNSEEN}]|(?:^|[{_BLANK}])[{JOINERS}]"},
     },
     "url": {
         "description": "an http or https address without credentials and fragment (section 3.5)",

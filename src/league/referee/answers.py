@@ -86,6 +86,8 @@ class Question:
     digests: tuple[str, ...]
     players: Collection[str]
     """Everybody known here (R-43)."""
+    replies: tuple[str, ...] = ()
+    """Digests of tokens that are right only in the reply to a call: the player got them by name and address alone."""
 
     @property
     def player_id(self) -> str:
@@ -101,11 +103,12 @@ class Question:
         return self.match.conversations[self.seat]
 
     def is_right(self, token: object) -> bool:
-        return isinstance(token, str) and tokens.fits(token, self.digests)
+        """May it stand in the reply to a call?"""
+        return isinstance(token, str) and tokens.fits(token, (*self.digests, *self.replies))
 
     def has_full_standing(self, token: object) -> bool:
-        """May this token speak for the player by itself? Of those it may answer with, any may."""
-        return self.is_right(token)
+        """May this token speak for the player by itself (S-25)?"""
+        return isinstance(token, str) and tokens.fits(token, self.digests)
 
     def was_received(self, conversation_id: object) -> bool:
         """Did whoever shows this receive the call?"""

@@ -145,10 +145,11 @@ class Asking:
                 self._context.calls.end(self._delivery, Ending.FAILED, now)
         return PeerError(answer.code, answer.detail, {"field": answer.path}, answer.requirement)
 
-    def accept_tokens(self, digests: tuple[str, ...]) -> None:
-        """Answers with these tokens are right too."""
-        self._has_new_tokens = self._has_new_tokens or not set(digests) <= set(self._question.digests)
-        self._question = replace(self._question, digests=(*self._question.digests, *digests))
+    def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
+        """The player is shown another token, or answers with these are right too."""
+        self._has_new_tokens = True
+        question = self._question
+        self._question = replace(question, digests=(*question.digests, *digests), replies=(*question.replies, *replies))
 
     def drop(self) -> None:
         """The match is over before its time."""

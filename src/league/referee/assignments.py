@@ -11,13 +11,14 @@ import msgspec
 
 from league.events import MatchDropped, MatchTaken
 from league.games import registry
+from league.games.contract import Seat
+from league.games.draw import SEED_BYTES
 from league.protocol import tokens
 from league.protocol.conventions import convention_of
 from league.protocol.errors import PeerError
 from league.protocol.messages import RoundAnnouncement
 from league.protocol.parts import AnnouncedMatch, Record
 from league.referee.context import RefereeContext
-from league.referee.draw import SEED_BYTES
 from league.referee.match import Match
 from league.referee.records import ZEROS
 
@@ -33,6 +34,12 @@ class Passes:
 
     shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     answers: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    replies: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Of tokens that are good only in the reply to a call."""
+
+    def of(self, seat: Seat) -> tuple[tuple[str, ...], ...]:
+        """All that concerns one player."""
+        return self.shown[seat], self.answers[seat], self.replies[seat]
 
 
 def passes_of(secrets: Mapping[str, str], name: str) -> Passes:
@@ -162,7 +169,9 @@ def _record(record: Record | None) -> dict[str, int]:
 def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:
     shown_to_a = (one.player_A_token or _made(context), *(one.player_A_other_tokens or ()))
     shown_to_b = (one.player_B_token or _made(context), *(one.player_B_other_tokens or ()))
-    return Passes((shown_to_a, shown_to_b), (tuple(one.player_A_answers or ()), tuple(one.player_B_answers or ())))
+    answers = (tuple(one.player_A_answers or ()), tuple(one.player_B_answers or ()))
+    replies = (tuple(one.player_A_replies or ()), tuple(one.player_B_replies or ()))
+    return Passes((shown_to_a, shown_to_b), answers, replies)
 
 
 def _made(context: RefereeContext) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
 from league.dialects.reports import in_all_words
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
+from league.games import draw
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
 from league.machine import Acknowledged, Address, Content, Refusal
@@ -21,7 +22,7 @@ from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import GameError, LeagueError
 from league.protocol.tokens import MANAGER
-from league.referee import draw, messages
+from league.referee import messages
 from league.referee.answers import Question
 from league.referee.asking import Asking
 from league.referee.assignments import Passes, passes_of
@@ -99,7 +100,12 @@ class Conduct:
         """What this player is asked now, and what its answer is held to."""
         context = self._context
         return Question(
-            self.match, seat, context.settings.is_strict, self._passes.answers[seat], context.docket.players
+            self.match,
+            seat,
+            context.settings.is_strict,
+            self._passes.answers[seat],
+            context.docket.players,
+            self._passes.replies[seat],
         )  # fmt: skip
 
     def asking(self, seat: Seat) -> Asking | None:
@@ -201,10 +207,11 @@ class Conduct:
 
     def renew_tokens(self) -> None:
         """What players are shown, and what they may answer with, has changed: from the next call on."""
-        self._passes = passes_of(self._context.secrets, self.match.name)
+        before, self._passes = self._passes, passes_of(self._context.secrets, self.match.name)
         self._refused_tokens = [0, 0]
         for seat, asking in self._askings.items():
-            asking.accept_tokens(self._passes.answers[seat])
+            if before.of(seat) != self._passes.of(seat):
+                asking.accept_tokens(self._passes.answers[seat], self._passes.replies[seat])
 
     def drop(self) -> None:
         """Stop: a newer attempt was given out, or the league is over."""

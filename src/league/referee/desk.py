@@ -35,7 +35,7 @@ from league.machine import (
     Refusal,
     Step,
 )
-from league.membership import EarlyLetters, Membership
+from league.membership import EarlyLetters, FindKey, Membership
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
@@ -78,7 +78,8 @@ ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
 
 
 class RefereeDesk(RoleMachine):
-    """A referee. Everything that survives a crash is in its docket and its membership."""
+    """A referee. Everything that survives a crash is in its docket and its membership. `find_key` is asked for the
+    enrolment key of a league that wants one."""
 
     def __init__(
         self,
@@ -87,6 +88,8 @@ class RefereeDesk(RoleMachine):
         chance: Chance,
         secrets: Mapping[str, str] | None = None,
         settings: RefereeSettings | None = None,
+        *,
+        find_key: FindKey = lambda _: None,
     ) -> None:
         super().__init__(chance, secrets)
         settings = settings or RefereeSettings()
@@ -102,7 +105,9 @@ class RefereeDesk(RoleMachine):
             settings,
             self._docket,
         )
-        self._membership = context.membership = Membership(meta, manager_endpoint, context, profile=settings.profile)
+        self._membership = context.membership = Membership(
+            meta, manager_endpoint, context, profile=settings.profile, find_key=find_key
+        )
         self._records = Records(context)
         self._polling = Polling(context, self._announced)
         self._addresses = AddressBook(context, self._begin_waiting)

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from league.games import draw
 from league.games.contract import Seat, opponent
 from league.protocol import timestamps
 from league.protocol.envelope import seal
@@ -20,7 +21,6 @@ from league.protocol.messages import (
     MatchResultReport,
 )
 from league.protocol.parts import CallContext, GameResult, MoveRequest, Object, Record, Result, ResultDetails, RetryInfo
-from league.referee import draw
 from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"

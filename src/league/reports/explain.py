@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from league.events import MatchDecided, MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
-from league.referee import draw
+from league.games import draw
 from league.reports.clauses import ClauseRef, known
 from league.reports.faults import PlayerFault, corrected_mistakes, final_faults
 from league.reports.letters import content_of
@@ -223,7 +223,7 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
         told = f" ({reasons})" if reasons else ""
         yield f"It is the result of attempt {attempt}: those before were given up{told}, which is no player's fault."
     if isinstance(facts.result, ResultAccepted) and not facts.result.verified:
-        yield "The manager could not verify it from what was reported; it stands as its referee told it."
+        yield "It is unverified: what was reported does not prove it, and it stands as its referee told it."
 
 
 # --- the draw ---------------------------------------------------------------------------------------------------------

@@ -159,7 +159,6 @@ def _match_row(one: ScheduledMatch) -> Object:
         "choice_A": choices.get(one.player_a),
         "choice_B": choices.get(one.player_b),
         "drawn_number": accepted.details.get("drawn_number") if accepted else None,
-        "verified": accepted.verified if accepted else None,
         "decided_at": timestamps.write(result.at) if result else None,
     }
 

@@ -230,7 +230,7 @@ def _of_outage(event: e.Event) -> _Words | None:
 def _of_result(event: e.Event, by: str) -> _Words | None:
     match event:
         case e.ResultAccepted():
-            doubt = "" if event.verified else " It could not be verified from what was reported."
+            doubt = "" if event.verified else " It is unverified: what was reported does not prove it."
             return _Words(f"The manager accepted the report of {event.referee_id}: {_result(event)}.{doubt}")
         case e.WalkoverDecided():
             won = f"{event.winner} wins without playing" if event.winner else "nobody wins"

@@ -45,13 +45,20 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
 
 
 def standings(manager: LeagueManager) -> Object:
-    """The table, its version, and how many losses of each player are technical ones."""
+    """The table and its version; how many losses of each player are technical ones; which results nothing proves."""
     players = manager.ledger.roster.of_role("player")
     return {
         "version": manager.ledger.standings.version,
         "standings": msgspec.to_builtins(manager.standings),
         "technical_losses": {one.agent_id: one.technical_losses for one in players},
+        "unverified": unverified(manager),
     }
+
+
+def unverified(manager: LeagueManager) -> list[str]:
+    """The matches whose result rests on its referee's word (S-27)."""
+    results = ((match_id, one.result) for match_id, one in manager.ledger.matches.items())
+    return [match_id for match_id, one in results if isinstance(one, ResultAccepted) and not one.verified]
 
 
 def schedule(manager: LeagueManager) -> Object:
@@ -83,6 +90,7 @@ def match_row(one: ScheduledMatch) -> Object:
         "attempt": one.attempt,
         "winner": result.winner if result else None,
         "outcome": _outcome(one),
+        "verified": result.verified if isinstance(result, ResultAccepted) else None,
     }
 
 
@@ -98,9 +106,9 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
     if found is None:
         return None
     result = found.result
-    shown: Object = {**match_row(found), "points": None, "details": None, "verified": None, "decided_at": None}
+    shown: Object = {**match_row(found), "points": None, "details": None, "decided_at": None}
     if isinstance(result, ResultAccepted):
-        shown |= {**fields(result, ("points", "details", "verified")), "decided_at": result.at}
+        shown |= {**fields(result, ("points", "details")), "decided_at": result.at}
     return shown
 
 
@@ -118,6 +126,7 @@ def agents(manager: LeagueManager) -> Object:
                 **fields(one, _AGENT),
                 "game_types": list(one.game_types),
                 "deviations": deviations.get(one.agent_id, []),
+                "contested": list(one.contested.values()),
             }
             for one in members
         ],

@@ -29,6 +29,7 @@ from league.simulation.node import Node
 from league.simulation.operator import Operator
 from league.simulation.power import PowerCuts
 
+ENROLMENT_KEY = "what the manager and its own referees know"
 PATIENCE_S = 12 * 3600.0
 """Virtual time after which a league that has not finished counts as stalled."""
 POSTING = 0.3
@@ -100,7 +101,7 @@ class World:
         return self._add(name, Role.REFEREE, port, self._referee)
 
     def _manager(self, node: Node, secrets: Mapping[str, str]) -> Machine:
-        return LeagueManager(self.settings, node.chance, secrets)
+        return LeagueManager(self.settings, node.chance, {**secrets, "enrolment_key": ENROLMENT_KEY})
 
     def _referee(self, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = RefereeMeta(
@@ -109,6 +110,7 @@ class World:
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
             max_concurrent_matches=2,
+            enrolment_key=ENROLMENT_KEY,
         )
         return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets)
 

@@ -121,10 +121,11 @@ def test_a_flat_report_is_gathered(flat: Object, winner: str | None, status: str
     assert "MATCH_RESULT_REPORT.result" in recorded(league)
 
 
-def test_a_flat_report_with_number_choices_and_points_is_verified() -> None:
+def test_a_flat_report_with_number_choices_and_points_lacks_only_the_proof_of_its_draw() -> None:
     league = league_of()
     assert said(league, **FLAT_WIN, player_a_points=3, player_b_points=0) == ""
-    assert stored(league) == (A, "WIN", True)
+    assert stored(league) == (A, "WIN", False)
+    assert not any(clause.startswith("REPORT") for clause in recorded(league))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_a_map_of_players_says_it_all() -> None:
     rows = {A: {"choice": "even", "score": 3, "result": "WIN"}, B: {"choice": "odd", "points": 0, "outcome": "LOSS"}}
     league = league_of()
     assert said(league, players=rows, drawn_number=4) == ""
-    assert stored(league) == (A, "WIN", True)
+    assert stored(league) == (A, "WIN", False)
     (result,) = league.of(e.ResultAccepted)
     assert result.details["choices"] == {A: "even", B: "odd"}
 

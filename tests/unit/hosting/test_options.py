@@ -329,7 +329,7 @@ def test_a_wrong_option_is_told_in_one_sentence(arguments: list[str], told: str)
         ["manager", "--profile", "lax"],
         ["manager", "--players", "x"],
         ["manager", "--game", "chess"],
-        ["manager", "--enrolment", "key"],
+        ["manager", "--enrolment", "perhaps"],
         ["player", "--strategy", "clever"],
         ["demo", "--players", "1"],
         ["demo", "--players", "four"],

@@ -126,9 +126,26 @@ def test_of_several_with_one_name_the_operator_names_one_by_its_id() -> None:
 def test_a_name_cannot_stand_in_for_the_id_of_another() -> None:
     league = by_approval()
     league.register("player", 1)
-    league.register("player", 2, display_name="A01")
-    league.operate("approve", "A01")
-    assert listed(league) == [("A02", "A01")]
+    assert code_of(league.register("player", 2, display_name="A01")) == "E022"
+    assert listed(league) == [("A01", "Player 1")]
+
+
+@pytest.mark.requirement("REGISTER.comes_back")
+def test_an_approval_is_good_for_one_registration() -> None:
+    league = by_approval()
+    for role in ("player", "referee"):
+        league.register(role, 1)
+        league.operate("approve", f"{role.title()} 1")
+        assert code_of(league.register(role, 1, enrolment_key=None)) == ""
+    assert league.manager.ledger.roster.members["P01"].queries_only == set()
+    # A player comes back by name and address, for queries; a referee waits for the operator again.
+    assert code_of(league.register("player", 1)) == ""
+    assert league.manager.ledger.roster.members["P01"].queries_only == {2}
+    assert code_of(league.register("referee", 1, enrolment_key=None)) == "E043"
+    assert listed(league) == [("A03", "Referee 1")]
+    league.operate("approve", "A03")
+    assert code_of(league.register("referee", 1, enrolment_key=None)) == ""
+    assert listed(league) == []
 
 
 def test_what_cannot_be_approved_is_told() -> None:

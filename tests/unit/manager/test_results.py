@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from league import events as e
 from league.protocol.errors import PeerError
 from league.protocol.messages import MatchResultAck
 from league.reports import views
-from tests.support.managed import Managed, code_of, plain
+from tests.support.managed import Managed, code_of, plain, seed_for
 
 
 def started(players: int = 4, referees: int = 1, **changed: Any) -> Managed:
@@ -352,3 +353,32 @@ def test_what_a_manager_does_not_take_is_refused() -> None:
     other["arrival_timestamp"] = other["timestamp"]
     assert code_of(league.request(other)) == "E036"
     assert code_of(league.request({"message_type": "NONSENSE"})) == "E038"
+
+
+# --- unverified -------------------------------------------------------------------------------------------------------
+
+
+ANOTHER = seed_for("R1M1", 1, 5)
+
+
+@pytest.mark.requirement("REPORT.unverified")
+@pytest.mark.parametrize(
+    ("winner", "seed"),
+    [*product(["A", "-A"], [None, "no hex", "00" * 31]), ("A", ANOTHER), ("A", ANOTHER[:-2] + "zz")],
+)
+def test_a_result_whose_seed_proves_nothing_is_unverified_wherever_it_is_shown(winner: str, seed: str | None) -> None:
+    league = Managed(players=2).fill()
+    report = league.report_of("R1M1", winner)
+    report["result"]["details"]["draw_seed"] = seed
+    assert code_of(league.request(report)) == ""
+    assert [one.verified for one in league.of(e.ResultAccepted)] == [False]
+    assert views.standings(league.manager)["unverified"] == ["R1M1"]
+    assert (views.match(league.manager, "R1M1") or {})["verified"] is False
+    assert views.schedule(league.manager)["rounds"][0]["matches"][0]["verified"] is False
+
+
+def test_a_result_with_its_seed_is_verified() -> None:
+    league = Managed(players=2).fill()
+    league.report("R1M1")
+    assert views.standings(league.manager)["unverified"] == []
+    assert (views.match(league.manager, "R1M1") or {})["verified"] is True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from league.events import Registered
@@ -9,7 +11,7 @@ from league.machine import Blame, Failure, Letter, Refusal, Undelivered
 from league.protocol import tokens
 from league.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest
 from league.protocol.parts import RefereeMeta
-from tests.support.enrolling import MANAGER, META, START, Agent
+from tests.support.enrolling import ANSWER, MANAGER, META, START, Agent
 from tests.support.said import unsaid
 
 
@@ -247,3 +249,49 @@ def test_the_managers_tokens_of_the_last_two_registrations_are_known() -> None:
     assert [agent.membership.is_managers(one) for one in shown] == [False, True, True]
     assert not agent.membership.is_managers(None)
     assert not agent.membership.is_managers(given[2])
+
+
+# --- the enrolment key ------------------------------------------------------------------------------------------------
+
+
+def shown_key(agent: Agent) -> str | None:
+    message = agent.sent[-1].message
+    assert isinstance(message, RefereeRegisterRequest)
+    return message.referee_meta.enrolment_key
+
+
+def wants_key(agent: Agent, league_id: str = "spring", **context: Any) -> None:
+    answer = {"message_type": "REFEREE_REGISTER_RESPONSE", "referee_id": None, "league_id": league_id}
+    refused = {"status": "REJECTED", "reason": "no", "error_code": "E043", "context": context}
+    agent.answer({**ANSWER, **answer, **refused})
+
+
+@pytest.mark.parametrize("context", [{}, {"pending": True}])
+def test_a_referee_shows_the_key_it_finds_to_the_league_that_wants_it(context: dict[str, Any]) -> None:
+    agent = Agent(RefereeMeta(**META))
+    agent.keys["spring"] = "sesame"
+    agent.started()
+    assert shown_key(agent) is None
+    wants_key(agent, **context)
+    assert (len(agent.sent), shown_key(agent)) == (2, "sesame")
+    agent.accept()
+    assert agent.membership.agent_id == "REF01"
+
+
+def test_a_key_that_does_not_open_is_shown_once() -> None:
+    agent = Agent(RefereeMeta(**META))
+    agent.keys["spring"] = "sesame"
+    agent.started()
+    wants_key(agent)
+    wants_key(agent)
+    assert len(agent.sent) == 2
+    assert agent.registration.rejected is not None
+    assert agent.registration.rejected.code == "E043"
+
+
+def test_the_key_of_another_league_is_shown_to_nobody() -> None:
+    agent = Agent(RefereeMeta(**META))
+    agent.keys["spring"] = "sesame"
+    agent.started()
+    wants_key(agent, "autumn")
+    assert len(agent.sent) == 1

@@ -47,7 +47,7 @@ def test_a_second_result_breaks_promise_2() -> None:
     lease = e.MatchAssigned(at=result.at, match_id="R1M1", referee_id="REF02", attempt=2)
     # Without its seed, so that only its being there is wrong.
     unproven = {name: value for name, value in result.details.items() if name != "draw_seed"}
-    again = structs.replace(result, referee_id="REF02", attempt=2, details=unproven)
+    again = structs.replace(result, referee_id="REF02", attempt=2, details=unproven, verified=False)
     assert broken(added(honest, "manager", place + 1, lease, again)) == {2}
 
 
@@ -72,7 +72,7 @@ def test_a_void_ends_a_result_and_makes_room_for_one_only() -> None:
     lease = e.MatchAssigned(at=2_000.0, match_id="R1M1", referee_id="REF02", attempt=3)
     assert isinstance(third, e.ResultAccepted)
     unproven = {name: value for name, value in third.details.items() if name != "draw_seed"}
-    again = structs.replace(third, attempt=3, details=unproven)
+    again = structs.replace(third, attempt=3, details=unproven, verified=False)
     assert broken(added(honest, "manager", place + 1, lease, again)) == {2}
 
 
@@ -83,7 +83,8 @@ def test_a_result_of_a_superseded_attempt_breaks_promise_3() -> None:
     honest = journal_only(honest_league(lost=LOST))
     place, result = find(honest, "manager", e.ResultAccepted, match_id="R2M2")
     unproven = {name: value for name, value in result.details.items() if name != "draw_seed"}
-    assert broken(changed(honest, "manager", place, attempt=1, referee_id="REF02", details=unproven)) == {3}
+    wrong = {"attempt": 1, "referee_id": "REF02", "details": unproven, "verified": False}
+    assert broken(changed(honest, "manager", place, **wrong)) == {3}
 
 
 def test_the_right_attempt_from_the_wrong_referee_breaks_promise_3() -> None:

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.games import even_odd, rock_paper_scissors, tic_tac_toe
+from league.games import draw, even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game
 from league.promises import rules
 from league.promises.rules import CannotJudgeError, MatchOutcome, Row
-from league.referee import draw
 
 PLAYERS = ("P01", "P02")
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from league import events as e
-from league.games import registry
+from league.games import draw, registry
 from league.games.contract import CHANCE, NOBODY, TURN, Game, Mover, Outcome, Seat, require_legal
 from league.games.moves import MoveWire
 from league.protocol.messages import GameError, GameMoveCall, GameOver, MatchResultReport
-from league.referee import draw
 from tests.support.referee_rig import LEAGUE, Rig, announced, plain
 
 RPS = announced(game_type="rock_paper_scissors")

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from league import events as e
+from league.games import draw
 from league.machine import Failure, Refusal
 from league.protocol.messages import ChooseParityCall, GameError, GameInvitation, GameOver, MatchResultReport
-from league.referee import draw
 from tests.support.referee_rig import ENDPOINTS, LEAGUE, TOKEN, Rig, announced, plain, shown_to
 
 SEED = bytes.fromhex(Rig().given().of(e.MatchTaken)[0].seed)

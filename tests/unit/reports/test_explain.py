@@ -457,7 +457,7 @@ def test_a_report_without_faults_says_that_it_names_none() -> None:
     told = explain(facts_in(Journals([*around(rig)[:-1], accepted(rig.decided, details=details, verified=False)])))
     assert (told.verdict.at_fault, told.verdict.faults) == (("P02",), ())
     assert any("the report names none" in sentence for sentence in told.verdict.why)
-    assert any("could not verify" in sentence for sentence in told.verdict.why)
+    assert any("It is unverified" in sentence for sentence in told.verdict.why)
 
 
 def test_the_referee_alone_tells_its_own_account() -> None:

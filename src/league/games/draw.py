@@ -42,6 +42,15 @@ def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt:
     return kept and drawn in (None, number(seed, league_id, match_id, attempt))
 
 
+def proves(seed_hex: object, league_id: str, match_id: str, attempt: int, drawn: int | None) -> bool:
+    """Does this seed, as it was reported, give the number that was drawn? If none was, it only has to be there."""
+    try:
+        seed = _checked(bytes.fromhex(seed_hex)) if isinstance(seed_hex, str) else b""
+        return bool(seed) and drawn in (None, number(seed, league_id, match_id, attempt))
+    except ValueError:
+        return False
+
+
 def _checked(seed: bytes) -> bytes:
     if len(seed) != SEED_BYTES:
         raise ValueError(f"a seed is {SEED_BYTES} bytes, not {len(seed)}")

@@ -1,0 +1,95 @@
+"""Which names look alike, and which are nobody's."""
+
+from __future__ import annotations
+
+import pytest
+
+from league.manager import names
+from league.protocol.errors import PeerError
+from tests.support.managed import Managed, code_of, plain
+
+HONEST = (
+    "Ann", "Zoë Müller-Lüdenscheidt", "Nguyễn Thị Ánh", "Þórður Guðmundsdóttir", "Łukasz Żółć", "Иван Петров",
+    "Олексій",
+    "Μαρία Παπαδοπούλου", "Արամ Խաչատրյան", "ნინო ჩხეიძე", "נֹעָה כהן", "محمد عبد الله", "مریم می‌خواهد", "अनन्या शर्मा",
+    "অনন্যা রায়", "ਗੁਰਪ੍ਰੀਤ ਸਿੰਘ", "અનન્યા પટેલ", "ଅନନ୍ୟା", "அனன்யா", "అనన్య", "ಅನನ್ಯ", "അനന്യ", "ශ්‍රී ලංකා", "สมชาย ใจดี", "ສົມສັກ",
+    "အောင်ဆန်း", "សុខ សាន្ត", "བསྟན་འཛིན", "ᠮᠣᠩᠭᠣᠯ", "ዘነበ ወርቅ", "王小明", "李小龍", "さくら", "サクラ",
+    "김철수", "ᏣᎳᎩ", "ߊߡߊߘߎ",
+    "Pol", "Polo1", "Al", "Refik", "Ref 1", "Player 1", "Referee 8001", "admiral", "Systematic",
+    "Bot-3000", "R2D2", "❤️ Eve", "👩‍💻",
+)  # fmt: skip
+"""In more than twenty scripts, some with joiners that they are not written right without."""
+
+
+@pytest.mark.requirement("REGISTER.name_lookalike")
+def test_honest_names_of_all_scripts_register_and_none_is_taken_for_another() -> None:
+    league = Managed(players=len(HONEST) + 1, start="manual")
+    given = {name: code_of(league.register("player", place, display_name=name)) for place, name in enumerate(HONEST, 1)}
+    assert {name: code for name, code in given.items() if code} == {}
+
+
+@pytest.mark.requirement("REGISTER.name_lookalike")
+@pytest.mark.parametrize(
+    ("taken", "other"),
+    [
+        ("Alice", "Аlice"),  # Cyrillic А
+        ("Alice", "Aliсe"),
+        ("Alice", "𝐀𝐥𝐢𝐜𝐞"),
+        ("Alice", "ALICE"),
+        ("Player 1", "Player l"),
+        ("Player 1", "Player I"),
+        ("Modem", "Modern"),
+        ("Bot 0", "Bot O"),
+        ("Marie", "Ma\u200drie"),
+        ("Heart ❤", "Heart ❤\ufe0f"),
+        ("Иван", "Ивaн"),  # Latin a
+    ],
+)
+def test_a_name_that_looks_like_one_that_is_taken_is_refused(taken: str, other: str) -> None:
+    league = Managed()
+    league.register("player", 1, display_name=taken)
+    answer = league.register("player", 2, display_name=other)
+    assert code_of(answer) == "E022"
+    assert taken in str(plain(answer)["reason"]) or "is taken" in str(plain(answer)["reason"])
+    assert set(plain(answer)["context"]) == {"display_name", "suggestion"}
+
+
+@pytest.mark.requirement("REGISTER.name_reserved")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "league_manager", "League Manager", "lеague-mаnager", "MANAGER", "admin", "Αdmin", "Administrator", "operator",
+        "System", "referee", "P01", "Р01", "p1", "PO1", "P٠١", "REF01", "ref2", "A01", "A1", "R1M1", "Ｐ０１",
+    ],
+)  # fmt: skip
+def test_nobody_is_called_like_the_manager_or_an_id(name: str) -> None:
+    league = Managed(unique_names=False)
+    answer = league.register("player", 1, display_name=name)
+    assert code_of(answer) == "E022"
+    assert str(plain(answer)["reason"]).startswith("nobody is called ")
+
+
+def test_a_referee_may_be_called_referee() -> None:
+    assert code_of(Managed().register("referee", 1, display_name="Referee")) == ""
+
+
+@pytest.mark.requirement("REGISTER.errors")
+@pytest.mark.parametrize(
+    "char", ["\u3164", "\u034f", "\u115f", "\uffa0", "\u2800", "\u200b", "\u202e", "\u2066", "\U000e0041", "\ufe00"]
+)
+def test_what_cannot_be_seen_is_in_no_name(char: str) -> None:
+    league = Managed()
+    answer = league.request(league.registration("player", 1, display_name=f"Al{char}ice"))
+    assert isinstance(answer, PeerError)
+    assert answer.code == "E008"
+
+
+@pytest.mark.parametrize("name", ["\u200dAlice", "Alice \ufe0f", "\ufe0f"])
+def test_a_joiner_has_something_to_join(name: str) -> None:
+    league = Managed()
+    assert code_of(league.request(league.registration("player", 1, display_name=name))) == "E008"
+
+
+def test_a_name_is_its_own_look_alike() -> None:
+    for name in HONEST:
+        assert set(names.skeletons(name)) & set(names.skeletons(name.upper()))
