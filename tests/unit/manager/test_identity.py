@@ -169,6 +169,15 @@ def test_a_player_that_lost_its_token_goes_by_the_new_one_as_soon_as_its_endpoin
     assert contested(league, "P01") == []
 
 
+def test_the_endpoint_is_asked_when_nothing_else_is_under_way_to_it() -> None:
+    league = Managed(players=2).fill()
+    (announcement,) = league.calls("ROUND_ANNOUNCEMENT", "P01")
+    league.register("player", 1)
+    assert league.calls("LEAGUE_STANDINGS_UPDATE", "P01") == []
+    league.answer(announcement)
+    assert len(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")) == 1
+
+
 def test_two_agents_that_use_two_tokens_of_one_name_are_shown_to_the_operator() -> None:
     league = Managed(players=2).fill()
     full = league.tokens["P01"]
