@@ -108,12 +108,13 @@ def _limited(folder: Path, limit: int, script: str, *arguments: str) -> subproce
 
 
 LEAGUE = "import sys; from league.cli.main import main; sys.exit(main(sys.argv[1:]))"
-TOKEN = """
+SECRET = """
 import sys
 from pathlib import Path
-from league.hosting import CommandError, admin_token
+from league.hosting import CommandError
+from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 try:
-    admin_token.of_manager(Path(sys.argv[1]))
+    {secret}.of_manager(Path(sys.argv[1]))
 except CommandError as error:
     sys.exit(str(error))
 """
@@ -137,10 +138,13 @@ def test_a_command_that_finds_no_room_says_so_and_leaves_nothing_half(
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "bug" not in done.stderr
-    assert [one for one in (played / "out").rglob("*") if one.is_file() and one.name != "admin-token"] == []
+    assert [
+        one for one in (played / "out").rglob("*") if one.is_file() and one.name not in ("admin-token", "enrolment-key")
+    ] == []
 
 
-def test_an_admin_token_for_which_there_is_no_room_is_told_and_not_kept_half(tmp_path: Path) -> None:
-    done = _limited(tmp_path, 10, TOKEN, str(tmp_path / "state"))
-    assert "the admin token cannot be kept in" in done.stderr
+@pytest.mark.parametrize(("secret", "name"), [("ADMIN_TOKEN", "admin token"), ("ENROLMENT_KEY", "enrolment key")])
+def test_a_secret_for_which_there_is_no_room_is_told_and_not_kept_half(tmp_path: Path, secret: str, name: str) -> None:
+    done = _limited(tmp_path, 10, SECRET.format(secret=secret), str(tmp_path / "state"))
+    assert f"the {name} cannot be kept in" in done.stderr
     assert [*(tmp_path / "state").iterdir()] == []
