@@ -176,3 +176,11 @@ def flags(parser: argparse.ArgumentParser) -> list[str]:
 
 def test_the_front_page_names_every_command() -> None:
     assert [name for name in COMMANDS if not re.search(rf"`(?:league )?{name}\b", TEXTS["README.md"])] == []
+
+
+def test_every_test_that_the_security_page_names_exists() -> None:
+    named = set(
+        re.findall(r"`((?:e2e|unit|interaction|fuzz|vectors)/[\w/.]+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
+    )
+    assert len(named) > 15
+    assert [one for one in sorted(named) if not (ROOT / "tests" / one).exists()] == []
