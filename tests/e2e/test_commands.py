@@ -142,7 +142,7 @@ def test_a_league_that_was_played_well_is_verified(league: Played) -> None:
     verdict = told(league, "verify", "data")
     assert list(verdict) == ["ok", "events", "matches", "promises", "first_broken", "unverified"]
     assert verdict["unverified"] == []
-    assert list(verdict["promises"]) == [str(number) for number in range(1, 20)]
+    assert list(verdict["promises"]) == [str(number) for number in range(1, 22)]
     assert (verdict["ok"], verdict["matches"]) == (True, 6)
     alone = told(league, "verify", "data/journal.db")
     assert alone["ok"] is True
