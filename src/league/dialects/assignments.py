@@ -39,6 +39,8 @@ class StartMatch(Request, kw_only=True, frozen=True, tag="START_MATCH"):
     player_B_endpoint: Url  # noqa: N815
     player_A_token: Token | None = None  # noqa: N815
     player_B_token: Token | None = None  # noqa: N815
+    player_A_other_tokens: list[Text] | None = None  # noqa: N815
+    player_B_other_tokens: list[Text] | None = None  # noqa: N815
     player_a_id: Text
     player_b_id: Text
     player_a: Text

@@ -103,6 +103,8 @@ class Messages(ManagerPart):
             move_seconds=self._ledger.settings.move_seconds,
             player_A_token=self._shown_to(a, referee, match),
             player_B_token=self._shown_to(b, referee, match),
+            player_A_other_tokens=self._others_to(a, referee, match),
+            player_B_other_tokens=self._others_to(b, referee, match),
             **self.assigned(match),
         )
 
