@@ -134,7 +134,7 @@ def test_a_match_is_played_again_after_the_end_until_the_league_is_closed(proces
         """Both players and the referee; they end with the league."""
         return (
             processes.players(manager, count=2, port=ports[0]),
-            processes.referee(manager, time_scale=SCALE, port=ports[1], journal=None),
+            processes.referee(manager, time_scale=SCALE, port=ports[1], journal=None, state=processes.folder),
         )
 
     def order(*words: str) -> str:
