@@ -183,6 +183,8 @@ class Blame(Enum):
 
     PEER = "peer"
     LOCAL = "local"
+    NOBODY = "nobody"
+    """It was sent, and its connection was needed before its answer came."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -644,7 +644,7 @@ async def test_a_notification_that_is_not_acknowledged_gives_way_to_a_call_that_
         assert (await client.post(server.url, b"next", LONG, LIMIT)).body == b"next"
         with pytest.raises(CallFailed) as caught:
             await notification
-        assert (caught.value.failure, caught.value.local) == (Failure.TIMEOUT, False)
+        assert (caught.value.failure, caught.value.local, caught.value.gave_way) == (Failure.TIMEOUT, False, True)
         assert not call.done(), "what is no notification does not give way"
     await call
 

@@ -61,7 +61,8 @@ class Outbound:
         except CallFailed as failed:
             self._note(call, kind, failed.failure.value, failed.detail.encode())
             self.log.failed_call(self.clock.now(), call.to.agent_id, kind, call.to.endpoint, failed.detail)
-            self._failed(call, kind, failed.failure, blame=Blame.LOCAL if failed.local else Blame.PEER)
+            blame = Blame.NOBODY if failed.gave_way else Blame.LOCAL if failed.local else Blame.PEER
+            self._failed(call, kind, failed.failure, blame)
             return
         except asyncio.CancelledError:
             outcome = "timeout" if self.clock.now() >= call.deadline else "cancelled"
@@ -119,7 +120,7 @@ class Outbound:
     ) -> None:
         self._count(call, kind, failure.value)
         # A timeout is the pump's to notice: it knows whether the peer was late or we were.
-        if failure is not Failure.TIMEOUT:
+        if failure is not Failure.TIMEOUT or blame is Blame.NOBODY:
             now = self.clock.now
             self.hand_in(lambda: self.pump().failed(call.id, failure, now(), blame, retry_after, detail))
 

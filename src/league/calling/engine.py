@@ -318,7 +318,8 @@ class Calls:
         elif failed.failure is Failure.BUSY:
             self._wait_while_busy(delivery, failed.retry_after, now)
         else:
-            self._attempt_failed(delivery, failed.failure, failed.detail, now)
+            is_peers = failed.blame is Blame.PEER
+            self._attempt_failed(delivery, failed.failure, failed.detail, now, counts_against_peer=is_peers)
 
     def _excuse(self, delivery: Delivery, failure: Failure, now: float) -> None:
         """Our own fault, so the attempt does not count; but what may be said once only was perhaps heard."""
@@ -347,7 +348,9 @@ class Calls:
             attempt.ends = attempt.ends + wait if attempt.is_last and attempt.ends is not None else None
             self._retry_at(delivery, now + wait, now)
 
-    def _attempt_failed(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
+    def _attempt_failed(
+        self, delivery: Delivery, failure: Failure, detail: str, now: float, counts_against_peer: bool = True
+    ) -> None:
         """A failed attempt that counts: the table of exchanges says whether and when there is another."""
         if delivery.attempt.is_last:
             self._correction_failed(delivery, failure, detail, now)
@@ -355,7 +358,7 @@ class Calls:
         retries = delivery.policy.retries
         delivery.failures += 1
         delivery.attempt.close()
-        if delivery.policy.is_guarded:
+        if delivery.policy.is_guarded and counts_against_peer:
             self.breaker(delivery.peer).failed(now)
         if delivery.negotiation is not None:
             delivery.negotiation.begin_again()

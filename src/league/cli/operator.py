@@ -95,7 +95,7 @@ ORDERS = (
         ("league replay-match R1M1", f"league replay-match R1M1 {HERE}"),
         "Nothing is erased: the void result stays in the journal. A parked match gets three more attempts.\n"
         "After the end, too, until the league is closed: agents that have stopped must be started again,\n"
-        "without the journal that says it is over (a referee with --state, where the manager keeps the enrolment key).\n",
+        "without the journal that says it is over, and a referee with the enrolment key (--state DIR).\n",
         ("MATCH_ID", "the match, such as R1M1"),
     ),
     Order(

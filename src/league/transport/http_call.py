@@ -34,14 +34,16 @@ class HttpReply:
 class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is)
     """No answer. REFUSED: no byte of the request has left. BROKEN: the server may have read it.
 
-    `local` when the cause lies with us: no socket to be had, or no free connection in time.
+    `local` when the cause lies with us: no socket to be had, or no free connection in time. `gave_way`: its connection
+    was needed by another call before the answer came.
     """
 
-    def __init__(self, failure: Failure, detail: str, local: bool = False) -> None:
+    def __init__(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
         super().__init__(f"{failure.value}: {detail}")
         self.failure = failure
         self.detail = detail
         self.local = local
+        self.gave_way = gave_way
 
 
 class ConnectionOwner(Protocol):
@@ -109,17 +111,17 @@ class ClientConnection(asyncio.Protocol):
         self._headers.clear()
         self._body.clear()
 
-    def fail(self, failure: Failure, detail: str, local: bool = False) -> None:
+    def fail(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
         """The call under way gets no answer."""
         waiting, self._reply = self._reply, None
         if waiting is not None and not waiting.done():
-            waiting.set_exception(CallFailed(failure, detail, local))
+            waiting.set_exception(CallFailed(failure, detail, local, gave_way))
         self.abort()
 
     def expire(self) -> None:
         """`deadline` has passed."""
         if self._reply is not None:
-            self.fail(Failure.TIMEOUT, "no complete answer in time")
+            self.fail(Failure.TIMEOUT, "no complete answer in time", gave_way=self.deadline == self.gives_way_at)
         else:
             self.abort()
 

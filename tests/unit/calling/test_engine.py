@@ -148,6 +148,15 @@ def test_what_is_our_own_fault_counts_against_nobody() -> None:
     assert (len(desk.sent), desk.failed) == (3, [])
 
 
+def test_who_was_given_no_time_to_answer_is_repeated_to_and_not_blamed() -> None:
+    desk = Desk()
+    desk.go(desk.delivery()).fail(Failure.TIMEOUT, blame=Blame.NOBODY).wait(2)
+    assert (len(desk.sent), len(desk.failed)) == (2, 1)
+    assert desk.calls.breaker("P01").failures == 0
+    desk.fail(Failure.TIMEOUT)
+    assert desk.calls.breaker("P01").failures == 1
+
+
 def test_a_busy_peer_gets_the_time_it_asks_for_but_no_more_than_a_minute() -> None:
     desk = Desk()
     desk.go(desk.delivery()).fail(Failure.BUSY, retry_after=40.0).wait(40)
