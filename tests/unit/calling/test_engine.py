@@ -149,8 +149,8 @@ def test_what_is_our_own_fault_counts_against_nobody() -> None:
 
 
 def test_who_was_given_no_time_to_answer_is_repeated_to_and_not_blamed() -> None:
-    desk = Desk()
-    desk.go(desk.delivery()).fail(Failure.TIMEOUT, blame=Blame.NOBODY).wait(2)
+    desk, guarded = Desk(), Policy(5.0, RETRIED, is_guarded=True)
+    desk.go(desk.delivery(policy=guarded)).fail(Failure.TIMEOUT, blame=Blame.NOBODY).wait(2)
     assert (len(desk.sent), len(desk.failed)) == (2, 1)
     assert desk.calls.breaker("P01").failures == 0
     desk.fail(Failure.TIMEOUT)
