@@ -254,13 +254,18 @@ class Assignments(ManagerPart):
             self._kept_back.pop(referee_id)
             self._dispatch_all([one for one in due if not self.dispatches.is_dispatched(one)], now)
 
-    def show_new_token(self, player: Member, now: float) -> None:
-        """This player uses another token than we thought: whoever plays a match of it now needs other ones."""
+    def show_new_token(self, player: Member, now: float) -> list[ScheduledMatch]:
+        """This player uses another token than we thought: whoever plays a match of it now needs other ones. What is
+        returned are the matches of referees by others: told of them once more, those might play them once more."""
+        untold = []
         for referee in self._ledger.roster.of_role("referee"):
-            if self.habits.is_ours(referee.agent_id):
-                for match in self._ledger.held_by(referee.agent_id):
-                    if player.agent_id in match.players and self.dispatches.is_dispatched(match):
+            for match in self._ledger.held_by(referee.agent_id):
+                if player.agent_id in match.players and self.dispatches.is_dispatched(match):
+                    if self.habits.is_ours(referee.agent_id):
                         self.dispatches.remind(referee, match, now)
+                    else:
+                        untold.append(match)
+        return untold
 
     # --- taking away and reassigning ----------------------------------------------------------------------------------
 

@@ -30,7 +30,8 @@ _JOURNALLED: Final = ("round_completed", "league_completed")
 
 @dataclass(frozen=True, slots=True)
 class TokenQuestion:
-    """Does an agent hold this one of its tokens? Asked with a table that shows what is derived from it."""
+    """Does an agent hold this one of its tokens? Asked with a table that shows what is derived from it, in one calling
+    convention after the other: until the answer is known, referees may show the wrong token."""
 
     serial: int
     then: Callable[[Content | None, Ending, float], None]
@@ -241,6 +242,7 @@ class Broadcasts(ManagerPart):
                 address=partial(self._address, member, one),
                 on_end=partial(self._ended, member, one),
                 on_attempt_failed=partial(self._attempt_failed, member, one),
+                negotiation=self.context.negotiation(member) if one.question is not None else None,
             )
             deliveries.append(one.delivery)
             self.look_at(member.agent_id)

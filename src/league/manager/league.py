@@ -87,7 +87,7 @@ class LeagueManager(RoleMachine):
         self._rounds = Rounds(context, self._broadcasts, self._probes, assignments, self._heartbeats, outages)
         self._rounds.on_reopened = self._broadcasts.stop_completing
         self._broadcasts.is_holding = lambda: outages.is_holding
-        self._authentication = Authentication(context, self._broadcasts, assignments.show_new_token)
+        self._authentication = Authentication(context, self._broadcasts, outages.token_switched)
         admission = Admission(context, endpoints, is_local, self._authentication)
         self._registration = RegistrationDesk(
             context, admission, self._authentication, self._probes, self._heartbeats, assignments

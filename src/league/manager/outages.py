@@ -35,7 +35,7 @@ PROBED_WITHIN_S = 10.0
 STRAGGLERS_S = 30.0
 """So long the last few are waited for when most are back."""
 MOST_HELD = 3
-"""So often a match is played again because its manager or its referee was gone."""
+"""So often a match is played again because it was interrupted."""
 FEWEST_GONE = 2
 AWAY = "the manager was away"
 _UNREACHED = frozenset({Failure.TIMEOUT, Failure.REFUSED, Failure.BROKEN})
@@ -138,9 +138,18 @@ class Outages(ManagerPart):
 
     def interrupted(self, referee: Member, why: str, now: float) -> None:
         """Whoever could not be reached in the attempts that this referee has in its hands does not lose by it."""
-        for match in self._ledger.held_by(referee.agent_id) if self._is_on else ():
-            if match.interrupted != match.attempt:
-                self.context.happened(MatchInterrupted(at=now, match_id=match.match_id, attempt=match.attempt, why=why))
+        for match in self._ledger.held_by(referee.agent_id):
+            self._interrupt(match, why, now)
+
+    def token_switched(self, player: Member, now: float) -> None:
+        """A player goes by another token than we thought. It cannot know a referee that shows it what belongs to the
+        other one, and that we cannot tell."""
+        for match in self.assignments.show_new_token(player, now):
+            self._interrupt(match, f"{player.agent_id} goes by another token than its referee knows", now)
+
+    def _interrupt(self, match: ScheduledMatch, why: str, now: float) -> None:
+        if self._is_on and match.interrupted != match.attempt:
+            self.context.happened(MatchInterrupted(at=now, match_id=match.match_id, attempt=match.attempt, why=why))
 
     # --- our own restart ----------------------------------------------------------------------------------------------
 
@@ -268,7 +277,7 @@ class Outages(ManagerPart):
         if self._ledger.outage is not None:
             return "the league waits for players that are gone"
         if match.interrupted == match.attempt and match.held < MOST_HELD:
-            return "its manager or its referee was gone while it was played"
+            return "it was interrupted"
         return None
 
     def hold(self, match: ScheduledMatch, result: ResultAccepted, why: str, now: float) -> None:

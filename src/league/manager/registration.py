@@ -366,7 +366,8 @@ class RegistrationDesk(ManagerPart):
         # Each kind for itself: nobody uses up what the agent itself may do.
         if not self.renewals.allows(member.agent_id + "?" * (not comeback.is_proven), now):
             raise PeerError("E010", "this agent was registered again too often; come again later")
-        self.context.learn_convention(member, application.convention, now)
+        if comeback.is_proven:
+            self.context.learn_convention(member, application.convention, now)
         self._record(member.agent_id, application, now)
         serial = member.newest_serial + 1
         token = self._mint(member.agent_id, serial)

@@ -650,3 +650,21 @@ def test_a_class_in_a_hurry_waits_less() -> None:
     assert starts(league) == []
     live(league, 0.5)
     assert [one[0] for one in starts(league)] == ["START_MATCH"]
+
+
+@pytest.mark.requirement("OUTAGE.interrupted")
+@pytest.mark.parametrize(("loser", "code"), [("P01", "E016"), ("P03", "")])
+def test_who_goes_by_another_token_than_this_referee_was_told_does_not_lose_by_it(loser: str, code: str) -> None:
+    league = league_of()
+    say(league, given(league))
+    fresh = league.register("player", 1).auth_token
+    (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+    shown = {"status": "ACKNOWLEDGED", "round_id": 1, "auth_token": fresh}
+    league.answer(asked, league.envelope("STANDINGS_UPDATE_ACK", "player:P01", **shown))
+    (interrupted,) = league.of(e.MatchInterrupted)
+    assert interrupted.why == "P01 goes by another token than its referee knows"
+    matches = league.manager.ledger.matches.values()
+    (match,) = (one for one in matches if one.round_id == 1 and loser in one.players)
+    lost = league.report_of(match.match_id, "--")
+    del lost["result"]["details"]["faults"]  # many do not say why
+    assert code_of(league.request(lost)) == code

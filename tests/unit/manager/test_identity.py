@@ -11,6 +11,7 @@ from league import events as e
 from league.machine import Refusal
 from league.manager.league import LeagueManager
 from league.protocol import tokens
+from league.protocol.conventions import Convention
 from league.protocol.messages import RoundAnnouncement
 from league.reports import views
 from tests.support.managed import KEY, LEAGUE, Managed, agent_of, code_of
@@ -167,6 +168,22 @@ def test_a_player_that_lost_its_token_goes_by_the_new_one_as_soon_as_its_endpoin
     shown = tokens.derive(tokens.deriver(fresh), "REF01", "P01", LEAGUE, "R1M1", 1)
     assert told.matches[0].player_A_token == shown
     assert contested(league, "P01") == []
+
+
+@pytest.mark.requirement("TOKEN.never_locked_out")
+def test_a_player_that_nobody_knows_how_to_call_is_asked_in_one_convention_after_the_other() -> None:
+    league = Managed(players=2).fill()
+    league.answer_all()
+    fresh = league.register("player", 1).auth_token or ""
+    tried = []
+    while Convention.LOWER not in tried:
+        (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+        tried.append(asked.to.convention)
+        is_understood = asked.to.convention is Convention.LOWER
+        league.answer(asked, ack(league, fresh) if is_understood else Refusal("E036", "unknown", understood=False))
+    assert len(set(tried)) == len(tried) > 1
+    member = league.manager.ledger.roster.members["P01"]
+    assert (member.serial, member.convention) == (2, "LOWER")
 
 
 def test_the_endpoint_is_asked_when_nothing_else_is_under_way_to_it() -> None:
