@@ -33,6 +33,8 @@ SHAPES = (
     Plan(8, 10, 0.3, dialects=0.5),
     Plan(8, 3, 0.0, outages=1.0),
     Plan(6, 2, 0.2, double=True, outages=1.0),
+    Plan(6, 3, 0.0, cheats=0.5),
+    Plan(5, 2, 0.2, dialects=0.5, cheats=1.0),
 )
 """The usual shapes. The shape of a part goes by its number; in every other part each league has one of its own."""
 

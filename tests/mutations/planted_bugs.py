@@ -12,8 +12,9 @@ from league.simulation.runs import Plan
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A bug. `faults`, `game`, `players`, `dialects` and `outages`: the leagues it shows in; `stateful`: the test that
-    finds it where leagues do not, because no promise speaks of it or because the chance would be too small."""
+    """A bug. `faults`, `game`, `players`, `dialects`, `outages` and `cheats`: the leagues it shows in; `promise`: the
+    one that must find it, if it is not enough that any does; `stateful`: the test that finds it where leagues do not,
+    because no promise speaks of it or because the chance would be too small."""
 
     name: str
     file: str
@@ -24,11 +25,15 @@ class Bug:
     players: int = 6
     dialects: float = 0.0
     outages: float = 0.0
+    cheats: float = 0.0
+    promise: int | None = None
     stateful: str = ""
 
     @property
     def plan(self) -> Plan:
-        return Plan(self.players, 3, self.faults, self.game, dialects=self.dialects, outages=self.outages)
+        return Plan(
+            self.players, 3, self.faults, self.game, dialects=self.dialects, outages=self.outages, cheats=self.cheats
+        )
 
 
 BUGS = (
@@ -153,8 +158,8 @@ BUGS = (
     Bug(
         "who registers again becomes somebody else",
         "manager/registration.py",
-        "if proven or application.origin == member.origin or self._is_approved(application):",
-        "if False:",
+        "if member is None or member.role != application.role:",
+        "if True:",
         stateful="test_league_machine.py",
     ),
     Bug(
@@ -174,8 +179,8 @@ BUGS = (
     Bug(
         "what was overtaken is repeated after what followed it",
         "manager/broadcasts.py",
-        "return self.context.address(member) if one in (queue.bulletin, queue.update) else None",
-        "return self.context.address(member)",
+        "return self.context.address(member, shown) if one in (queue.bulletin, queue.update) else None",
+        "return self.context.address(member, shown)",
     ),
     Bug(
         "LEAGUE_COMPLETED is said again and again",
@@ -326,6 +331,43 @@ BUGS = (
         'if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):',
         'if question.was_received(read.field("conversation_id")) or token:',
         faults=0.4,
+    ),
+    # --- who may speak ------------------------------------------------------------------------------------------------
+    Bug(
+        "a player answers whoever calls",
+        "player/context.py",
+        "        if not self.is_referee(letter, message, sender, match_id):\n",
+        "        if False:\n",
+        faults=0.0,
+        cheats=0.5,
+        promise=20,
+    ),
+    Bug(
+        "an answer in a request of its own needs no proof",
+        "referee/posted_answers.py",
+        'if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):',
+        "if True:",
+        faults=0.0,
+        cheats=0.5,
+        promise=21,
+    ),
+    Bug(
+        "a manager takes a report from a referee the match was not given to",
+        "manager/results.py",
+        "if not held or match.referee_id != referee.agent_id:",
+        "if False:",
+        faults=0.0,
+        cheats=1.0,
+        promise=21,
+    ),
+    Bug(
+        "a token got by name alone has full standing",
+        "manager/registration.py",
+        "queries_only=not comeback.is_proven",
+        "queries_only=False",
+        faults=0.0,
+        cheats=1.0,
+        promise=21,
     ),
     Bug(
         "an announcement taken twice is played twice",

@@ -39,6 +39,8 @@ class Cheats:
         self.dice = Random(f"{world.seed}/cheats")
         self._share = 0.0 if KIND in world.faults.excluded else share
         self._kinds: dict[str, str] = {}
+        self.tokens: dict[tuple[str, str], str] = {}
+        """What cheats got under the names of others, by cheat and victim."""
         self.rogue: Node | None = None
 
     def cast(self) -> None:
@@ -48,7 +50,7 @@ class Cheats:
                 self._kinds[player.name] = self.dice.choice(sorted(CHEATS))
                 self.world.faulted.add(player.name)
         if self.dice.random() < self._share:
-            self.rogue = self.world.add_referee(ROGUE, ROGUE_PORT)
+            self.rogue = self.world.add_referee(ROGUE, ROGUE_PORT, key=None)
 
     def start(self) -> None:
         if self.rogue is not None:
@@ -87,7 +89,7 @@ class Cheats:
     # --- the rogue referee --------------------------------------------------------------------------------------------
 
     def _infiltrate(self) -> None:
-        """Registers as soon as the league has begun, under a name of its own, and invents results."""
+        """Registers as soon as the league has begun, under its own name and without the key, and invents results."""
         rogue, league = self.rogue, self.world.league
         if rogue is None or league.is_finished:
             return
@@ -140,11 +142,13 @@ def _invented(
 
 
 def _peek(cheats: Cheats, cheat: Node, invitation: Message) -> None:
-    """Asks the opponent for its choice, as its referee would: with no token, with its own, with an invented one."""
+    """Asks the opponent for its choice, as its referee would: with no token, with its own, with an invented one. It
+    keeps its conversation_id to itself: whoever knew that could answer in its place."""
     victim = str(invitation["opponent_id"])
-    invited = {**invitation, "player_id": victim, "opponent_id": invitation["player_id"]}
+    forged = invitation | {"conversation_id": _guessed_conversation(invitation)}
+    invited = {**forged, "player_id": victim, "opponent_id": invitation["player_id"]}
     for token in (None, invitation.get("auth_token"), "tok_REF01_invented"):
-        for asked in (invited, _call_for(victim, invitation)):
+        for asked in (invited, _call_for(victim, forged)):
             cheats.send(cheat, victim, asked | {"auth_token": token} if token else _without_token(asked))
 
 
@@ -169,8 +173,12 @@ def _hijack(cheats: Cheats, cheat: Node, invitation: Message) -> None:
     """Posts its opponent's answers to the referee: with the token it was shown itself, and with none."""
     _post_answers(cheats, cheat, invitation)
     _post_answers(cheats, cheat, _without_token(invitation))
-    guessed = f"conv-{invitation['match_id']}-{invitation.get('attempt', 1)}".lower()
-    _post_answers(cheats, cheat, _without_token(invitation) | {"conversation_id": guessed})
+    guessed = {"conversation_id": _guessed_conversation(invitation)}
+    _post_answers(cheats, cheat, _without_token(invitation) | guessed)
+
+
+def _guessed_conversation(invitation: Message) -> str:
+    return f"conv-{invitation['match_id']}-{invitation.get('attempt', 1)}".lower()
 
 
 def _post_answers(cheats: Cheats, cheat: Node, invitation: Message) -> None:
@@ -179,15 +187,18 @@ def _post_answers(cheats: Cheats, cheat: Node, invitation: Message) -> None:
 
 
 def _impersonate(cheats: Cheats, cheat: Node, invitation: Message) -> None:
-    """Registers under the name and endpoint of its opponent and of the referee, and speaks with what it gets."""
-    referee = str(invitation["sender"]).removeprefix("referee:")
-    for victim, key, kind in (
-        (str(invitation["opponent_id"]), "player_meta", "LEAGUE_REGISTER_REQUEST"),
-        (referee, "referee_meta", "REFEREE_REGISTER_REQUEST"),
-    ):
-        member = cheats.world.league.ledger.roster.members.get(victim)
+    """Registers under the name and endpoint of its opponent, of the referee and of somebody it may meet later, and
+    speaks with what it gets, and with what it got before."""
+    opponent, members = str(invitation["opponent_id"]), cheats.world.league.ledger.roster.members
+    earlier = cheats.tokens.get((cheat.name, opponent))
+    if earlier is not None:
+        _post_answers(cheats, cheat, {**invitation, "auth_token": earlier})
+    somebody = cheats.dice.choice([one for one in members if one != invitation["player_id"]])
+    for victim in (opponent, str(invitation["sender"]).removeprefix("referee:"), somebody):
+        member = members.get(victim)
         if member is None:
             continue
+        word = "LEAGUE" if member.is_player else "REFEREE"
         meta = {
             "display_name": member.display_name,
             "version": "1.0.0",
@@ -195,20 +206,22 @@ def _impersonate(cheats: Cheats, cheat: Node, invitation: Message) -> None:
             "contact_endpoint": member.endpoint,
         }
         request = {
-            "protocol": "league.v2", "message_type": kind, "timestamp": invitation["timestamp"],
-            "sender": f"{member.role}:{victim}", "conversation_id": "conv-again", key: meta,
+            "protocol": "league.v2", "message_type": f"{word}_REGISTER_REQUEST", "timestamp": invitation["timestamp"],
+            "sender": f"{member.role}:{victim}", "conversation_id": "conv-again", f"{member.role}_meta": meta,
         }  # fmt: skip
-        cheats.send(cheat, MANAGER, request, partial(_speak_as, cheats, cheat, invitation))
+        cheats.send(cheat, MANAGER, request, partial(_speak_as, cheats, cheat, victim, invitation))
 
 
-def _speak_as(cheats: Cheats, cheat: Node, invitation: Message, answer: Message) -> None:
+def _speak_as(cheats: Cheats, cheat: Node, victim: str, invitation: Message, answer: Message) -> None:
     token = answer.get("auth_token")
     if isinstance(token, str):
+        cheats.tokens[cheat.name, victim] = token
         _post_answers(cheats, cheat, {**invitation, "auth_token": token})
 
 
 def _replay(cheats: Cheats, cheat: Node, invitation: Message) -> None:
-    """Sends reports again that were answered already, as they were and with another winner, and one of its match."""
+    """Sends reports again that were answered already, as they were and with another winner, and reports of its match:
+    with the token it was shown, and as a referee that was not given the match."""
     reports = cheats.world.network.acknowledged("MATCH_RESULT_REPORT")
     for report in cheats.dice.sample(reports, min(2, len(reports))):
         score = report["result"]["score"]
@@ -219,6 +232,10 @@ def _replay(cheats: Cheats, cheat: Node, invitation: Message) -> None:
     if reports:
         own = {"match_id": invitation["match_id"], "attempt": invitation.get("attempt", 1)}
         cheats.send(cheat, MANAGER, cheats.dice.choice(reports) | own | {"auth_token": invitation.get("auth_token")})
+    others = [one for one in reports if one["sender"] != invitation["sender"]]
+    if others:
+        overheard, (_, report) = cheats.dice.choice(others), forgeries(invitation)[0]
+        cheats.send(cheat, MANAGER, report | {name: overheard[name] for name in ("sender", "auth_token")})
 
 
 def _without_token(message: Mapping[str, Any]) -> Message:

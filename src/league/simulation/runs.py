@@ -56,6 +56,7 @@ class Plan:
             double=dice.random() < 0.1,
             dialects=dice.choice((0.0, 0.0, 0.4, 1.0)),
             outages=dice.choice((0.0, 0.0, 1.0)),
+            cheats=dice.choice((0.0, 0.0, 0.3, 1.0)),
         )
 
     def command(self, seed: int) -> str:

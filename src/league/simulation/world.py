@@ -64,7 +64,9 @@ class World:
         self.link_failures: Counter[tuple[str, str, str]] = Counter()
         self._misbehaviours: dict[str, str] = {}
         self.manager = self._add("manager", Role.MANAGER, 8000, self._manager)
-        self.referees = [self.add_referee(f"referee-{n}", 8000 + n) for n in range(1, settings.referees + 1)]
+        self.referees = [
+            self.add_referee(f"referee-{n}", 8000 + n, ENROLMENT_KEY) for n in range(1, settings.referees + 1)
+        ]
         self.players = [
             self._add(f"player-{n}", Role.PLAYER, 8100 + n, partial(self._player, n))
             for n in range(1, settings.players + 1)
@@ -97,20 +99,21 @@ class World:
             self.faulted.add(name)
         return node
 
-    def add_referee(self, name: str, port: int) -> Node:
-        return self._add(name, Role.REFEREE, port, self._referee)
+    def add_referee(self, name: str, port: int, key: str | None) -> Node:
+        """A referee that knows this enrolment key, or none."""
+        return self._add(name, Role.REFEREE, port, partial(self._referee, key))
 
     def _manager(self, node: Node, secrets: Mapping[str, str]) -> Machine:
         return LeagueManager(self.settings, node.chance, {**secrets, "enrolment_key": ENROLMENT_KEY})
 
-    def _referee(self, node: Node, secrets: Mapping[str, str]) -> Machine:
+    def _referee(self, key: str | None, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = RefereeMeta(
             display_name=node.name.capitalize(),
             version="1.0.0",
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
             max_concurrent_matches=2,
-            enrolment_key=ENROLMENT_KEY,
+            enrolment_key=key,
         )
         return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets)
 

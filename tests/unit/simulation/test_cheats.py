@@ -8,7 +8,7 @@ import pytest
 
 from league.promises.evidence import Evidence, RecordedCall
 from league.simulation import cheats
-from league.simulation.runs import Plan
+from league.simulation.runs import Plan, play
 
 PLAN = Plan(4, 2, 0.0, cheats=1.0)
 LEAGUE_WITH_ALL = Plan(12, 2, 0.0, cheats=1.0)
@@ -71,3 +71,28 @@ def test_all_cheats_take_part_and_none_where_nobody_cheats() -> None:
     honest = Plan(4, 2, 0.0).world(1)
     honest.run()
     assert not set(honest.faults.seen) & {*cheats.CHEATS, cheats.ROGUE}
+
+
+def test_a_rogue_referee_is_never_let_in() -> None:
+    world = PLAN.world(3)
+    evidence = world.run()
+    assert world.cheats.impostors == {cheats.ROGUE}
+    assert not evidence.impostors
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [PLAN, Plan(4, 2, 0.0, dialects=1.0, cheats=1.0), Plan(5, 3, 0.0, "rock_paper_scissors", cheats=0.5)],
+    ids=str,
+)
+def test_where_nothing_fails_no_cheat_gains_anything_or_harms_anybody(plan: Plan) -> None:
+    for seed in range(1, 13):
+        run = play(plan, seed)
+        assert (run.finished, run.technical_losses, run.broken) == (True, 0, ()), plan.command(seed)
+
+
+def test_faults_help_no_cheat() -> None:
+    plan = Plan(4, 2, 0.2, cheats=1.0)
+    for seed in range(1, 9):
+        run = play(plan, seed)
+        assert (run.finished, run.broken) == (True, ()), plan.command(seed)

@@ -24,3 +24,4 @@ def test_shapes_differ_in_everything() -> None:
     assert {min(one.faults for one in plans), max(one.faults for one in plans)} == {0.0, 1.0}
     assert {min(one.dialects for one in plans), max(one.dialects for one in plans)} == {0.0, 1.0}
     assert {one.outages for one in plans} == {0.0, 1.0}
+    assert {min(one.cheats for one in plans), max(one.cheats for one in plans)} == {0.0, 1.0}
