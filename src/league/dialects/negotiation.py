@@ -121,8 +121,9 @@ class Negotiation:
         return True
 
     def begin_again(self) -> None:
-        """Another attempt: what it said it does not understand is not tried again, as long as anything else is left."""
-        order = (self._best, *(one for one in self._candidates if one != self._best))
+        """Another attempt: what it said it does not understand is not tried again, as long as anything else is left.
+        What was tried last comes early: the answer may still be on its way."""
+        order = dict.fromkeys((self._best, self.route, *self._candidates))
         self.route, *self._untried = [one for one in order if one not in self._ruled_out] or [self._best]
         self.verdict = None
 
