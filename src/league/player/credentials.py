@@ -7,7 +7,6 @@ announced to be, and nobody else is.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +14,7 @@ from typing import Final
 from league.membership import Membership
 from league.player.memory import InvitedMatch, PlayerMemory
 from league.protocol import tokens
+from league.protocol.endpoints import ip_of
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 
 REGISTRATIONS: Final = 8
@@ -134,7 +134,7 @@ def digest_of(token: str | None) -> str:
 def may_come_from(origin: str, endpoint: str) -> bool:
     """May who calls from there live at that endpoint? Where the endpoint has a name, nobody can say without asking."""
     host, caller = _host(endpoint.partition("://")[2]), _caller(origin)
-    return not caller or host == caller or {host, caller} <= _LOOPBACK or not (_is_ip(host) or host in _LOOPBACK)
+    return not caller or host == caller or {host, caller} <= _LOOPBACK or not (ip_of(host) or host in _LOOPBACK)
 
 
 def _caller(origin: str) -> str:
@@ -148,11 +148,3 @@ def _host(text: str) -> str:
     for end in ":/?":
         text = text.partition(end)[0]
     return text.lower().rstrip(".")
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
