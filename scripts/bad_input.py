@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from league.conformance.bad_input.wrong_messages import text_of
@@ -24,6 +25,8 @@ LIMITS = {Role.MANAGER: MESSAGE_LIMIT, Role.REFEREE: MANAGER_LIMIT, Role.PLAYER:
 NAMES = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
 AS_THEY_STAND = ("json", "rpc", "size")
 """Vectors that are whole texts; of the others only messages that begin an exchange are sent."""
+ENDPOINTS = Path(__file__).parent.parent / "spec/vectors/endpoints.json"
+EVERYWHERE = ", even where it speaks from"
 Change = list[Json]
 """The steps to a field and its value; without a value the field is left out."""
 
@@ -32,8 +35,23 @@ def text() -> str:
     """The whole file: the right messages, then one line for each wrong input."""
     rows = [row for vector in invalid() if (row := _row(vector)) is not None]
     bases = {kind: BASES[kind] for kind in sorted({row["kind"] for row in rows if "kind" in row})}
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    return f'{{"bases": {json.dumps(bases)},\n"inputs": [\n{lines}\n]}}\n'
+    lines, endpoints = (",\n".join(map(json.dumps, one)) for one in (rows, _endpoints()))
+    return f'{{"bases": {json.dumps(bases)},\n"endpoints": [\n{endpoints}\n],\n"inputs": [\n{lines}\n]}}\n'
+
+
+def _endpoints() -> Iterator[Fields]:
+    """Those that no policy takes, wherever the registration comes from. (A NUL is refused before, as no JSON of ours.)"""
+    for case in json.loads(ENDPOINTS.read_text("utf-8"))["cases"]:
+        (verdict, *others) = {case[reach] for reach in ("local", "lan", "public")}
+        anywhere = verdict == "E008" or case["why"].endswith(EVERYWHERE)
+        if (
+            anywhere
+            and not others
+            and "\0" not in case["endpoint"]
+            and "allowed" not in case
+            and "leads_to" not in case
+        ):
+            yield {"endpoint": case["endpoint"], "error": verdict, "why": case["why"].removesuffix(EVERYWHERE)}
 
 
 def _row(vector: Vector) -> Fields | None:

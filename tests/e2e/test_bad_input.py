@@ -17,7 +17,7 @@ from league.conformance.clauses import clauses
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
 from league.conformance.runner import CheckReport
-from league.events import DeviationRecorded, RequestRefused
+from league.events import AgentApplied, DeviationRecorded, IdentityContested, RequestRefused
 from league.storage.reading import JournalReader, open_for_reading
 from tests.conformance.defects import told
 from tests.support.http_wire import free_port
@@ -26,8 +26,8 @@ from tests.support.processes import Process, Processes
 from tests.support.scripts import Reaction, always, on
 
 FEWEST = 400
-NOTES = (RequestRefused, DeviationRecorded)
-"""Events that change nothing but the note about whoever was refused."""
+NOTES = (RequestRefused, DeviationRecorded, AgentApplied, IdentityContested)
+"""Events that change nothing but the note about whoever was refused, or waits for the operator."""
 
 
 def journal_of(reader: JournalReader) -> str:

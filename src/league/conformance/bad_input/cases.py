@@ -15,6 +15,10 @@ from league.protocol.exchanges import EXCHANGES, family_of
 
 MANAGER, REFEREE, PLAYER = "manager", "referee", "player"
 ROLES: Final = (MANAGER, REFEREE, PLAYER)
+LEAGUE_WORD: Final = "league_2025_even_odd"
+"""What the right messages call the league."""
+OTHERS_TOKENS: Final = ("of the manager", "of another referee", "of another match", "of the player itself")
+"""What somebody may show a player who is not the referee of its match."""
 
 
 class Phase(IntEnum):
@@ -61,7 +65,7 @@ class Standing:
     words: Mapping[str, str] = field(default_factory=dict)
     """What to say for an id of the right messages, such as P01."""
     tokens: Mapping[str, str] = field(default_factory=dict)
-    """By the id of the member whose token it is, or "league_manager"."""
+    """By the id of the member whose token it is, or "league_manager"; or by one of OTHERS_TOKENS."""
     missing: str = ""
     """Why the kit has no standing, where that is so."""
 

@@ -9,7 +9,16 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from league.conformance.bad_input.cases import MANAGER, Phase, Standing, call_of, encoded, method_of
+from league.conformance.bad_input.cases import (
+    LEAGUE_WORD,
+    MANAGER,
+    OTHERS_TOKENS,
+    Phase,
+    Standing,
+    call_of,
+    encoded,
+    method_of,
+)
 from league.conformance.bad_input.wrong_messages import right_message
 from league.conformance.kit import Kit
 from league.conformance.kit_server import HOSTED
@@ -19,8 +28,6 @@ from league.conformance.wire import RawRequest, send_request
 from league.protocol import tokens
 from league.protocol.exchanges import EXCHANGES
 
-LEAGUE_WORD: Final = "league_2025_even_odd"
-"""What the right messages call the league."""
 START_S: Final = 20.0
 """How long a league may take to give the kit's referee its match once everybody has registered."""
 SETTLE_S: Final = 0.3
@@ -28,8 +35,8 @@ FIRST, SECOND = (("player", "P01"), ("referee", "REF01")), (("player", "P02"), (
 _METHODS: Final = (("manager", "register_player"), ("player", "handle_game_invitation"), ("referee", "notify_round"))
 PAGES: Final = ("/api/league", "/api/standings", "/api/schedule", "/api/agents")
 STATES: Final = {"referee": "ping", "player": "get_player_state"}
-NOTED: Final = ("journal_seq", "refused", "deviations", "timestamp", "conversation_id")
-"""What may change when something was refused: it is noted who sent it."""
+NOTED: Final = ("journal_seq", "refused", "deviations", "applicants", "contested", "timestamp", "conversation_id")
+"""What may change when something was refused: it is noted who sent it, whom it posed as, and who waits for approval."""
 
 
 async def find_role(kit: Kit) -> str:
@@ -61,6 +68,13 @@ async def join(kit: Kit, role: str) -> Standing:
         tokens.MANAGER: tokens.derive(key, tokens.MANAGER, us, LEAGUE),
         "REF01": tokens.derive(key, "REF01", us, LEAGUE, "R1M1", 1),
     }
+    others = (
+        shown[tokens.MANAGER],
+        tokens.derive(key, "REF02", us, LEAGUE, "R1M1", 1),
+        tokens.derive(key, "REF01", us, LEAGUE, "R2M1", 1),
+        member.tokens[-1],
+    )
+    shown |= dict(zip(OTHERS_TOKENS, others, strict=True))
     return Standing(kit.options.target, role, words, shown)
 
 

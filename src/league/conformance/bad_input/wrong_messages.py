@@ -76,6 +76,12 @@ def _role(role: str) -> Role:
     return Role.MANAGER if role == "manager" else Role(role)
 
 
+def bad_endpoints() -> list[Fields]:
+    """Addresses that no policy takes, each with its error and why."""
+    rows: list[Fields] = _data()["endpoints"]
+    return rows
+
+
 def right_message(kind: str, standing: Standing, base: int = 0) -> Fields:
     """A right message of this type with the ids of this league, from its right sender with its token."""
     message = standing.live(copy.deepcopy(_data()["bases"][kind][base]))
