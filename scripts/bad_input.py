@@ -40,18 +40,12 @@ def text() -> str:
 
 
 def _endpoints() -> Iterator[Fields]:
-    """Those that no policy takes, wherever the registration comes from. (A NUL is refused before, as no JSON of ours.)"""
+    """Those that no policy takes, wherever the registration comes from. (One with a NUL is no text of ours.)"""
     for case in json.loads(ENDPOINTS.read_text("utf-8"))["cases"]:
-        (verdict, *others) = {case[reach] for reach in ("local", "lan", "public")}
-        anywhere = verdict == "E008" or case["why"].endswith(EVERYWHERE)
-        if (
-            anywhere
-            and not others
-            and "\0" not in case["endpoint"]
-            and "allowed" not in case
-            and "leads_to" not in case
-        ):
-            yield {"endpoint": case["endpoint"], "error": verdict, "why": case["why"].removesuffix(EVERYWHERE)}
+        verdicts = {case[reach] for reach in ("local", "lan", "public")}
+        is_refused = verdicts == {"E008"} or (verdicts == {"E026"} and case["why"].endswith(EVERYWHERE))
+        if is_refused and "\0" not in case["endpoint"]:
+            yield {"endpoint": case["endpoint"], "error": case["local"], "why": case["why"].removesuffix(EVERYWHERE)}
 
 
 def _row(vector: Vector) -> Fields | None:

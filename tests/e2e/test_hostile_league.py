@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from league.events import LeagueFinished, RequestRefused, ResultAccepted
+from league.events import (
+    AgentRegistered,
+    IdentityContested,
+    LeagueFinished,
+    RequestRefused,
+    ResultAccepted,
+    TokenRenewed,
+)
 from tests.support.hostile_players import DEEDS, SCRIPTS, HostilePlayer, Victims, hostile_players
 from tests.support.processes import WATCHDOG_S, Process, Processes, assert_kept
 
@@ -49,6 +56,7 @@ def peak_memory_kb(pid: int) -> int:
 
 
 @pytest.mark.requirement("KEEPING.bounded")
+@pytest.mark.requirement("TOKEN.never_locked_out")
 def test_honest_players_lose_nothing_among_forty_hostile_ones(processes: Processes) -> None:
     manager = processes.manager(players=TOTAL, referees=3, rounds=ROUNDS, move_seconds=5, outage_minutes=0)
     honest = [honest_player(processes, manager, 1)]
@@ -85,7 +93,10 @@ def test_honest_players_lose_nothing_among_forty_hostile_ones(processes: Process
 
 def arm(hostile: list[HostilePlayer], manager: Process, honest: list[Process], referees: list[Process]) -> None:
     """Tell them where everybody is, which a league tells its members anyway."""
-    victims = Victims(manager.endpoint, [one.endpoint for one in honest], [one.endpoint for one in referees])
+    players, others = [one.endpoint for one in honest], [one.endpoint for one in referees]
+    names = {url: f"honest {number}" for number, url in enumerate(players, start=1)}
+    names |= {url: f"referee {number}" for number, url in enumerate(others, start=1)}
+    victims = Victims(manager.endpoint, players, others, names)
     for one in hostile:
         one.victims = victims
 
@@ -102,4 +113,16 @@ def assert_unharmed(processes: Processes) -> None:
         if one.status == "TECHNICAL_LOSS" and honest & set(one.points):
             assert one.winner in honest, (one, names)
     assert len(processes.events("manager", LeagueFinished)) == 1
+    assert_none_was_taken_for_another(processes, honest)
     assert_kept(processes)
+
+
+def assert_none_was_taken_for_another(processes: Processes, honest: set[str]) -> None:
+    """Who registered under the names of others got tokens for queries alone, of players; and no referee came in."""
+    renewed = processes.events("manager", TokenRenewed)
+    assert honest <= {one.agent_id for one in renewed if one.queries_only}
+    assert [one for one in renewed if not one.queries_only] == []
+    assert {one.sign for one in processes.events("manager", IdentityContested)} >= {"unproven"}
+    registered = processes.events("manager", AgentRegistered)
+    referees = sorted(one.display_name for one in registered if one.role == "referee")
+    assert referees == ["referee 1", "referee 2", "referee 3"]

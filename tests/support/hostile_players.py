@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -36,6 +36,7 @@ MEGABYTE: Final = 1 << 20
 HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CONNECTIONS = 60
 FLOOD = 400
+AGAIN = 10
 
 
 @dataclass
@@ -86,6 +87,8 @@ class Victims:
     manager: str
     players: list[str]
     referees: list[str]
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Of all of them, by where they are."""
 
 
 # --- deeds ------------------------------------------------------------------------------------------------------------
@@ -194,6 +197,37 @@ async def peek(self: HostilePlayer) -> None:
             await self._call(url, {**call, "deadline": self._now()})
 
 
+async def register_as_players(self: HostilePlayer) -> None:
+    """Registers under the names and addresses of others, and answers for them with what it gets."""
+    for url in self.victims.players * AGAIN:
+        given = await _registered_as(self, url, "player")
+        for one in self.announced():
+            if given.get("player_id") in (one["player_A_id"], one["player_B_id"]):
+                about = {"match_id": one["match_id"], "player_id": given["player_id"]}
+                said = {"sender": f"player:{given['player_id']}", "auth_token": given["auth_token"], **about}
+                for kind, own in (
+                    ("GAME_JOIN_ACK", {"accept": False, "arrival_timestamp": self._now()}),
+                    ("CHOOSE_PARITY_RESPONSE", {"parity_choice": "neither"}),
+                ):
+                    await self._call(one["referee_endpoint"], {"message_type": kind, **said, **own})
+
+
+async def register_as_referees(self: HostilePlayer) -> None:
+    """The same with referees: whoever were taken for one would be given matches, and their results believed."""
+    for url in self.victims.referees * AGAIN:
+        await _registered_as(self, url, "referee")
+        await _registered_as(self, self.endpoint, "referee", f"{self.victims.names[url]} two")
+
+
+async def _registered_as(self: HostilePlayer, url: str, role: str, name: str = "") -> Object:
+    """The answer to a registration as whoever is there."""
+    kind = "LEAGUE_REGISTER_REQUEST" if role == "player" else "REFEREE_REGISTER_REQUEST"
+    meta = {"display_name": name or self.victims.names[url], "version": "1.0.0", "game_types": ["even_odd"]}
+    message = {"message_type": kind, "sender": f"{role}:x", f"{role}_meta": {**meta, "contact_endpoint": url}}
+    sent = await self._call(self.victims.manager, {**message, "auth_token": None})
+    return dict(sent.json.get("result") or {})
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -277,6 +311,8 @@ DEEDS: Final[dict[str, Deed]] = {
     "ends the league": end_the_league,
     "assigns matches": assign_matches,
     "peeks": peek,
+    "registers as players": register_as_players,
+    "registers as referees": register_as_referees,
 }
 """Those who answer as they should, and harm others beside it."""
 
