@@ -25,12 +25,12 @@ from tests.support.http_wire import (
     Visit,
     answer,
     cut_up,
-    free_port,
     mutilated,
     on_every_loop,
     one_by_one,
     open_sockets,
     parsed_head,
+    refusing_port,
     saying,
     until,
 )
@@ -362,7 +362,8 @@ async def test_short_and_long_deadlines_do_not_disturb_each_other() -> None:
 @on_every_loop
 async def test_a_port_where_nobody_listens_refuses() -> None:
     async with calling() as client:
-        failed = await fails(client, f"http://127.0.0.1:{free_port()}/mcp")
+        with refusing_port() as port:
+            failed = await fails(client, f"http://127.0.0.1:{port}/mcp")
     assert failed.failure is Failure.REFUSED
     assert not failed.local
 
@@ -823,7 +824,8 @@ async def test_many_endpoints_leave_no_trace() -> None:
         for number in range(5000):
             await fails(client, f"ftp://127.0.0.1/{number}")
         for _ in range(50):
-            await fails(client, f"http://127.0.0.1:{free_port()}/mcp")
+            with refusing_port() as port:
+                await fails(client, f"http://127.0.0.1:{port}/mcp")
         assert client.load == {"connections": 0, "waiting": 0, "endpoints": 0}
 
 

@@ -9,7 +9,7 @@ import inspect
 import random
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -187,11 +187,17 @@ def one_by_one(data: bytes) -> Iterable[bytes]:
     return (data[place : place + 1] for place in range(len(data)))
 
 
+@contextlib.contextmanager
+def refusing_port() -> Iterator[int]:
+    """A port where nobody listens, nor can: it is taken meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
 def free_port() -> int:
-    """A port where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    """A port where nobody listens yet, to listen there soon."""
+    with refusing_port() as port:
         return port
 
 
