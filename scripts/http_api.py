@@ -129,6 +129,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Agents": {
         "agents": Field(many(ref("Agent")), "everybody who registered"),
         "applicants": Field(many(ref("Applicant")), "everybody who waits for `league approve`"),
+        "rejected": Field(many(ref("Applicant")), "everybody whom `league reject` turned away"),
         "refused": Field(many(ref("RefusedRequest")), "registrations, reports and stolen tokens that were refused"),
     },
     "RefusedRequest": {
@@ -198,6 +199,7 @@ ORDERS_TOLD: Mapping[str, str] = {
     "pause": "let running matches finish and begin nothing new",
     "resume": "let a paused league, or one that waits for players, go on",
     "approve": "let an applicant in; `target` is its applicant id, name or endpoint",
+    "reject": "turn an applicant away; `target` as of approve",
     "withdraw": "take a player out; `target` is its id",
     "replay-match": "void a result, or give a parked match three more attempts; `target` is the match id",
     "close": "after the end, let nothing be played again",

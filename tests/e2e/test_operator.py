@@ -18,6 +18,7 @@ from league.events import (
     AgentApplied,
     AgentApproved,
     AgentRegistered,
+    AgentRejected,
     LeaguePaused,
     LeagueResumed,
     LeagueStartOrdered,
@@ -151,6 +152,32 @@ def test_agents_wait_for_the_operator_and_play_once_they_are_approved(processes:
     assert_kept(processes)
 
 
+@pytest.mark.requirement("REGISTER.rejected_by_operator")
+def test_a_teacher_lets_a_class_in_at_once_and_turns_strangers_away(processes: Processes) -> None:
+    manager = processes.manager(players=2, enrolment="approve")
+    eve = processes.players(manager, "Eve", time_scale=SCALE)
+    ann, bob = (processes.players(manager, one, time_scale=SCALE) for one in ("Ann", "Bob"))
+    referee = processes.referee(manager, time_scale=SCALE)
+    for one in (eve, ann, bob, referee):
+        one.said(f"{one.endpoint} is no member yet and keeps trying: ")
+    usage = give(processes, manager, "approve")
+    assert (usage.returncode, "--all" in usage.stderr) == (2, True)
+    carried_out(processes, manager, "reject", "Eve")
+    assert eve.wait() == 1
+    eve.said(f"the manager refused {eve.endpoint}: E043 the operator rejected this registration")
+    shown = processes.run("agents", "--manager", manager.endpoint).stdout
+    assert "Eve" in shown.partition("Rejected by the operator")[2]
+    mixed = give(processes, manager, "approve", "Ann", "Nobody")
+    assert (mixed.returncode, mixed.stdout.count("approved"), mixed.stderr.count("E005")) == (1, 1, 1)
+    everybody = give(processes, manager, "approve", "--all", "--json")
+    assert {one["target"] for one in json.loads(everybody.stdout)["done"]} == {"A03", "A04"}
+    assert (ann.wait(), bob.wait(), referee.wait()) == (0, 0, 0)
+    assert {one.display_name for one in processes.events("manager", AgentRegistered)} >= {"Ann", "Bob"}
+    assert [one.target for one in processes.events("manager", AgentRejected)] == ["Eve"]
+    assert manager.stop() == 0
+    assert_kept(processes)
+
+
 def test_an_order_that_comes_twice_is_carried_out_once(processes: Processes) -> None:
     with Peer("Sam", HELD) as sam, Peer("Tom") as tom:
         manager = processes.manager(players=2)
@@ -177,7 +204,7 @@ def test_without_the_token_nothing_is_changed(processes: Processes) -> None:
         sam.register(manager.endpoint)
         tom.register(manager.endpoint)
         before = league_of(manager)["journal_seq"]
-        for order in ("start", "pause", "resume", "approve", "withdraw", "replay-match", "close"):
+        for order in ("start", "pause", "resume", "approve", "reject", "withdraw", "replay-match", "close"):
             body = {"target": "P01"}
             assert post(manager, order, "tok_admin_" + "x" * 43, body)[0] == 401
             assert post(manager, order, sam.token or "", body)[0] == 401

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "pause": "operator",
     "resume": "operator",
     "approve": "operator",
+    "reject": "operator",
     "withdraw": "operator",
     "replay-match": "operator",
     "close": "operator",

@@ -1,15 +1,16 @@
-"""`league start`, `pause`, `resume`, `approve`, `withdraw`, `replay-match`, `close`: the operator's orders."""
+"""The orders of the operator: `league start`, `pause`, `resume`, `approve`, `reject`, `withdraw` and the others."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from league.cli import Command, CommandError, add_json_option, examples, print_result
+from league.cli import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
 from league.cli.source import add_manager_option
 from league.hosting.addresses import usual_manager
 
@@ -22,7 +23,8 @@ PAUSES_S = (1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One order. `done` is what to say when it was carried out; `target` names and explains its argument."""
+    """One order. `done` is what to say when it was carried out; `target` names and explains its argument. With
+    `every`, several targets may be given, or --all: it finds them and explains the option."""
 
     name: str
     help: str
@@ -30,9 +32,13 @@ class Order:
     examples: tuple[str, ...]
     note: str = ""
     target: tuple[str, str] | None = None
+    every: tuple[Callable[[Pages], list[str]], str] | None = None
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        if self.target is not None:
+        if self.every is not None and self.target is not None:
+            parser.add_argument("targets", metavar=self.target[0], nargs="*", help=self.target[1])
+            parser.add_argument("--all", action="store_true", help=self.every[1])
+        elif self.target is not None:
             parser.add_argument("target", metavar=self.target[0], help=self.target[1])
         add_manager_option(parser)
         parser.add_argument(
@@ -45,14 +51,46 @@ class Order:
     def run(self, args: argparse.Namespace) -> int:
         from league.cli.pages import Pages
 
-        target: str | None = args.target if self.target else None
         with closing(Pages(args.manager or usual_manager())) as pages:
-            done = _give(pages, self.name, target, _token(args.state, pages))
+            token = _token(args.state, pages)
+            if self.every is not None:
+                return self._give_all(pages, self._targets(args, pages), token, args.json)
+            target: str | None = args.target if self.target else None
+            done = _give(pages, self.name, target, token)
         print_result(args.json, done, [self.done.format(target=target)])
         return 0
 
+    def _targets(self, args: argparse.Namespace, pages: Pages) -> list[str]:
+        assert self.every is not None
+        if bool(args.targets) == args.all:
+            raise CommandError(f"say whom to {self.name}: one or more of them, or --all", USAGE)
+        return self.every[0](pages) if args.all else list(dict.fromkeys(args.targets))
+
+    def _give_all(self, pages: Pages, targets: Sequence[str], token: str, as_json: bool) -> int:
+        """One after the other; what is refused for one does not keep it from the others."""
+        done, failed = [], {}
+        for target in targets:
+            try:
+                done.append(_give(pages, self.name, target, token))
+            except CommandError as error:
+                failed[target] = str(error)
+        lines = [self.done.format(target=one["target"]) for one in done]
+        if as_json or not failed:
+            document = {"order": self.name, "done": done, "failed": failed}
+            print_result(as_json, document, lines or ["Nobody waits for approval."])
+            return 1 if failed else 0
+        if lines:
+            print_lines(lines)
+        raise CommandError("; ".join(failed.values()))
+
+
+def _waiting(pages: Pages) -> list[str]:
+    """Everybody who waits for approval."""
+    return [one["applicant_id"] for one in pages.json("/api/agents")["applicants"]]
+
 
 HERE = "--manager http://127.0.0.1:8000 --state league-data/my_league"
+APPLICANT = ("AGENT", "its applicant id (A01), name or endpoint; several, if you like")
 ORDERS = (
     Order(
         "start",
@@ -74,11 +112,25 @@ ORDERS = (
     ),
     Order(
         "approve",
-        "operator: let an agent in that waits for approval",
+        "operator: let agents in that wait for approval",
         "{target} is approved: its next registration is accepted.",
-        ("league approve A01", 'league approve "Ann\'s player" --state league-data/my_league'),
+        (
+            "league approve A01 A02",
+            'league approve "Ann\'s player" --state league-data/my_league',
+            "league approve --all",
+        ),
         "`league agents` shows who waits. The agent becomes a member when it registers the next time.\n",
-        ("AGENT", "its applicant id (A01), name or endpoint"),
+        APPLICANT,
+        (_waiting, "everybody who waits now"),
+    ),
+    Order(
+        "reject",
+        "operator: turn agents away that wait for approval",
+        "{target} is rejected: it is told so when it registers the next time.",
+        ("league reject A01 A02", "league reject --all"),
+        "`league agents` shows who was rejected; `league approve` lets one in after all.\n",
+        APPLICANT,
+        (_waiting, "everybody who waits now"),
     ),
     Order(
         "withdraw",

@@ -106,8 +106,11 @@ def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
         yield from terminal.table(("agent", "what was seen"), contested)
     # A manager of an earlier version has no applicants.
     if waiting := [[one[name] for name in WAITING] for one in document.get("applicants", [])]:
-        yield "\nWaiting for the operator (league approve APPLICANT_ID):"
+        yield "\nWaiting for the operator (league approve APPLICANT_ID or --all, league reject APPLICANT_ID):"
         yield from terminal.table([name.replace("_", " ") for name in WAITING], waiting)
+    if rejected := [[one[name] for name in WAITING] for one in document.get("rejected", [])]:
+        yield "\nRejected by the operator (league approve APPLICANT_ID lets one in after all):"
+        yield from terminal.table([name.replace("_", " ") for name in WAITING], rejected)
     if refused := [[one[name] or None for name in REFUSED] for one in document.get("refused", [])]:
         yield "\nRefused:"
         yield from terminal.table([name.replace("_", " ") for name in REFUSED], refused)

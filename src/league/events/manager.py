@@ -56,6 +56,15 @@ class AgentApproved(Event, frozen=True, kw_only=True):
     """How the order named it."""
 
 
+class AgentRejected(Event, frozen=True, kw_only=True):
+    """The operator turns an applicant away: its registrations are refused, unless it is approved after all."""
+
+    applicant_id: str
+    key: str
+    target: str
+    """How the order named it."""
+
+
 class TokenRenewed(Event, frozen=True, kw_only=True):
     """The same agent came back (S-25): a new token beside the earlier ones. Got by name and address alone, it is good
     for queries only."""

@@ -18,7 +18,7 @@ from league.protocol.errors import PeerError
 from league.transport.http import RETRY_AFTER_S, HttpRequest, Response, is_json
 
 ADMIN = "/api/admin/"
-WITH_TARGET = frozenset({"approve", "withdraw", "replay-match"})
+WITH_TARGET = frozenset({"approve", "reject", "withdraw", "replay-match"})
 FIELDS = ("target", "key")
 LONGEST_KEY = 128
 _JSON = msgspec.json.Encoder()

@@ -139,6 +139,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentRegistered: _joined,
     events.AgentApplied: _applied,
     events.AgentApproved: lambda _, event: f"{event.applicant_id} is approved",
+    events.AgentRejected: lambda _, event: f"{event.applicant_id} is rejected",
     events.AgentStateChanged: _state_changed,
     events.ScheduleMade: _scheduled,
     events.RoundOpened: _round_opened,

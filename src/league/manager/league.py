@@ -13,6 +13,7 @@ from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
 from league.machine import Acknowledged, Blame, Chance, Content, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
+from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
@@ -88,7 +89,7 @@ class LeagueManager(RoleMachine):
         self._rounds.on_reopened = self._broadcasts.stop_completing
         self._broadcasts.is_holding = lambda: outages.is_holding
         self._authentication = Authentication(context, self._broadcasts, outages.token_switched)
-        admission = Admission(context, endpoints, is_local, self._authentication)
+        admission = Admission(context, endpoints, is_local, self._authentication, Approvals(context))
         self._registration = RegistrationDesk(
             context, admission, self._authentication, self._probes, self._heartbeats, assignments
         )

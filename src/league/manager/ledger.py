@@ -366,6 +366,10 @@ class Ledger(Struct):
         self.roster.applicants.approve(event)
         self.controls.orders[event.key] = f"approve {event.target}"
 
+    def _turned_away(self, event: events.AgentRejected) -> None:
+        self.roster.applicants.reject(event)
+        self.controls.orders[event.key] = f"reject {event.target}"
+
     def _withdrawn(self, event: events.PlayerWithdrawn) -> None:
         self.roster.leave(self.roster.members[event.agent_id])
         self.controls.orders[event.key] = f"withdraw {event.agent_id}"
@@ -392,6 +396,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.AgentApplied: Ledger._applied,
     events.RequestRefused: Ledger._refused,
     events.AgentApproved: Ledger._approved,
+    events.AgentRejected: Ledger._turned_away,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
     events.IdentityContested: Ledger._contested,

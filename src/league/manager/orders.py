@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from league.events import (
     AgentApproved,
+    AgentRejected,
     LeagueClosed,
     LeaguePaused,
     LeagueResumed,
@@ -19,6 +20,7 @@ from league.machine import Acknowledged, Letter, Operate
 from league.manager.assignments import Assignments
 from league.manager.context import ManagerPart
 from league.manager.outages import Outages
+from league.manager.roster import Applicant
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
 from league.protocol.errors import PeerError
 
@@ -70,19 +72,27 @@ class OperatorOrders(ManagerPart):
         self.assignments.reassign(now)
 
     def _approve(self, order: Operate, now: float) -> None:
+        """Let an applicant in; also one that was rejected before."""
+        found = self._applicants(order)
+        open_ones = [one for one in found if one.is_waiting] or [one for one in found if one.rejected]
+        approved = _the_one(open_ones, order, "was approved already").applicant_id
+        self.context.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
+
+    def _reject(self, order: Operate, now: float) -> None:
+        """Turn an applicant away; also one that was approved and has not come in yet."""
+        found = [one for one in self._applicants(order) if not one.admitted]
+        open_ones = [one for one in found if one.is_waiting] or [one for one in found if one.approved]
+        done = "was rejected already" if found else "is a member; league withdraw takes a player out"
+        rejected = _the_one(open_ones, order, done).applicant_id
+        self.context.happened(AgentRejected(at=now, applicant_id=rejected, key=order.key, target=order.target))
+
+    def _applicants(self, order: Operate) -> list[Applicant]:
+        """Whom the operator may mean."""
         self._not_over()
         found = self._ledger.roster.applicants.meant_by(order.target)
-        waiting = [one for one in found if one.is_waiting]
-        called = repr(order.target[:80])
         if not found:
-            raise PeerError("E005", f"nobody called {called} waits for approval")
-        if not waiting:
-            raise PeerError("E023", f"{called} was approved already")
-        if len(waiting) > 1:
-            several = ", ".join(f"{one.applicant_id} from {one.origin}" for one in waiting[:10])
-            raise PeerError("E023", f"several applicants are called {called}; name one by its id: {several}")
-        approved = waiting[0].applicant_id
-        self.context.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
+            raise PeerError("E005", f"nobody called {order.target[:80]!r} waits for approval")
+        return found
 
     def _withdraw(self, order: Operate, now: float) -> None:
         member = self._ledger.roster.members.get(order.target)
@@ -132,11 +142,23 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E030", "the league has not started")
 
 
+def _the_one(applicants: Sequence[Applicant], order: Operate, done: str) -> Applicant:
+    """The only one that an order can mean; `done` says why there is none."""
+    called = repr(order.target[:80])
+    if not applicants:
+        raise PeerError("E023", f"{called} {done}")
+    if len(applicants) > 1:
+        several = ", ".join(f"{one.applicant_id} from {one.origin}" for one in applicants[:10])
+        raise PeerError("E023", f"several applicants are called {called}; name one by its id: {several}")
+    return applicants[0]
+
+
 ORDERS: Mapping[str, Callable[[OperatorOrders, Operate, float], None]] = {
     "start": OperatorOrders._start,
     "pause": OperatorOrders._pause,
     "resume": OperatorOrders._resume,
     "approve": OperatorOrders._approve,
+    "reject": OperatorOrders._reject,
     "withdraw": OperatorOrders._withdraw,
     "replay-match": OperatorOrders._replay,
     "close": OperatorOrders._close,

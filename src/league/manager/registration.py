@@ -10,16 +10,16 @@ from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.dialects.registrations import of_endpoint
-from league.events import AgentApplied, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
+from league.events import AgentRegistered, AgentRole, RequestRefused, TokenRenewed
 from league.machine import Failure, Letter
 from league.manager import names
+from league.manager.approval import Application, Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
-from league.manager.roster import Applicant, Member, folded
+from league.manager.roster import Member, folded
 from league.protocol import tokens
-from league.protocol.conventions import Convention
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import REJECTIONS, PeerError, as_error
@@ -41,20 +41,6 @@ RENEWALS = Rate(per_s=0.5, burst=20)
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
-    """What an agent asks for."""
-
-    role: AgentRole
-    meta: PlayerMeta
-    wanted_id: str
-    conversation_id: str
-    token: str | None
-    origin: str
-    convention: Convention
-    read: Unsealed
-
-
-@dataclass(frozen=True, slots=True)
 class Comeback:
     """A member that registers again. Without a proof it gets a token for queries only (S-25)."""
 
@@ -69,6 +55,7 @@ class Admission(ManagerPart):
     endpoints: EndpointPolicy
     is_local: bool
     authentication: Authentication
+    approvals: Approvals
 
     def returning(self, application: Application, now: float) -> Comeback | None:
         """S-25: the same name and endpoint. What proves it is a token of full standing, the enrolment key or the
@@ -81,16 +68,16 @@ class Admission(ManagerPart):
         owner = self._ledger.roster.owner(application.token) if application.token else None
         is_owner = owner is not None and owner[0] is member
         has_token = is_owner and owner is not None and owner[1] not in member.queries_only
-        if has_token or self._has_key(application) or self._is_approved(application):
+        if has_token or self._has_key(application) or self.approvals.is_approved(application):
             return Comeback(member, is_proven=True)
         if member.is_player and (is_owner or application.origin == member.origin):
             return Comeback(member, is_proven=False)
-        self._apply(application, now)
+        self.approvals.apply(application, now)
         if not member.is_player:
             detail = f"{application.origin} registered as {member.agent_id}, without its token or the enrolment key"
             self.authentication.contested(member, "unproven", detail, now)
         if not member.is_player or self._ledger.settings.enrolment == "approve":
-            raise self._pending(application)
+            raise self.approvals.objection(application)
         return None
 
     def check(self, application: Application, now: float) -> None:
@@ -157,9 +144,9 @@ class Admission(ManagerPart):
 
     def _check_approval(self, application: Application, now: float) -> None:
         """E043 again, as the last of all: who could not come in anyway is told so, and is no applicant (R-89)."""
-        if self._needs_approval(application) and not self._is_approved(application):
-            self._apply(application, now)
-            raise self._pending(application)
+        if self._needs_approval(application) and not self.approvals.is_approved(application):
+            self.approvals.apply(application, now)
+            raise self.approvals.objection(application)
 
     def _needs_approval(self, application: Application) -> bool:
         """S-26: unless the league is set otherwise, referees register openly on this machine until there are as many as
@@ -173,47 +160,6 @@ class Admission(ManagerPart):
     def _has_key(self, application: Application) -> bool:
         meta, key = application.meta, self.context.secrets.get("enrolment_key")
         return isinstance(meta, RefereeMeta) and bool(key) and tokens.same(meta.enrolment_key, key or "")
-
-    def _is_approved(self, application: Application) -> bool:
-        applicant = self._applicant(application)
-        return applicant is not None and applicant.approved
-
-    def applicant_id(self, application: Application) -> str:
-        """What it has waited as, if it did."""
-        applicant = self._applicant(application)
-        return applicant.applicant_id if applicant is not None else ""
-
-    def _applicant(self, application: Application) -> Applicant | None:
-        meta = application.meta
-        return self._ledger.roster.applicants.find(
-            application.role, meta.display_name, meta.contact_endpoint, application.origin
-        )
-
-    def _apply(self, application: Application, now: float) -> None:
-        """Put it on the operator's list, once."""
-        applicants, meta = self._ledger.roster.applicants, application.meta
-        if self._applicant(application) is None and applicants.has_room(application.origin):
-            self.context.happened(
-                AgentApplied(
-                    at=now,
-                    applicant_id=applicants.next_id,
-                    role=application.role,
-                    display_name=meta.display_name.strip(),
-                    endpoint=meta.contact_endpoint,
-                    origin=application.origin,
-                )
-            )
-
-    def _pending(self, application: Application) -> PeerError:
-        applicant = self._applicant(application)
-        if applicant is None:
-            return PeerError(
-                "E043", "too many wait for the operator's approval; register again later", {"pending": True}
-            )
-        sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
-        if application.role == "referee" and self._ledger.settings.enrolment != "approve":
-            sentence += ", or show the enrolment key"
-        return PeerError("E043", sentence, {"pending": True, "applicant_id": applicant.applicant_id})
 
 
 @dataclass(slots=True)
@@ -249,7 +195,8 @@ class RegistrationDesk(ManagerPart):
 
     def _note(self, role: AgentRole, name: object, endpoint: object, error: PeerError, now: float) -> None:
         """For the operator: somebody wanted to come in and could not."""
-        if error.context.get("pending") is not True:
+        is_applicant = error.code == "E043" and bool(error.context)  # it is on a list of its own
+        if not is_applicant:
             self.context.refused(
                 RequestRefused(
                     at=now,
@@ -334,7 +281,7 @@ class RegistrationDesk(ManagerPart):
                 convention=application.convention.value,
                 known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
                 shows_derived_tokens=_shows_derived_tokens(meta),
-                applicant_id=self.admission.applicant_id(application),
+                applicant_id=self.admission.approvals.applicant_id(application),
             )
         )
         self._record(agent_id, application, now)
@@ -379,7 +326,7 @@ class RegistrationDesk(ManagerPart):
                 verify=tokens.verifier(token),
                 shows_derived_tokens=_shows_derived_tokens(application.meta),
                 queries_only=not comeback.is_proven,
-                applicant_id=self.admission.applicant_id(application) if comeback.is_proven else "",
+                applicant_id=self.admission.approvals.applicant_id(application) if comeback.is_proven else "",
             )
         )
         if not comeback.is_proven:

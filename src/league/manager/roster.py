@@ -11,6 +11,7 @@ from league.events import (
     AgentApplied,
     AgentApproved,
     AgentRegistered,
+    AgentRejected,
     AgentRole,
     AgentState,
     Bulletin,
@@ -101,11 +102,12 @@ class Applicant(Struct):
     origin: str
     applied_at: float
     approved: bool = False
+    rejected: bool = False
     admitted: bool = False
 
     @property
     def is_waiting(self) -> bool:
-        return not self.approved and not self.admitted
+        return not (self.approved or self.rejected or self.admitted)
 
 
 class Applicants(Struct):
@@ -129,6 +131,10 @@ class Applicants(Struct):
     @property
     def waiting(self) -> Iterator[Applicant]:
         return (one for one in self.by_id.values() if one.is_waiting)
+
+    @property
+    def rejected(self) -> Iterator[Applicant]:
+        return (one for one in self.by_id.values() if one.rejected)
 
     def find(self, role: AgentRole, display_name: str, endpoint: str, origin: str) -> Applicant | None:
         applicant_id = self.known.get(_identity(role, display_name, endpoint, origin))
@@ -162,7 +168,12 @@ class Applicants(Struct):
     def approve(self, event: AgentApproved) -> None:
         one = self.by_id[event.applicant_id]
         self.settled += one.is_waiting
-        one.approved = True
+        one.approved, one.rejected = True, False
+
+    def reject(self, event: AgentRejected) -> None:
+        one = self.by_id[event.applicant_id]
+        self.settled += one.is_waiting
+        one.approved, one.rejected = False, True
 
     def admit(self, applicant_id: str) -> None:
         """It became a member, or came back as one."""
@@ -170,7 +181,7 @@ class Applicants(Struct):
             return
         one = self.by_id[applicant_id]
         self.settled += one.is_waiting
-        one.admitted = True
+        one.admitted, one.rejected = True, False
         self.known.pop(_identity(one.role, one.display_name, one.endpoint, one.origin), None)
 
 

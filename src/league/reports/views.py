@@ -113,13 +113,13 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
 
 
 def agents(manager: LeagueManager) -> Object:
-    """Every registered agent with its accepted deviations, every applicant that waits for approval, and which
-    registrations and reports were refused."""
+    """Every registered agent with its accepted deviations, every applicant that waits for approval or was
+    rejected, and which registrations and reports were refused."""
     ledger = manager.ledger
     deviations: dict[str, list[Object]] = {}
     for agent_id, code, requirement in sorted(ledger.deviations):
         deviations.setdefault(agent_id, []).append({"code": code, "requirement": requirement})
-    members, applicants = ledger.roster.members.values(), ledger.roster.applicants.waiting
+    members, applicants = ledger.roster.members.values(), ledger.roster.applicants
     return {
         "agents": [
             {
@@ -130,7 +130,8 @@ def agents(manager: LeagueManager) -> Object:
             }
             for one in members
         ],
-        "applicants": [fields(one, _APPLICANT) for one in applicants],
+        "applicants": [fields(one, _APPLICANT) for one in applicants.waiting],
+        "rejected": [fields(one, _APPLICANT) for one in applicants.rejected],
         "refused": [fields(one, _REFUSED) for one in ledger.refusals],
     }
 

@@ -52,6 +52,44 @@ def test_an_approved_agent_becomes_a_member_when_it_comes_again(called: str) -> 
     assert code_of(league.register("player", 2)) == "E043"
 
 
+@pytest.mark.requirement("REGISTER.rejected_by_operator")
+def test_a_rejected_agent_is_told_so_for_good_and_survives_a_restart() -> None:
+    league = by_approval()
+    league.register("player", 1)
+    assert league.operate("reject", "Player 1", key="k") == Acknowledged()
+    league.restart()
+    assert league.operate("reject", "Player 1", key="k") == Acknowledged()
+    answer = league.request(league.registration("player", 1))
+    assert isinstance(answer, RegisterResponse)
+    assert (answer.status, answer.error_code, answer.context) == ("REJECTED", "E043", {"applicant_id": "A01"})
+    shown = views.agents(league.manager)
+    assert [one["applicant_id"] for one in shown["rejected"]] == ["A01"]
+    assert (shown["applicants"], shown["refused"], len(league.of(e.AgentRejected))) == ([], [], 1)
+
+
+def test_the_operator_may_think_again_until_the_agent_is_in() -> None:
+    league = by_approval()
+    league.register("player", 1)
+    for order in ("reject", "approve") * 2:
+        assert league.operate(order, "A01") == Acknowledged()
+        assert code_of(league.operate(order, "A01")) == "E023"
+    assert code_of(league.register("player", 1)) == ""
+    assert code_of(league.operate("reject", "A01")) == "E023"
+    assert code_of(league.operate("reject", "Nobody")) == "E005"
+    assert (listed(league), views.agents(league.manager)["rejected"]) == ([], [])
+
+
+def test_a_rejected_applicant_leaves_its_place_on_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roster, "MOST_WAITING", 1)
+    league = by_approval()
+    league.register("player", 1)
+    league.register("player", 2)
+    assert listed(league) == [("A01", "Player 1")]
+    league.operate("reject", "A01")
+    league.register("player", 2)
+    assert listed(league) == [("A02", "Player 2")]
+
+
 def test_the_same_applicant_is_listed_once_however_often_it_asks() -> None:
     league = by_approval()
     for _ in range(5):

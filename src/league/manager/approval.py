@@ -1,0 +1,77 @@
+"""The operator's list: who applied, who was approved and who was rejected (R-89, R-90)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from league.events import AgentApplied, AgentRole
+from league.manager.context import ManagerPart
+from league.manager.roster import Applicant
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError
+from league.protocol.parts import PlayerMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What an agent asks for."""
+
+    role: AgentRole
+    meta: PlayerMeta
+    wanted_id: str
+    conversation_id: str
+    token: str | None
+    origin: str
+    convention: Convention
+    read: Unsealed
+
+
+@dataclass(slots=True)
+class Approvals(ManagerPart):
+    """What the operator says of an application."""
+
+    def is_approved(self, application: Application) -> bool:
+        applicant = self._applicant(application)
+        return applicant is not None and applicant.approved
+
+    def applicant_id(self, application: Application) -> str:
+        """What it has waited as, if it did."""
+        applicant = self._applicant(application)
+        return applicant.applicant_id if applicant is not None else ""
+
+    def apply(self, application: Application, now: float) -> None:
+        """Put it on the operator's list, once."""
+        applicants, meta = self._ledger.roster.applicants, application.meta
+        if self._applicant(application) is None and applicants.has_room(application.origin):
+            self.context.happened(
+                AgentApplied(
+                    at=now,
+                    applicant_id=applicants.next_id,
+                    role=application.role,
+                    display_name=meta.display_name.strip(),
+                    endpoint=meta.contact_endpoint,
+                    origin=application.origin,
+                )
+            )
+
+    def objection(self, application: Application) -> PeerError:
+        """E043 for one that was not approved: `pending` says that coming again may help."""
+        applicant = self._applicant(application)
+        if applicant is None:
+            return PeerError(
+                "E043", "too many wait for the operator's approval; register again later", {"pending": True}
+            )
+        about = {"applicant_id": applicant.applicant_id}
+        if applicant.rejected:
+            return PeerError("E043", f"the operator rejected this registration ({applicant.applicant_id})", about)
+        sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
+        if application.role == "referee" and self._ledger.settings.enrolment != "approve":
+            sentence += ", or show the enrolment key"
+        return PeerError("E043", sentence, {"pending": True, **about})
+
+    def _applicant(self, application: Application) -> Applicant | None:
+        meta = application.meta
+        return self._ledger.roster.applicants.find(
+            application.role, meta.display_name, meta.contact_endpoint, application.origin
+        )
