@@ -17,6 +17,7 @@ from league.protocol.conventions import Convention
 from league.protocol.schemas import schema as message_schema
 from scripts.tables import table
 
+AGENT_STATUS = ("registered", "playing", "not playing", "not answering", "withdrawn", "finished")
 Schema = dict[str, Any]
 """A JSON Schema (Any: JSON)."""
 
@@ -128,9 +129,14 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     },
     "Agents": {
         "agents": Field(many(ref("Agent")), "everybody who registered"),
+        "not_answering": Field(many(ref("Silence")), "who did not answer the manager's last calls"),
         "applicants": Field(many(ref("Applicant")), "everybody who waits for `league approve`"),
         "rejected": Field(many(ref("Applicant")), "everybody whom `league reject` turned away"),
         "refused": Field(many(ref("RefusedRequest")), "registrations, reports and stolen tokens that were refused"),
+    },
+    "Silence": {
+        "agent_id": Field(text(), "who"),
+        "since": Field(SECONDS, "when the first call failed, in seconds since 1970, UTC"),
     },
     "RefusedRequest": {
         "at": Field(SECONDS, "seconds since 1970, UTC"),
@@ -151,6 +157,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "version": Field(text(), "of its software, as it said"),
         "endpoint": Field(text(), "where it takes requests"),
         "state": Field(text(*get_args(AgentState)), "section 7.1 of the specification"),
+        "status": Field(text(*AGENT_STATUS), "the same in plain words"),
         "game_types": Field(many(text()), "the games it knows"),
         "convention": Field(text(*Convention.__members__), "how it is spoken to: section 13.1 of the specification"),
         "technical_losses": Field(count(), "matches it lost by a fault of its own"),

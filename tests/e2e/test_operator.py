@@ -7,7 +7,7 @@ import json
 import stat
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,16 @@ def carried_out(processes: Processes, manager: Process, *order: str) -> None:
         assert "E023" in done.stderr, done.stderr
         assert (done.stdout, done.stderr.count("\n")) == ("", 1)
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
+def agents_of(manager: Process) -> dict[str, Any]:
+    with closing(Pages(manager.endpoint)) as pages:
+        return dict(pages.json("/api/agents"))
+
+
+def agents_in(processes: Processes) -> list[dict[str, Any]]:
+    """As the journal has them."""
+    return list(json.loads(processes.run("agents", "--journal", "manager.db", "--json").stdout)["agents"])
 
 
 def post(manager: Process, order: str, token: str, body: object = None) -> tuple[int, dict[str, Any]]:
@@ -193,6 +203,34 @@ def test_an_order_that_comes_twice_is_carried_out_once(processes: Processes) -> 
         assert (status, refused["error_code"]) == (409, "E023")
         assert len(processes.events("manager", LeaguePaused)) == 1
         sam.release("go")
+
+
+# --- who is there -----------------------------------------------------------------------------------------------------
+
+
+def test_who_does_not_answer_is_shown_and_told_before_the_league_starts(processes: Processes) -> None:
+    manager = processes.manager(players=3, start="manual")
+    with Peer("Sam") as sam, Peer("Tom") as tom, Peer("Una") as una:
+        sam.register(manager.endpoint)
+        tom.register(manager.endpoint)
+        una.apply(manager.endpoint, contact_endpoint="http://127.0.0.1:9/mcp")
+        processes.referee(manager, time_scale=SCALE)
+        while not agents_of(manager)["not_answering"] or len(agents_of(manager)["agents"]) < 4:
+            pass
+        lines = processes.run("agents", "--manager", manager.endpoint).stdout.splitlines()
+        shown = {line.split()[0]: line for line in lines if line}
+        assert " registered " in shown["P01"]
+        assert " not answering since " in shown["P03"]
+        started = give(processes, manager, "start")
+        assert (started.returncode, started.stdout) == (0, "The league starts.\n")
+        assert started.stderr.startswith('warning: player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ')
+        assert started.stderr.count("\n") == 1
+        (told,) = manager.said("the league starts: ")
+        assert told.endswith('; not answering: P03 "Una"')
+        sam.saw("LEAGUE_COMPLETED")
+        tom.saw("LEAGUE_COMPLETED")
+    shown = {one["agent_id"]: one["status"] for one in agents_in(processes)}
+    assert (shown["P01"], shown["P02"]) == ("finished", "finished")
 
 
 # --- the token --------------------------------------------------------------------------------------------------------

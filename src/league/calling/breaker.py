@@ -15,6 +15,8 @@ class CircuitBreaker:
 
     failures: int = 0
     open_until: float = 0.0
+    failing_since: float | None = None
+    """When the first call failed since the last sign of life."""
 
     def is_open(self, now: float) -> bool:
         return now < self.open_until
@@ -22,9 +24,15 @@ class CircuitBreaker:
     def failed(self, now: float) -> None:
         """A call got no answer."""
         self.failures += 1
+        self.failing_since = now if self.failing_since is None else self.failing_since
         if self.failures >= FAILURES_TO_OPEN:
             self.open_until = now + OPEN_S
 
     def succeeded(self) -> None:
         """A sign of life, of whatever kind."""
+        self.close()
+        self.failing_since = None
+
+    def close(self) -> None:
+        """Let calls pass, whatever happened before."""
         self.failures, self.open_until = 0, 0.0

@@ -155,7 +155,7 @@ class Calls:
         is_newest = self._call_ended(delivery, key)
         delivery.answer = letter.content
         peer = self._peers.get(letter.peer)
-        if peer is not None and peer.breaker.failures:
+        if peer is not None and peer.breaker.failing_since is not None:
             peer.breaker.succeeded()
         if delivery.is_over:
             self.on_answer(delivery, now)

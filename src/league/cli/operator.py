@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -33,6 +34,8 @@ class Order:
     note: str = ""
     target: tuple[str, str] | None = None
     every: tuple[Callable[[Pages], list[str]], str] | None = None
+    warn: Callable[[Pages], None] | None = None
+    """What to look at, and perhaps to say, before the order is given."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         if self.every is not None and self.target is not None:
@@ -56,6 +59,8 @@ class Order:
             if self.every is not None:
                 return self._give_all(pages, self._targets(args, pages), token, args.json)
             target: str | None = args.target if self.target else None
+            if self.warn is not None:
+                self.warn(pages)
             done = _give(pages, self.name, target, token)
         print_result(args.json, done, [self.done.format(target=target)])
         return 0
@@ -84,6 +89,19 @@ class Order:
         raise CommandError("; ".join(failed.values()))
 
 
+def _warn_of_silence(pages: Pages) -> None:
+    """Say who does not answer: it may be too late once the league has started."""
+    from league.cli.show import silence_in
+    from league.cli.terminal import plain
+
+    document = pages.json("/api/agents")
+    agents = {one["agent_id"]: one for one in document["agents"]}
+    for agent_id, silence in silence_in(document).items():
+        one = agents[agent_id]
+        who = plain(f'{one["role"]} {agent_id} "{one["display_name"]}" at {one["endpoint"]}')
+        print(f"warning: {who} is {silence}", file=sys.stderr)
+
+
 def _waiting(pages: Pages) -> list[str]:
     """Everybody who waits for approval."""
     return [one["applicant_id"] for one in pages.json("/api/agents")["applicants"]]
@@ -97,6 +115,8 @@ ORDERS = (
         "operator: start the league with whoever is registered",
         "The league starts.",
         ("league start", f"league start {HERE}"),
+        "It says who does not answer, and starts all the same.\n",
+        warn=_warn_of_silence,
     ),
     Order(
         "pause",

@@ -91,9 +91,12 @@ def _text(value: object) -> str | None:
 
 
 def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
+    silent = silence_in(document)
     rows = [
         [
-            *(one[name] for name in ("agent_id", "role", "display_name", "state", "technical_losses")),
+            *(one[name] for name in ("agent_id", "role", "display_name")),
+            silent.get(one["agent_id"]) or one.get("status", one["state"]),
+            one["technical_losses"],
             one.get("convention"),  # a manager of an earlier version does not say
             ", ".join(sorted({deviation["requirement"] for deviation in one["deviations"]})) or None,
             one["endpoint"],
@@ -114,6 +117,14 @@ def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
     if refused := [[one[name] or None for name in REFUSED] for one in document.get("refused", [])]:
         yield "\nRefused:"
         yield from terminal.table([name.replace("_", " ") for name in REFUSED], refused)
+
+
+def silence_in(document: Mapping[str, Any]) -> dict[str, str]:
+    """Who does not answer, of /api/agents, and since when by the clock of whoever reads it."""
+    return {
+        one["agent_id"]: f"not answering since {datetime.fromtimestamp(one['since'], UTC).astimezone():%H:%M:%S}"
+        for one in document.get("not_answering", [])  # a manager of an earlier version does not say
+    }
 
 
 COMMANDS = (

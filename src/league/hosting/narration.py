@@ -99,7 +99,9 @@ def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> s
 def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
     matches = sum(map(len, event.rounds))
     players = manager.ledger.roster.count("player")
-    return f"the league starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
+    silent = ", ".join(_named(manager, one) for one in manager.not_answering)
+    warning = f"; not answering: {silent}" if silent else ""
+    return f"the league starts: {players} players, {len(event.rounds)} rounds, {matches} matches{warning}"
 
 
 def _round_opened(manager: LeagueManager, event: events.RoundOpened) -> str:

@@ -75,7 +75,7 @@ class Probes(ManagerPart):
         """The league starts: from now on broadcasts and heartbeats tell. Every circuit breaker is closed."""
         for agent_id in self.context.ledger.roster.members:
             self.context.timers.clear(("probe", agent_id))
-            self.context.calls.breaker(agent_id).succeeded()
+            self.context.calls.breaker(agent_id).close()
         self._failed.clear()
 
     def probe_stranger(

@@ -149,6 +149,13 @@ class LeagueManager(RoleMachine):
         return self._outages.reason if self._ledger.is_running else None
 
     @property
+    def not_answering(self) -> Mapping[str, float]:
+        """Who did not answer our last calls, and since when. A manager that was just started does not know yet."""
+        members = (one for one in self._ledger.roster.members.values() if one.takes_part)
+        failing = {one.agent_id: self._calls.breaker(one.agent_id).failing_since for one in members}
+        return {agent_id: since for agent_id, since in failing.items() if since is not None}
+
+    @property
     def standings(self) -> list[StandingsRow]:
         return table(self._ledger)
 

@@ -10,6 +10,7 @@ import msgspec
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
+from league.manager.roster import Member
 
 Object = dict[str, Any]
 """What becomes a JSON object (Any: its values are whatever JSON holds)."""
@@ -20,6 +21,7 @@ _AGENT = (
     *("agent_id", "role", "display_name", "version", "endpoint", "state"),
     *("game_types", "technical_losses", "convention"),
 )
+_STATUS = {"INIT": "registered", "REGISTERED": "registered", "ACTIVE": "playing", "SHUTDOWN": "finished"}
 _REFUSED = ("at", "request", "role", "name", "endpoint", "match_id", "code", "detail")
 _APPLICANT = ("applicant_id", "role", "display_name", "endpoint", "origin", "applied_at")
 
@@ -124,16 +126,28 @@ def agents(manager: LeagueManager) -> Object:
         "agents": [
             {
                 **fields(one, _AGENT),
+                "status": _status(one),
                 "game_types": list(one.game_types),
                 "deviations": deviations.get(one.agent_id, []),
                 "contested": list(one.contested.values()),
             }
             for one in members
         ],
+        "not_answering": [{"agent_id": one, "since": since} for one, since in manager.not_answering.items()],
         "applicants": [fields(one, _APPLICANT) for one in applicants.waiting],
         "rejected": [fields(one, _APPLICANT) for one in applicants.rejected],
         "refused": [fields(one, _REFUSED) for one in ledger.refusals],
     }
+
+
+def _status(one: Member) -> str:
+    """What a member does, in words. A referee is suspended because it does not answer, a player because it loses by
+    faults of its own."""
+    if one.withdrawn:
+        return "withdrawn"
+    if one.state == "SUSPENDED":
+        return "not playing" if one.is_player else "not answering"
+    return _STATUS[one.state]
 
 
 def fields(one: object, names: Sequence[str]) -> Object:
