@@ -73,6 +73,8 @@ class Membership:
         self.agent_id = ""
         self.league_id = ""
         self.serial = 0
+        self.registered_at = ""
+        """The endpoint that we told our manager."""
         self.derived_tokens = False
         self.token: str | None = None
         """What the manager is shown; managers of others may have given none."""
@@ -173,6 +175,7 @@ class Membership:
         self.agent_id, self.league_id = event.agent_id, event.league_id
         self.sender = f"{self.role}:{self.agent_id}"
         self.serial, self.derived_tokens = event.serial, event.derived_tokens
+        self.registered_at = event.endpoint
         self.convention = convention_of(event.convention)
         given = self._context.secrets.get(f"token/{event.serial}")
         if given is not None:
@@ -187,6 +190,7 @@ class Membership:
             "agent_id": self.agent_id,
             "league_id": self.league_id,
             "serial": self.serial,
+            "registered_at": self.registered_at,
             "derived_tokens": self.derived_tokens,
             "convention": self.convention.value,
             "deviations": sorted(self._deviations),
@@ -232,8 +236,10 @@ class Registration:
         return self._delivery is not None or self._context.timers.is_set(self)
 
     def resume(self, now: float) -> None:
-        """Register, unless the journal says that we have."""
-        if not self._membership.is_registered:
+        """Register, unless the journal says that we have, and that we lived here."""
+        member = self._membership
+        has_moved = bool(member.registered_at) and member.registered_at != member.meta.contact_endpoint
+        if not member.is_registered or has_moved:
             self.register(now)
 
     def stop(self) -> None:
@@ -366,6 +372,7 @@ class Registration:
                 derived_tokens=answer.token_scheme == DERIVED and bool(answer.auth_token),
                 # Who registers agents at a path of its own is spoken to by the documents everywhere else.
                 convention=(to.convention if to.endpoint == self._endpoint else Convention.SPEC).value,
+                endpoint=member.meta.contact_endpoint,
             )
         )
         self.on_registered(now)

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from league.events import AgentRegistered, Event, LeagueFinished, NumberDrawn, PlayerFaulted, ResultAccepted
+from league.events import (
+    AgentMoved,
+    AgentRegistered,
+    Event,
+    LeagueFinished,
+    NumberDrawn,
+    PlayerFaulted,
+    Registered,
+    ResultAccepted,
+)
 from league.storage.reading import open_for_reading
 from tests.support.peer import Peer
 from tests.support.processes import Processes, assert_kept
@@ -245,3 +254,27 @@ def test_a_manager_can_be_stopped_after_the_end(processes: Processes) -> None:
         sam.saw("LEAGUE_COMPLETED")
         assert (league.players.wait(), league.referee.wait()) == (0, 0)
         assert_all_stop(processes)
+
+
+@pytest.mark.requirement("REGISTER.moves")
+def test_a_player_that_comes_back_at_another_port_is_moved_with_its_token_and_told_how_without(
+    processes: Processes,
+) -> None:
+    manager = processes.manager(players=2)
+    ann = processes.players(manager, "Ann", journal=processes.journal("ann"), time_scale=SCALE)
+    while not processes.events("ann", Registered):
+        assert ann.is_running
+    ann.kill()
+    stranger = processes.players(manager, "Ann", port=0, time_scale=SCALE)
+    assert stranger.wait() == 1
+    (told,) = stranger.said(f"the manager refused {stranger.endpoint}: E022 ")
+    assert f"this name is that of P01, at {ann.endpoint}" in told
+    back = processes.players(manager, "Ann", journal=processes.journal("ann"), port=0, time_scale=SCALE)
+    assert back.endpoint != ann.endpoint
+    manager.said(f'player P01 "Ann" is at {back.endpoint} now')
+    bob = processes.players(manager, "Bob", port=0, time_scale=SCALE)
+    referee = processes.referee(manager, port=0, time_scale=SCALE)
+    assert (back.wait(), bob.wait(), referee.wait(), manager.stop()) == (0, 0, 0, 0)
+    (result,) = processes.events("manager", ResultAccepted)
+    assert result.status in ("WIN", "DRAW")
+    assert [one.endpoint for one in processes.events("manager", AgentMoved)] == [back.endpoint]

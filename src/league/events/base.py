@@ -29,6 +29,8 @@ class Registered(Event, frozen=True, kw_only=True):
     """The manager derives its tokens as section 9 says, so that what it sends can be checked."""
     convention: str = "SPEC"
     """How the manager is spoken to."""
+    endpoint: str = ""
+    """Where we said that we live."""
 
 
 class ConventionLearned(Event, frozen=True, kw_only=True):

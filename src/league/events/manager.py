@@ -78,6 +78,14 @@ class TokenRenewed(Event, frozen=True, kw_only=True):
     """What it waited for approval as, if it did."""
 
 
+class AgentMoved(Event, frozen=True, kw_only=True):
+    """A member that showed a token of full standing lives elsewhere now."""
+
+    agent_id: str
+    endpoint: str
+    origin: str
+
+
 class TokenTakenUp(Event, frozen=True, kw_only=True):
     """The agent goes by this one of its tokens: what it is shown is derived from it."""
 

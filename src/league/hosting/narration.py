@@ -142,6 +142,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentApplied: _applied,
     events.AgentApproved: lambda _, event: f"{event.applicant_id} is approved",
     events.AgentRejected: lambda _, event: f"{event.applicant_id} is rejected",
+    events.AgentMoved: lambda manager, event: f"{_who(manager, event.agent_id)} is at {event.endpoint} now",
     events.AgentStateChanged: _state_changed,
     events.ScheduleMade: _scheduled,
     events.RoundOpened: _round_opened,

@@ -134,6 +134,9 @@ class Ledger(Struct):
     def _applied(self, event: events.AgentApplied) -> None:
         self.roster.applicants.enter(event)
 
+    def _moved(self, event: events.AgentMoved) -> None:
+        self.roster.move(event)
+
     def _token_renewed(self, event: events.TokenRenewed) -> None:
         self.roster.renew(event)
         self._came_back(event.agent_id)
@@ -397,6 +400,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.RequestRefused: Ledger._refused,
     events.AgentApproved: Ledger._approved,
     events.AgentRejected: Ledger._turned_away,
+    events.AgentMoved: Ledger._moved,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
     events.IdentityContested: Ledger._contested,

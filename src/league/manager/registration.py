@@ -10,7 +10,7 @@ from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.dialects.registrations import of_endpoint
-from league.events import AgentRegistered, AgentRole, RequestRefused, TokenRenewed
+from league.events import AgentMoved, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
 from league.machine import Failure, Letter
 from league.manager import names
 from league.manager.approval import Application, Approvals
@@ -46,6 +46,8 @@ class Comeback:
 
     member: Member
     is_proven: bool
+    moves: bool = False
+    """It lives elsewhere than before."""
 
 
 @dataclass(slots=True)
@@ -61,7 +63,9 @@ class Admission(ManagerPart):
         """S-25: the same name and endpoint. What proves it is a token of full standing, the enrolment key or the
         operator's approval; a player without any of them may come back from the same address."""
         member = self._ledger.roster.at_endpoint(application.meta.contact_endpoint)
-        if member is None or member.role != application.role:
+        if member is None:
+            return self._moving(application)
+        if member.role != application.role:
             return None
         if folded(member.display_name) != folded(application.meta.display_name):
             return None
@@ -80,6 +84,18 @@ class Admission(ManagerPart):
             raise self.approvals.objection(application)
         return None
 
+    def _moving(self, application: Application) -> Comeback | None:
+        """The same name and a token of full standing, at an endpoint that nobody has."""
+        owner = self._ledger.roster.owner(application.token) if application.token else None
+        if owner is None or owner[1] in owner[0].queries_only or owner[0].role != application.role:
+            return None
+        member, meta = owner[0], application.meta
+        if not member.takes_part or folded(member.display_name) != folded(meta.display_name):
+            return None
+        if objection := self.endpoints.objection(parse(meta.contact_endpoint), application.origin):
+            raise self.forbidden(application, objection)
+        return Comeback(member, is_proven=True, moves=True)
+
     def check(self, application: Application, now: float) -> None:
         """May somebody new come in? In the order of section 10.3."""
         if (
@@ -88,7 +104,7 @@ class Admission(ManagerPart):
             and not self._has_key(application)
         ):
             raise PeerError("E043", "referees need the enrolment key of this league")
-        self._check_time(application.role)
+        self._check_time(application)
         self._check_room(application.role)
         meta, settings = application.meta, self._ledger.settings
         if settings.game_type not in meta.game_types:
@@ -113,14 +129,16 @@ class Admission(ManagerPart):
         """Does the policy depend on what the name of its endpoint leads to?"""
         return self.endpoints.must_look_up(parse(application.meta.contact_endpoint))
 
-    def _check_time(self, role: AgentRole) -> None:
-        ledger = self._ledger
+    def _check_time(self, application: Application) -> None:
+        ledger, role = self._ledger, application.role
         if ledger.is_finished:
             raise PeerError("E031", "the league is over")
         if ledger.state == "WAITING_FOR_REGISTRATIONS":
             return
         if role == "player":
-            raise PeerError("E019", "the league has started")
+            known = ledger.roster.with_name(role, application.meta.display_name)
+            hint = f"; {_known_as(known)}" if known is not None else ""
+            raise PeerError("E019", f"the league has started{hint}")
         closed = not ledger.settings.late_referees or not self.context.accepts_deviations
         if closed and any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")):
             raise PeerError("E019", "the league has started, and its referees are alive")
@@ -140,7 +158,7 @@ class Admission(ManagerPart):
         if taken is not None:
             is_same = folded(taken.display_name) == folded(name)
             how = "is taken" if is_same else f"looks like {taken.display_name!r}, which is taken"
-            raise PeerError("E022", f"the name {name!r} {how}", context)
+            raise PeerError("E022", f"the name {name!r} {how}; {_known_as(taken)}", context)
 
     def _check_approval(self, application: Application, now: float) -> None:
         """E043 again, as the last of all: who could not come in anyway is told so, and is no applicant (R-89)."""
@@ -227,9 +245,10 @@ class RegistrationDesk(ManagerPart):
             comeback = self.admission.returning(application, now)
             if comeback is None:
                 self.admission.check(application, now)
-                if not was_probed and self._must_probe(application):
-                    self._probe_first(letter, application, now)
-                    return
+            is_new_endpoint = comeback is None or comeback.moves
+            if is_new_endpoint and not was_probed and self._must_probe(application):
+                self._probe_first(letter, application, now)
+                return
         except PeerError as error:
             self._reject(letter, application, error, now)
             return
@@ -313,6 +332,9 @@ class RegistrationDesk(ManagerPart):
         # Each kind for itself: nobody uses up what the agent itself may do.
         if not self.renewals.allows(member.agent_id + "?" * (not comeback.is_proven), now):
             raise PeerError("E010", "this agent was registered again too often; come again later")
+        if comeback.moves:
+            about = {"endpoint": application.meta.contact_endpoint, "origin": application.origin}
+            self.context.happened(AgentMoved(at=now, agent_id=member.agent_id, **about))
         if comeback.is_proven:
             self.context.learn_convention(member, application.convention, now)
         self._record(member.agent_id, application, now)
@@ -380,6 +402,14 @@ def _response(role: AgentRole, agent_id: str | None, fields: dict[str, Any]) -> 
     if role == "referee":
         return RefereeRegisterResponse(**fields, referee_id=agent_id)
     return LeagueRegisterResponse(**fields, player_id=agent_id)
+
+
+def _known_as(member: Member) -> str:
+    """For somebody with a name that is known: who has it, and how to come back."""
+    return (
+        f"this name is that of {member.agent_id}, at {member.endpoint}: to come back as {member.agent_id}, "
+        "start again at that endpoint, or with the journal that holds its token"
+    )
 
 
 def _shows_derived_tokens(meta: PlayerMeta) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from league.events import (
     AgentApplied,
     AgentApproved,
+    AgentMoved,
     AgentRegistered,
     AgentRejected,
     AgentRole,
@@ -278,6 +279,12 @@ class Roster(Struct):
             if old != member.serial:
                 self.verifiers.pop(member.tokens.pop(old), None)
                 member.queries_only.discard(old)
+
+    def move(self, event: AgentMoved) -> None:
+        member = self.members[event.agent_id]
+        self.endpoints.pop(same_endpoint(member.endpoint), None)
+        self.endpoints[same_endpoint(event.endpoint)] = event.agent_id
+        member.endpoint, member.origin = event.endpoint, event.origin
 
     def leave(self, member: Member) -> None:
         member.withdrawn = True

@@ -118,6 +118,13 @@ class AddressBook:
             self._context.happened(PlayersLocated(at=now, **match.named, endpoints=(a, b), source=source))
             self._on_located(now)
 
+    def move(self, match: Match, found: dict[str, str], now: float) -> None:
+        """The manager says that a player lives elsewhere now than when the match was given to us."""
+        pairs = zip(match.taken.players, match.taken.endpoints, strict=True)
+        a, b = (found.get(player) or endpoint for player, endpoint in pairs)
+        if match.is_located and (a, b) != match.taken.endpoints:
+            self._context.happened(PlayersLocated(at=now, **match.named, endpoints=(a, b), source="the manager"))
+
     # --- asking -------------------------------------------------------------------------------------------------------
 
     def _search(self, now: float) -> None:

@@ -305,6 +305,8 @@ class RefereeDesk(RoleMachine):
             conduct, match = self._conducts.get(one.match_id), self._docket.open.get(one.match_id)
             if match is not None and match.attempt == (one.attempt or 1):
                 self._addresses.locate(match, assignments.endpoints_in(one), "the manager", now)
+                if self._membership.derived_tokens:  # its manager has proven who it is
+                    self._addresses.move(match, assignments.endpoints_in(one), now)
             if conduct is not None and assignments.renew(one, conduct.match, self._referee):
                 conduct.renew_tokens()
 

@@ -38,7 +38,14 @@ def test_a_referee_says_how_many_matches_it_plays_at_once() -> None:
 def test_an_accepted_agent_has_an_id_a_league_and_a_secret_token() -> None:
     agent = Agent().started().accept()
     (event,) = agent.journal
-    assert event == Registered(at=START, agent_id="P01", league_id="spring", serial=1, derived_tokens=True)
+    assert event == Registered(
+        at=START,
+        agent_id="P01",
+        league_id="spring",
+        serial=1,
+        derived_tokens=True,
+        endpoint=agent.membership.meta.contact_endpoint,
+    )
     assert agent.secrets == {"token/1": "tok_P01_first"}
     assert agent.membership.sender == "player:P01"
     assert agent.membership.manager.token == "tok_P01_first"

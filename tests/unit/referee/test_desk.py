@@ -456,7 +456,7 @@ def test_the_desk_says_where_it_is_and_who_it_is() -> None:
     )  # fmt: skip
     rig.enrolled()
     assert (rig.desk.state, rig.desk.agent_id, rig.desk.sender) == ("REGISTERED", ME, "referee:REF01")
-    assert HERE not in str(rig.journal)
+    assert [one.endpoint for one in rig.journal if isinstance(one, e.Registered)] == [HERE]
 
 
 def test_a_rejected_referee_says_why_and_stops() -> None:
