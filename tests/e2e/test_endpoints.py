@@ -174,7 +174,7 @@ def test_a_league_is_played_over_the_network_by_agents_on_several_addresses(proc
     manager = processes.manager(host="0.0.0.0", endpoints="lan", players=3, enrolment="open")
     home = at(ELSEWHERE, manager.port)
     processes.referee(home, host="0.0.0.0")
-    abroad = processes.players(home, name="abroad", host="0.0.0.0", count=2)
+    abroad = processes.players(home, name="abroad", count=2)
     here = processes.players(at("127.0.0.1", manager.port), name="here")
     assert (abroad.wait(), here.wait()) == (0, 0)
     assert manager.stop() == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 if TYPE_CHECKING:
@@ -34,8 +34,30 @@ def names_at(host: str) -> set[str]:
 
 def seen_by_others() -> str | None:
     """This machine's address on its way to others; None if it has no network. Nothing is sent."""
-    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # a documentation address (RFC 5737): only the route is looked up
+    return _on_route(
+        socket.AF_INET, ("192.0.2.1", 9)
+    )  # a documentation address (RFC 5737): only the route is looked up
+
+
+def on_route_to(url: str) -> str:
+    """The address of this machine as a server at that URL sees it; loopback, if the server is here or there
+    is no way to it. Nothing is sent, but a name is looked up."""
+    parts = split_http(url)
+    host, port = parts.hostname or LOOPBACK, parts.port or (443 if parts.scheme == "https" else 80)
+    if is_loopback(host):
+        return LOOPBACK
+    with suppress(OSError):
+        for family, _, _, _, place in socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM):
+            found = _on_route(family, place)
+            if found is not None and "%" not in found:  # an address with a zone is nobody else's business
+                return found
+    return LOOPBACK
+
+
+def _on_route(family: int, place: tuple[Any, ...]) -> str | None:
+    """Our end of the way to a place (Any: as `getaddrinfo` gives it); None if there is none."""
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect(place)
         return str(probe.getsockname()[0])
     return None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from league.hosting import USAGE, CommandError, addresses, did_you_mean
-from league.hosting.addresses import MANAGER_VARIABLE, USUAL_MANAGER
+from league.hosting.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
 
 if TYPE_CHECKING:
     from league.protocol.endpoints import Allowance, Reach
@@ -214,7 +214,8 @@ ALLOW = "a network (10.1.0.0/16), HOST or HOST:PORT that agents may be at too, w
 OUTAGE = "how long a round is held while half of the players are gone at once (0: never)"
 
 OPTIONS: tuple[Option, ...] = (
-    Option("host", TEXT, "127.0.0.1", "the address to listen at"),
+    Option("host", TEXT, LOOPBACK, "the address to listen at", _M),
+    Option("host", TEXT, "", "the address to listen at (default: this machine's on its way to the manager)", _MEMBERS),
     Option(
         "port", WHOLE, None, "the port to listen at (default: 8000, 8001, 8101; 0: any free one)", ALL, (), 0, 65535
     ),
@@ -316,6 +317,8 @@ def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
             given[one.name] = _value(one, said, one.variable, (str,))
         elif one.name in stored:
             given[one.name] = stored[one.name]
+    if issubclass(role, MemberOptions) and "host" not in given:
+        given["host"] = addresses.on_route_to(given.get("manager", USUAL_MANAGER))
     return replace(defaults(role), **given)
 
 

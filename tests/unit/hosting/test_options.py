@@ -14,6 +14,7 @@ import pytest
 
 from league.cli.main import main
 from league.hosting import USAGE, CommandError, options
+from league.hosting.addresses import LOOPBACK, seen_by_others
 from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
 from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
@@ -133,6 +134,18 @@ def test_the_environment_says_where_the_manager_is_unless_the_command_line_does(
     assert read(PlayerOptions, "--manager", "http://127.0.0.1:9002").manager == "http://127.0.0.1:9002/mcp"
     monkeypatch.setenv("LEAGUE_MANAGER", "nonsense://")
     assert refused(PlayerOptions).startswith("LEAGUE_MANAGER: 'nonsense://' is not an address")
+
+
+@pytest.mark.parametrize("role", [RefereeOptions, PlayerOptions])
+def test_a_member_listens_where_its_manager_sees_it_unless_it_is_told_otherwise(
+    role: type[RefereeOptions | PlayerOptions],
+) -> None:
+    mine = seen_by_others() or LOOPBACK
+    for manager in ("http://127.0.0.1:8000", "localhost:8000", "http://[::1]:8000", "http://nobody.invalid:8000"):
+        assert read(role, "--manager", manager).host == LOOPBACK
+    assert read(role, "--manager", f"http://{mine}:8000").host == mine
+    assert read(role, "--manager", f"http://{mine}:8000", "--host", "0.0.0.0").host == "0.0.0.0"
+    assert read(role).host == read(ManagerOptions).host == LOOPBACK
 
 
 def test_a_file_may_have_a_table_for_each_role(tmp_path: Path) -> None:
