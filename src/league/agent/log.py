@@ -117,7 +117,7 @@ class _LogFile:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         opened = os.fstat(self._descriptor)
         self._identity = (opened.st_dev, opened.st_ino)
         self._is_regular = stat.S_ISREG(opened.st_mode)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
+import shutil
 import socket
 import sqlite3
 import sys
@@ -197,8 +199,7 @@ def _disk() -> Iterator[Diagnosis]:
         yield Diagnosis("journal", False, f"the file system of {shown} allows no write-ahead log", is_fatal=True)
     else:
         yield Diagnosis("journal", True, f"SQLite {sqlite3.sqlite_version} with a write-ahead log")
-    usage = os.statvfs(folder)
-    free = usage.f_bavail * usage.f_frsize
+    free = shutil.disk_usage(folder).free
     yield Diagnosis("free space", free >= LEAST_FREE, f"{free >> 20} MiB")
 
 
@@ -223,14 +224,14 @@ def _write_ahead(folder: Path) -> str:
 
 
 def _files() -> Iterator[Diagnosis]:
-    import resource
-
     from league.hosting.serving import FILES_PER_AGENT, files_needed
+    from league.hosting.system import file_limits
 
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY:
+    _, limit = file_limits()
+    if math.isinf(limit):
         yield Diagnosis("open files", True, "no limit for a process")
         return
+    hard = int(limit)
     agents, least = (hard - files_needed(0)) // FILES_PER_AGENT, files_needed(FEWEST_AGENTS)
     told = f"at most {hard} for a process: enough for a league of about {max(agents, 0)} agents"
     if hard < least:

@@ -76,6 +76,7 @@ class LeagueProcesses:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for us; we tell them
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
                 limit=LONGEST_LINE,
             )
         except OSError as error:

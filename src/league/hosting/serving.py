@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
-import signal
 import ssl
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.log import Log
-from league.hosting import USAGE, CommandError, console
+from league.hosting import USAGE, CommandError, console, system
 from league.hosting.addresses import endpoint_at, names_at
 from league.hosting.options import RoleOptions
 from league.storage import urls
@@ -36,7 +34,8 @@ if TYPE_CHECKING:
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
 HIGHEST_PORT = 65535
-SOCKETS = 10_000
+FILES = 10_000
+"""Sockets are files: a hundred players in one process need more than the usual 1,024, or macOS's 256."""
 FILES_ANYWAY, FILES_PER_AGENT = 64, 6
 """What a process holds open whoever it talks to, and for each agent: calls of both sides, and its own journal."""
 
@@ -273,22 +272,13 @@ Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
 
 
 def run_loop(main: Main, until_stdin_closes: bool = False) -> int:
-    """Run a command on the fastest loop there is. SIGINT and SIGTERM tell it to stop."""
-    _allow_many_sockets()
+    """Run a command on the fastest loop there is. SIGINT and SIGTERM tell it to stop, unless this is a thread."""
+    system.allow_files(FILES)
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             return runner.run(_told_to_stop(main, until_stdin_closes))
     finally:
         console.flush()
-
-
-def _allow_many_sockets() -> None:
-    """As many as the system grants: a hundred players in one process need more than the usual 1,024, or macOS's 256."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = SOCKETS if hard == resource.RLIM_INFINITY else min(SOCKETS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):  # some systems grant less than they say
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def files_needed(agents: int) -> int:
@@ -298,9 +288,9 @@ def files_needed(agents: int) -> int:
 
 def say_if_too_few_files(agents: int) -> None:
     """Better at the start than in the middle of a league."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit, _ = system.file_limits()
     needed = files_needed(agents)
-    if limit != resource.RLIM_INFINITY and limit < needed:
+    if limit < needed:
         console.complain(
             f"this process may open {limit} files only, and will need about {needed} for {agents} agents: calls will "
             f"fail; raise the limit with 'ulimit -Hn {needed}' as root, or take fewer"
@@ -309,11 +299,10 @@ def say_if_too_few_files(agents: int) -> None:
 
 async def _told_to_stop(main: Main, until_stdin_closes: bool) -> int:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, stop.set)
     if until_stdin_closes:
         Thread(target=_wait_for_end_of_stdin, args=(loop, stop), daemon=True).start()
-    return await main(stop)
+    with system.stop_signals(stop.set):
+        return await main(stop)
 
 
 def _wait_for_end_of_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

@@ -1,11 +1,10 @@
-"""The journal's file: its schema, who may write it (a lock on it), how it is opened, checked and copied.
+"""The journal's file: its schema, how it is opened, checked and copied.
 
 It holds secrets: it, its companions (-wal, -shm) and its copies are for their owner alone.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import sqlite3
@@ -77,43 +76,6 @@ def code_of(error: Exception) -> int | None:
     """The primary result code of an error of SQLite (SQLITE_FULL, SQLITE_IOERR …), if it is one."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
-
-
-class FileLock:
-    """One writer for each journal, by whatever name it is called: an flock on the database itself, which the system
-    releases when the process ends, however it ends."""
-
-    def __init__(self, path: Path) -> None:
-        # Elsewhere than on Linux such a lock would keep SQLite out too: there a file beside it is locked.
-        locked = path if sys.platform == "linux" else Path(f"{path}.lock")
-        with journal_errors(path, "locked"):
-            self._file = os.open(locked, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            holder = _holder(self._file)
-            self.release()
-            raise JournalError(f"{path} is in use by {holder}") from error
-        except OSError as error:
-            self.release()
-            raise JournalError(f"{path} cannot be locked: {error.strerror}") from error
-
-    def release(self) -> None:
-        """Let another process write, once SQLite has closed the database: that would lose its own locks by this."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-
-def _holder(file: int) -> str:
-    """Who holds the lock, as far as the system tells: `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`."""
-    inode = str(os.fstat(file).st_ino)
-    with suppress(OSError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            words = line.split()
-            if words[1:2] == ["FLOCK"] and words[5].rpartition(":")[2] == inode:
-                return f"process {words[4]}"
-    return "another process"
 
 
 def make_folders(path: Path) -> None:
@@ -313,7 +275,10 @@ def _refuse_empty(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
+    is_folder = path.is_dir()
+    if is_folder and sys.platform == "win32":
+        return  # folders can't be opened there, and their entries are on disk when their files are
+    file = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows syncs only what may be written
     try:
         os.fsync(file)
     finally:

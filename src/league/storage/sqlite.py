@@ -10,6 +10,7 @@ from threading import Lock, Thread
 
 from league.events import Event
 from league.storage import files
+from league.storage.file_lock import FileLock
 from league.storage.journal import Entry, StorageError
 from league.storage.notices import Durable, Notify, WriteFailed
 from league.storage.reading import CHUNK, Follower, Followers, JournalReader, Raw, Recent
@@ -135,7 +136,7 @@ class SqliteJournal(JournalReader):
         with ExitStack() as opened:
             files.make_folders(real)
             files.create(real, identity or {})
-            self._lock = files.FileLock(real)
+            self._lock = FileLock(real)
             opened.callback(self._lock.release)
             connection = files.open_writable(real, identity or {}, self._settings.busy_s)
             opened.callback(connection.close)

@@ -12,6 +12,7 @@ from threading import Event as Flag
 
 import pytest
 
+from league.storage import file_lock
 from league.storage.files import SCHEMA_VERSION, backup
 from league.storage.journal import Entry
 from league.storage.notices import Durable, JournalError, WriteFailed
@@ -448,3 +449,15 @@ def test_a_backup_replaces_nothing_and_leaves_no_half_file(journal: SqliteJourna
     with pytest.raises(JournalError, match="cannot be written"):
         backup(journal.path, folder / "no folder" / "copy.db")
     assert not list(folder.glob("*.part"))
+
+
+def test_where_there_is_no_flock_a_file_beside_the_journal_is_locked(
+    path: Path, notices: Notices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_lock, "HAS_FLOCK", False)
+    with SqliteJournal(path, notices) as journal:
+        with pytest.raises(JournalError, match=r"is in use by another process$"):
+            SqliteJournal(path, notices)
+        journal.append(entry(1))
+        assert notices.durable(1).entries == 1
+    SqliteJournal(path, notices).close()

@@ -1,0 +1,31 @@
+"""What only Unix has is used behind two seams, each with another way for other systems."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "league"
+SEAMS = {"storage/file_lock.py", "hosting/system.py"}
+MODULES = {"fcntl", "grp", "pwd", "pty", "resource", "syslog", "termios", "tty"}
+NAMES = {"O_CLOEXEC", "SIGKILL", "SIGHUP", "SIGUSR1", "add_signal_handler", "fork", "getppid", "getuid", "killpg"}
+NAMES |= {"add_reader", "fchmod", "preexec_fn", "setsid", "statvfs", "AF_UNIX", "create_unix_server"}
+
+
+def unix_only(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            yield node.module
+        elif isinstance(node, ast.Attribute) and node.attr in NAMES:
+            yield node.attr
+        elif isinstance(node, ast.keyword) and node.arg in NAMES:
+            yield node.arg
+
+
+def test_only_the_seams_use_what_only_unix_has() -> None:
+    found = {path.relative_to(SOURCE).as_posix(): sorted(unix_only(path)) for path in SOURCE.rglob("*.py")}
+    assert {path: used for path, used in found.items() if used and path not in SEAMS} == {}
+    assert all(found[path] for path in SEAMS), "a seam that is none any more"
