@@ -1,7 +1,7 @@
 """Leagues of game-playing agents: the reference implementation of the league.v2 protocol.
 
-`from league import Player, serve` is all that writing a player takes, and `league.tournament(...)` lets strategies meet
-without servers; both are loaded when they are asked for.
+`from league import Player, serve` is all that writing a player takes, `league.tournament(...)` lets strategies meet
+without servers, and `async with league.run(...)` plays a whole league here; all are loaded when they are asked for.
 """
 
 from typing import TYPE_CHECKING
@@ -18,11 +18,13 @@ __all__ = [
     "Round",
     "Standings",
     "Turn",
+    "run",
     "serve",
     "tournament",
 ]
 
 if TYPE_CHECKING:
+    from league.experiments.running import run
     from league.experiments.tournament import tournament
     from league.sdk import (
         ChooseParityCall,
@@ -45,7 +47,8 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module("league.experiments.tournament" if name == "tournament" else "league.sdk"), name)
+        home = {"run": "league.experiments.running", "tournament": "league.experiments.tournament"}
+        return getattr(import_module(home.get(name, "league.sdk")), name)
 
 
 def __dir__() -> list[str]:

@@ -6,12 +6,14 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from league import ChooseParityCall, Parity, Player, serve
 from league.events import ResultAccepted
-from tests.support.processes import Process, Processes
+from tests.support.processes import WATCHDOG_S, Process, Processes, assert_kept
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 SCALE = 10
@@ -293,3 +295,22 @@ def test_a_player_without_the_method_its_game_needs_does_not_start(processes: Pr
     ended = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == "half.py: Half cannot play tic_tac_toe: it has no method move(self, turn)\n"
+
+
+class Threaded(Player):
+    def choose_parity(self, call: ChooseParityCall) -> Parity:
+        return "odd"
+
+
+def test_a_player_is_served_in_a_thread_until_its_league_is_over(processes: Processes) -> None:
+    manager = processes.manager(players=2)
+    processes.referee(manager)
+    processes.players(manager, strategy="random")
+    mine = Threaded("Mine")
+    argv = ["--manager", manager.endpoint, "--port", "0", "--quiet"]
+    thread = threading.Thread(target=serve, args=(mine, argv), daemon=True)
+    thread.start()
+    thread.join(WATCHDOG_S)
+    assert not thread.is_alive()
+    assert [one.my_choice for one in mine.history] == ["odd"]
+    assert_kept(processes)

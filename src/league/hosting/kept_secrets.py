@@ -8,15 +8,17 @@ takes the old one's place.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from league.hosting import USAGE, CommandError
+from league.hosting import USAGE, CommandError, console
 
 SHORTEST, LONGEST = 16, 512
-OWNER_ONLY, OTHERS = 0o600, 0o077
+OWNER_ONLY = 0o600
+OTHERS = 0o077 if os.name == "posix" else 0  # elsewhere these bits tell nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,9 @@ class KeptSecret:
     variable: str
     is_told: bool = False
 
-    def of_manager(self, folder: Path) -> str:
+    def of_manager(self, folder: Path, tell: Callable[[str], None] = console.complain) -> str:
         """What a manager goes by; whoever started it is told where a new one is."""
         from league.agent import sources
-        from league.hosting import console
         from league.protocol import tokens
 
         given = self._in_environment()
@@ -46,11 +47,10 @@ class KeptSecret:
                 kept = kept.removeprefix("tok_")  # tokens are masked wherever an agent prints one
             self._keep(path, kept)
             if self.is_told:
-                console.complain(f"{self.name}: {kept}")
-            console.complain(f"the {self.name} is kept in {path}, for your eyes only")
+                tell(f"{self.name}: {kept}")
+            tell(f"the {self.name} is kept in {path}, for your eyes only")
         elif path.stat().st_mode & OTHERS:
-            say = f"others may read the {self.name} in {path}: make it yours alone, or remove it to get a new one"
-            console.complain(say)
+            tell(f"others may read the {self.name} in {path}: make it yours alone, or remove it to get a new one")
         return kept
 
     def _in_environment(self) -> str | None:

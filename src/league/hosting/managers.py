@@ -15,7 +15,7 @@ from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import league_pages, other_pages
 from league.hosting.narration import MANAGER, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
-from league.hosting.serving import Door, HostedAgent, trusted
+from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
@@ -37,10 +37,11 @@ OPEN = "--enrolment open: whoever reaches this manager may register as a referee
 
 def run(options: ManagerOptions) -> int:
     """Serve a league until somebody stops us; the exit status."""
-    return serving.run_loop(partial(_serve, options), options.until_stdin_closes)
+    return serving.run_loop(partial(serve, options), options.until_stdin_closes)
 
 
-async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
+async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = serving.say_ready) -> int:
+    """The same in a loop that is running."""
     settings = league_settings(options, datetime.now().astimezone())
     location = options.journal or serving.default_journal(settings.league_id)
     shared = serving.open_shared(options.shared, beside=location)
@@ -57,8 +58,9 @@ async def _serve(options: ManagerOptions, stop: asyncio.Event) -> int:
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
     setup = _setup(options, settings, Path(options.state or urls.parse(location).path.parent), host.port)
     agent = await host.start(setup, journal, shared)
-    serving.say_ready(host.endpoint)
-    console.complain(f"journal: {location}")
+    ready(host)
+    if not options.quiet:
+        console.complain(f"journal: {location}")
     serving.say_if_too_few_files(settings.players + settings.max_referees)
     for notice in (size_notice(settings.players, settings.profile), OPEN * (settings.enrolment == "open")):
         if notice:

@@ -18,7 +18,7 @@ from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
-from league.hosting.serving import Door, HostedAgent, trusted
+from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine, Refusal
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
@@ -69,9 +69,10 @@ class MemberProcess:
         role: Role,
         member: Callable[[int], HostedMember],
         sentences: Mapping[type[Event], Sentence],
+        ready: Ready,
     ) -> None:
         self._options, self._role, self._member = options, role, member
-        self._sentences = sentences
+        self._sentences, self._ready = sentences, ready
         self._shared = serving.open_shared(options.shared)
         self._door = Door.of(options, LIMIT)
         self._client = HttpClient(
@@ -137,7 +138,7 @@ class MemberProcess:
         )
         agent = await host.start(setup, journal, self._shared)
         self._members.append(member)
-        serving.say_ready(host.endpoint)
+        self._ready(host)
         if member.on_started is not None:
             member.on_started(agent)
         return host

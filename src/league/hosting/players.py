@@ -28,7 +28,7 @@ from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
-from league.hosting.serving import run_loop
+from league.hosting.serving import Ready, run_loop, say_ready
 from league.machine import Ask
 from league.player import strategies
 from league.player.competitor import Competitor, StrategyFailed
@@ -154,12 +154,34 @@ def _cannot_load(spec: str, error: BaseException) -> CommandError:
 
 def run(options: PlayerOptions, entrants: Sequence[Entrant]) -> int:
     """Serve one player for each entrant, until their league is over or somebody stops us; the exit status."""
+    authors.protect_output()
+    return run_loop(partial(serve, options, entrants), options.until_stdin_closes)
+
+
+async def serve(
+    options: PlayerOptions, entrants: Sequence[Entrant], stop: asyncio.Event, ready: Ready = say_ready
+) -> int:
+    """The same in a loop that is running."""
     options = replace(options, count=len(entrants))
     for one in entrants:
         for game in _games_of(options, one):
             _refuse_unplayable(one, game)
-    authors.protect_output()
-    return run_loop(partial(_serve, options, entrants), options.until_stdin_closes)
+    runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
+
+    def member(number: int) -> HostedMember:
+        runner = runners[number]
+        return HostedMember(
+            partial(build, options, number, runner.entrant), runner.think, runner.tell, runner.start, runner.stop
+        )
+
+    try:
+        return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(_is_over, stop)
+    finally:
+        await asyncio.gather(*(one.stop() for one in runners))
+
+
+def _seeding(seed: int | None) -> Seeding | None:
+    return None if seed is None else lambda agent_id, turn: f"{seed}/{agent_id}/{turn.match_id}/{turn.number}"
 
 
 def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
@@ -171,24 +193,6 @@ def _refuse_unplayable(entrant: Entrant, game: str) -> None:
     if callable(plays) and not plays(game):
         either = "choose_parity(self, call) or " if game == USUAL_GAME else ""
         raise CommandError(f"{entrant.title} cannot play {game}: it has no method {either}move(self, turn)")
-
-
-async def _serve(options: PlayerOptions, entrants: Sequence[Entrant], stop: asyncio.Event) -> int:
-    def seeded(agent_id: str, turn: Turn) -> str:
-        return f"{options.seed}/{agent_id}/{turn.match_id}/{turn.number}"
-
-    runners = [StrategyRunner(one, None if options.seed is None else seeded) for one in entrants]
-
-    def member(number: int) -> HostedMember:
-        runner = runners[number]
-        return HostedMember(
-            partial(build, options, number, runner.entrant), runner.think, runner.tell, runner.start, runner.stop
-        )
-
-    try:
-        return await MemberProcess(options, Role.PLAYER, member, PLAYER).serve(_is_over, stop)
-    finally:
-        await asyncio.gather(*(one.stop() for one in runners))
 
 
 def _is_over(agent: Agent) -> bool:

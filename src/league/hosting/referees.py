@@ -15,7 +15,7 @@ from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
 from league.hosting.options import RefereeOptions
-from league.hosting.serving import run_loop
+from league.hosting.serving import Ready, run_loop, say_ready
 from league.machine import Information, Refusal
 from league.protocol import strict_json
 from league.protocol.errors import PeerError
@@ -33,15 +33,17 @@ LARGEST_FILE = 1_000_000
 
 def run(options: RefereeOptions) -> int:
     """Serve as many referees as `count` says, until their league is over or somebody stops us; the exit status."""
+    return run_loop(partial(serve, options), options.until_stdin_closes)
+
+
+async def serve(options: RefereeOptions, stop: asyncio.Event, ready: Ready = say_ready) -> int:
+    """The same in a loop that is running."""
     _check_players(options)
-    return run_loop(partial(_serve, options), options.until_stdin_closes)
 
-
-async def _serve(options: RefereeOptions, stop: asyncio.Event) -> int:
     def member(number: int) -> HostedMember:
         return HostedMember(partial(build, options, number))
 
-    return await MemberProcess(options, Role.REFEREE, member, REFEREE).serve(_is_over, stop)
+    return await MemberProcess(options, Role.REFEREE, member, REFEREE, ready).serve(_is_over, stop)
 
 
 def _is_over(agent: Agent) -> bool:

@@ -232,9 +232,13 @@ def open_log(name: str) -> Log:
     return Log(Path(name) if name else None, console.complain)
 
 
-def say_ready(endpoint: str) -> None:
+Ready = Callable[[HostedAgent], None]
+"""Is told of each agent as soon as it serves."""
+
+
+def say_ready(host: HostedAgent) -> None:
     """Tell whoever started us where an agent serves."""
-    console.say(f"ready: {endpoint}")
+    console.say(f"ready: {host.endpoint}")
 
 
 # --- how a command ends -----------------------------------------------------------------------------------------------
