@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from league.cli.main import COMMANDS, _parser
+from league.cli.main import command_parsers
 from league.hosting.options import ALL, OPTIONS, Option
 from league.protocol.errors import ERRORS, ErrorRow, Retry
 from league.protocol.exchanges import EXCHANGES, speakers
@@ -209,19 +209,11 @@ A long-running command prints `ready: URL` once it serves, and ends cleanly on C
 
 def commands_page() -> str:
     """Every command with its arguments and examples."""
-    parsers = command_parsers()
+    parsers = list(command_parsers().items())
     listed = table(
         ("command", "does"), ([f"[`league {name}`](#league-{name})", one.description or ""] for name, one in parsers)
     )
     return COMMANDS_HEAD + listed + "".join(command_section(name, one) for name, one in parsers)
-
-
-def command_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
-    """The real parsers, in the order of `league --help`."""
-    # argparse has no public way to its subcommands and arguments; its own help reads the same attributes.
-    actions = _parser(COMMANDS)._actions
-    choices = next(one.choices for one in actions if isinstance(one, argparse._SubParsersAction))
-    return list(choices.items())
 
 
 def command_section(name: str, parser: argparse.ArgumentParser) -> str:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from league.cli.main import COMMANDS, _parser
+from league.cli.main import COMMANDS, _parser, command_parsers
 from league.hosting.options import OPTIONS
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MESSAGES
-from scripts.reference import anchor, command_parsers
+from scripts.reference import anchor
 from tests.support.pages import ROOT, blocks
 
 DOCS = ROOT / "docs"
@@ -166,7 +166,7 @@ def test_every_command_and_option_is_documented() -> None:
     page = reference("commands")
     parts = dict(re.findall(r"^## league (\S+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     assert list(parts) == list(COMMANDS)
-    for name, parser in command_parsers():
+    for name, parser in command_parsers().items():
         assert [flag for flag in flags(parser) if f"`{flag}" not in parts[name]] == []
 
 

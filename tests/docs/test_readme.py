@@ -8,9 +8,9 @@ import json
 import re
 from importlib.util import find_spec
 
+from league.cli.main import command_parsers
 from league.player import strategies
 from league.protocol.envelope import STRICT, Reading, unseal
-from scripts.reference import command_parsers
 from tests.support.pages import ROOT, blocks
 
 COMPAT = Reading("compat")
@@ -18,7 +18,7 @@ PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def choices(command: str, name: str) -> list[str]:
-    parser: argparse.ArgumentParser = dict(command_parsers())[command]
+    parser: argparse.ArgumentParser = command_parsers()[command]
     return next(list(one.choices or ()) for one in parser._actions if one.dest == name)
 
 

@@ -304,8 +304,7 @@ class Threaded(Player):
 
 def test_a_player_is_served_in_a_thread_until_its_league_is_over(processes: Processes) -> None:
     manager = processes.manager(players=2)
-    processes.referee(manager)
-    processes.players(manager, strategy="random")
+    others = processes.referee(manager), processes.players(manager, strategy="random")
     mine = Threaded("Mine")
     argv = ["--manager", manager.endpoint, "--port", "0", "--quiet"]
     thread = threading.Thread(target=serve, args=(mine, argv), daemon=True)
@@ -313,4 +312,5 @@ def test_a_player_is_served_in_a_thread_until_its_league_is_over(processes: Proc
     thread.join(WATCHDOG_S)
     assert not thread.is_alive()
     assert [one.my_choice for one in mine.history] == ["odd"]
+    assert [one.wait() for one in others] == [0, 0]
     assert_kept(processes)

@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "journal",
     "backup": "journal",
     "doctor": "doctor",
+    "completion": "completion",
 }
 """The commands in the order of `league --help`, and the module of league.cli that each is in."""
 
@@ -112,6 +113,13 @@ def _parser(names: Iterable[str]) -> Parser:
         command.configure(one)
         one.set_defaults(command=command, parser=one)
     return parser
+
+
+def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
+    """The parser of every command, in the order of `league --help`."""
+    # argparse has no public way to its subcommands; its own help reads the same attributes.
+    actions = _parser(COMMANDS)._actions
+    return dict(next(one for one in actions if isinstance(one, argparse._SubParsersAction)).choices)
 
 
 def _meant_option(unknown: Sequence[str], parser: Parser) -> str:
