@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +80,7 @@ def _verified_lines(evidence: Evidence, report: PromiseReport) -> Iterator[str]:
         if one.verdict != "kept":
             where = f" ({one.where})" if one.where else ""
             yield f"    {'':12}  {terminal.plain(one.detail + where)}"
+    yield from _unseen_lines(report)
     if unverified := _unverified(evidence):
         yield f"\n{terminal.unverified(unverified)}"
     events, matches = _counted(evidence)
@@ -87,6 +89,29 @@ def _verified_lines(evidence: Evidence, report: PromiseReport) -> Iterator[str]:
     broken = len(report.broken)
     verdict = f"{terminal.counted(broken, 'promise')} BROKEN" if broken else "no promise is broken"
     yield f"\n{', '.join(terminal.counted(number, what) for what, number in sizes.items())}: {verdict}"
+
+
+_JOURNALS = (
+    "verify the folder that holds the journals of all referees (league referee --journal DIR/referee-1.db …, or a copy "
+    "made by league backup DIR COPY/)"
+)
+_LATER = "verify again when the league is over"
+_SIMULATION = "no journal shows it; league simulate plays leagues in which it is watched"
+_NEVER = "there is nothing to see in this league"
+_HOW_TO_SEE = (("journal", _JOURNALS), ("finished", _LATER), ("schedule", _LATER), ("never held", _NEVER))
+
+
+def _unseen_lines(report: PromiseReport) -> Iterator[str]:
+    """What could not be looked at, and how to make it visible."""
+    unseen: dict[str, list[str]] = {}
+    for one in report.findings:
+        if one.verdict == "unobservable":
+            how = next((told for word, told in _HOW_TO_SEE if word in one.detail), _SIMULATION)
+            unseen.setdefault(how, []).append(str(one.promise))
+    if unseen:
+        yield "\nnot seen here:"
+    for how, promises in unseen.items():
+        yield f"  {', '.join(promises)}: {how}"
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
@@ -154,29 +179,53 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _configure_backup(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", help="a journal, or the folder of the manager's")
-    parser.add_argument("file", metavar="FILE", help="the copy")
+    parser.add_argument("journal", metavar="JOURNAL", help="a journal, or the folder of a league's journals")
+    parser.add_argument("file", metavar="FILE", help="the copy; a folder (COPY/) takes all journals of a folder")
     parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
     add_json_option(parser)
 
 
 def _backup(args: argparse.Namespace) -> int:
-    from league.reports.journals import manager_file
     from league.storage.files import open_readable
 
     target = Path(args.file)
     try:
         with journal_errors():
-            source = manager_file(args.journal)
-            open_readable(source).close()
-            _refuse(source, target, args.force)
-            _copy(source, target)
+            copies = _copies(args.journal, args.file)
+            for source, copy in copies.items():
+                open_readable(source).close()
+                _refuse(source, copy, args.force)
+            for source, copy in copies.items():
+                copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _copy(source, copy)
     except OSError as error:
         raise CommandError(f"{target} cannot be written: {error.strerror or error}") from error
-    size = target.stat().st_size
-    line = f"{terminal.plain(source)} copied to {terminal.plain(target)}, {terminal.counted(size, 'byte')}"
-    print_result(args.json, {"journal": str(source), "file": str(target), "bytes": size}, [line])
+    sizes = {copy: copy.stat().st_size for copy in copies.values()}
+    told = {"journal": str(next(iter(copies))), "file": str(target), "bytes": sum(sizes.values())}
+    print_result(args.json, {**told, "files": list(map(str, sizes))}, _backup_lines(args.journal, copies, sizes))
     return 0
+
+
+def _copies(location: str, target: str) -> dict[Path, Path]:
+    """What is copied where. The manager's journal comes first: what it knows by then, its referees' hold too."""
+    from league.reports.journals import manager_file
+    from league.storage import urls
+
+    folder, first, into = urls.parse(location).path, manager_file(location), Path(target)
+    if not folder.is_dir() or not (into.is_dir() or target.endswith(("/", os.sep))):
+        return {first: into}
+    if into.is_dir() and into.samefile(folder):
+        raise CommandError(f"{into} is a folder, and that of the journals itself")
+    return {one: into / one.name for one in (first, *(one for one in sorted(folder.glob("*.db")) if one != first))}
+
+
+def _backup_lines(location: str, copies: dict[Path, Path], sizes: dict[Path, int]) -> Iterator[str]:
+    for source, copy in copies.items():
+        yield f"{terminal.plain(source)} copied to {terminal.plain(copy)}, {terminal.counted(sizes[copy], 'byte')}"
+    left = [one for one in Path(location).glob("*.db") if one not in copies]
+    if left:
+        others = terminal.counted(len(left), "other journal")
+        yield f"{others} of the folder not copied: name a folder (COPY/) to take all"
 
 
 def _refuse(source: Path, target: Path, force: bool) -> None:
@@ -251,7 +300,8 @@ beside the manager's.""",
         """\
 examples:
   league backup league-data/my_league/journal.db journal-copy.db
-  league backup league-data/my_league journal-copy.db --force
+  league backup league-data/my_league journal-copy.db --force    the manager's alone
+  league backup league-data/my_league copy/                      its referees' too, each under its name
 
 A league can go on from the copy, so it holds the league's secrets: it is readable by its owner alone. Keep it so.""",
         _configure_backup,

@@ -220,3 +220,47 @@ def test_a_backup_of_nothing_replaces_nothing(tmp_path: Path, capsys: pytest.Cap
     assert main(["backup", str(tmp_path / "nowhere.db"), str(copy), "--force"]) == 1
     assert "there is no journal" in capsys.readouterr().err
     assert copy.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_backup_of_a_folder_takes_the_referees_journals_along(
+    league: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_disk(league / "referee-1.db", read_events(league / "journal.db")[:3])
+    assert main(["backup", str(league), str(tmp_path / "alone.db")]) == 0
+    assert "1 other journal of the folder not copied" in capsys.readouterr().out
+    copy = tmp_path / "deep" / "copy"
+    assert main(["backup", str(league), f"{copy}/", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == [str(copy / "journal.db"), str(copy / "referee-1.db")]
+    for name in ("journal.db", "referee-1.db"):
+        assert list(read_events(copy / name)) == list(read_events(league / name))
+    assert main(["backup", str(league), str(copy)]) == 1
+    assert "journal.db exists already; --force replaces it" in capsys.readouterr().err
+    assert main(["backup", str(league), str(copy), "--force"]) == 0
+
+
+def test_a_folder_with_something_else_in_it_is_not_copied_in_part(
+    league: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (league / "other.db").write_bytes(b"no database at all" * 100)
+    assert main(["backup", str(league), f"{tmp_path / 'copy'}/"]) == 1
+    assert "other.db is not a journal" in capsys.readouterr().err
+    assert not (tmp_path / "copy").exists()
+
+
+# --- verify -----------------------------------------------------------------------------------------------------------
+
+
+def test_verify_says_what_it_cannot_see_and_how_to_make_it_visible(
+    league: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["verify", str(league), "--json"])
+    verdicts = json.loads(capsys.readouterr().out)["promises"]
+    main(["verify", str(league)])
+    _, _, unseen = capsys.readouterr().out.partition("not seen here:\n")
+    lines = dict(line.strip().split(": ", 1) for line in unseen.splitlines() if line.startswith("  "))
+    named = {number for numbers in lines for number in numbers.split(", ")}
+    assert named == {number for number, verdict in verdicts.items() if verdict == "unobservable"}
+    [journals] = [numbers for numbers, how in lines.items() if "league referee --journal" in how]
+    assert "21" in journals.split(", ")
+    [simulated] = [numbers for numbers, how in lines.items() if "league simulate" in how]
+    assert "5" in simulated.split(", ")
