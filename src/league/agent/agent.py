@@ -228,7 +228,7 @@ class Agent:
         response = _response(letters.write_answer(asked, answering, speaker, self.now()), error)
         outcome = error.code if error else "ok"
         self.meter.about(asked.match_id).received[kind, outcome] += 1
-        self.setup.log.letter(self.now(), "in", origin, kind, outcome)
+        self.setup.log.letter(self.now(), "in", origin, kind, outcome, None if error else asked.match_id)
         self._note("out", origin, asked, str(response.status), response.body)
         return response
 
@@ -312,6 +312,7 @@ class Agent:
 
     def _wake(self, due: float) -> None:
         self._timer = None
+        self.meter.lag_s = max(0.0, self.now() - due)
         self._input(lambda: self.pump.advance(max(self.now(), due)))
 
     def _input(self, give: Callable[[], Actions]) -> None:

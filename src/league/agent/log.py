@@ -39,14 +39,20 @@ class Log:
         if path is not None:
             self._write([])
 
-    def letter(self, at: float, direction: str, peer: str, message_type: str, outcome: str) -> None:
+    def letter(
+        self, at: float, direction: str, peer: str, message_type: str, outcome: str, match_id: str | None = None
+    ) -> None:
         if self._path is not None:
-            self._add({"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome})
+            line = {"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome}
+            self._add(line | _about(match_id))
 
-    def failed_call(self, at: float, peer: str, message_type: str, endpoint: str, detail: str) -> None:
+    def failed_call(
+        self, at: float, peer: str, message_type: str, endpoint: str, detail: str, match_id: str | None = None
+    ) -> None:
         """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
         if self._path is not None:
-            self._add({"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail})
+            line = {"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail}
+            self._add(line | _about(match_id))
 
     def error(self, at: float, error: ErrorNote) -> None:
         if self._path is not None:
@@ -64,7 +70,8 @@ class Log:
     def events(self, events: Iterable[Event]) -> None:
         if self._path is not None:
             for event in events:
-                self._add({"at": event.at, "event": type(event).__name__})
+                line = {"at": event.at, "event": type(event).__name__}
+                self._add(line | _about(getattr(event, "match_id", None)))
 
     def _add(self, line: Mapping[str, object]) -> None:
         raw = _ENCODER.encode(line) + b"\n"
@@ -110,6 +117,11 @@ class Log:
     def close(self) -> None:
         self.flush()
         self._close()
+
+
+def _about(match_id: str | None) -> dict[str, object]:
+    """Which match a line is about, if it is about one."""
+    return {"match_id": match_id} if match_id else {}
 
 
 class _LogFile:

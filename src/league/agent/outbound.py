@@ -60,7 +60,8 @@ class Outbound:
             reply = await self.caller.call(call.id, call.message, body, call.to, wait, self._limit(call))
         except CallFailed as failed:
             self._note(call, kind, failed.failure.value, failed.detail.encode())
-            self.log.failed_call(self.clock.now(), call.to.agent_id, kind, call.to.endpoint, failed.detail)
+            match_id = getattr(call.message, "match_id", None)
+            self.log.failed_call(self.clock.now(), call.to.agent_id, kind, call.to.endpoint, failed.detail, match_id)
             blame = Blame.NOBODY if failed.gave_way else Blame.LOCAL if failed.local else Blame.PEER
             self._failed(call, kind, failed.failure, blame)
             return
@@ -134,7 +135,8 @@ class Outbound:
         if isinstance(call.message, LeagueStandingsUpdate):
             version = call.message.version or 0
             self.meter.tables.told(call.to.agent_id, version, outcome == ANSWERED, self.clock.now())
-        self.log.letter(self.clock.now(), "out", call.to.agent_id, kind, outcome)
+        match_id = getattr(call.message, "match_id", None)
+        self.log.letter(self.clock.now(), "out", call.to.agent_id, kind, outcome, match_id)
 
     def _note(self, call: Call, kind: str, status: str, body: bytes = b"") -> None:
         """A call, without its JSON-RPC frame and token: a broadcast is one and the same for all its receivers; or (with

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TypeVar
 
 from league.events import (
@@ -34,6 +35,30 @@ ANSWERED = "answered"
 FAILING_KEPT = 1000
 OPEN_KEPT = 1000
 LONGEST_ERROR = 1000
+
+HELP: Mapping[str, str] = {
+    "league_letters_received_total": "requests, by message type and the code of the error they got",
+    "league_calls_sent_total": "calls of ours, by message type and how they ended",
+    "league_messages_read_total": "messages read, by the code of what is wrong with them first",
+    "league_calls_repeated_total": "calls repeated after a failure, by how the repetition ended",
+    "league_events_total": "events of the journal, by kind",
+    "league_faults_total": "events that name an error code",
+    "league_log_lines_dropped_total": "lines of the log that could not be written",
+    "league_round_trip_seconds": "from a call to its answer",
+    "league_answer_seconds": "from a request to our answer, by message type",
+    "league_standings_latency_seconds": "from a result to its table at a player",
+    "league_timer_lag_seconds": "how late the last timer rang: above 0.1 this process has too little time",
+    "league_agents": "registered agents, by role and state",
+    "league_applicants": "applicants that wait for approval",
+    "league_matches_open": "matches that have begun and have no result yet",
+    "league_matches_completed": "matches with a result",
+    "league_matches": "matches of the schedule",
+    "league_round": "the round that is played",
+    "league_rounds": "rounds of the schedule",
+    "league_queue_letters": "requests that wait for our answer",
+    "league_queue_calls": "calls that wait for an answer",
+    "league_queue_held": "steps that wait for the disk",
+}
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 
@@ -159,6 +184,8 @@ class Meter(Counts):
     tables: TableDelays = field(default_factory=TableDelays)
     dropped_lines: int = 0
     """Lines of the log that could not be written."""
+    lag_s: float = 0.0
+    """How late the last timer rang."""
     _open: dict[str, Counts] = field(default_factory=dict)
 
     def about(self, match_id: str | None) -> Counts:
@@ -208,7 +235,7 @@ class Meter(Counts):
             self.merge(counts)
 
     def prometheus(self, gauges: Mapping[str, float]) -> str:
-        """The text /metrics shows."""
+        """The text /metrics shows; a gauge goes by its name, with labels if it has any: `agents{role="player"}`."""
         lines: list[str] = []
         lines += _counter("league_letters_received_total", ("message_type", "outcome"), self.received)
         lines += _counter("league_calls_sent_total", ("message_type", "outcome"), self.sent)
@@ -221,8 +248,7 @@ class Meter(Counts):
         lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in self.answering.items()})
         if self.tables.durations.count:
             lines += _histogram("league_standings_latency_seconds", {"": self.tables.durations})
-        for name, value in sorted(gauges.items()):
-            lines += [f"# TYPE league_{name} gauge", f"league_{name} {value:g}"]
+        lines += _gauges({"timer_lag_seconds": self.lag_s, **gauges})
         return "\n".join(lines) + "\n"
 
 
@@ -230,16 +256,28 @@ def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:
     return {(label,): count for label, count in counts.items()}
 
 
+def _head(name: str, kind: str) -> list[str]:
+    told = [f"# HELP {name} {HELP[name]}"] if name in HELP else []
+    return [*told, f"# TYPE {name} {kind}"]
+
+
+def _gauges(values: Mapping[str, float]) -> list[str]:
+    lines: list[str] = []
+    for name, samples in groupby(sorted(values.items()), key=lambda one: one[0].partition("{")[0]):
+        lines += [*_head(f"league_{name}", "gauge"), *(f"league_{sample} {value:g}" for sample, value in samples)]
+    return lines
+
+
 def _counter(name: str, labels: tuple[str, ...], counts: Mapping[Labels, int]) -> list[str]:
     rows = []
     for values, count in sorted(counts.items()):
         inner = ",".join(f'{label}="{value}"' for label, value in zip(labels, values, strict=True))
         rows.append(f"{name}{{{inner}}} {count}" if inner else f"{name} {count}")
-    return [f"# TYPE {name} counter", *rows] if rows else []
+    return [*_head(name, "counter"), *rows] if rows else []
 
 
 def _histogram(name: str, series: Mapping[str, Durations]) -> list[str]:
-    lines = [f"# TYPE {name} histogram"] if series else []
+    lines = _head(name, "histogram") if series else []
     for labels, durations in sorted(series.items()):
         seen, comma, braces = 0, "," if labels else "", f"{{{labels}}}" if labels else ""
         for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), durations.buckets, strict=True):

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from league.agent.agent import Agent
 from league.dialects import registrations
 from league.hosting import admin_api
 from league.hosting.bare_posts import take
@@ -42,6 +43,14 @@ def league_pages(host: HostedAgent) -> dict[str, Callable[[], Awaitable[Response
         return lambda: _shown(host, view)
 
     return {path: page(view) for path, view in PAGES.items()}
+
+
+def league_gauges(agent: Agent) -> dict[str, float]:
+    """What /metrics of a manager shows beside its counters. Queues are shown of managers alone: those of a referee
+    would tell who has answered (S-30)."""
+    assert isinstance(agent.machine, LeagueManager)
+    queues = {f"queue_{name}": float(count) for name, count in agent.pump.load_of.items()}
+    return views.gauges(agent.machine) | queues
 
 
 def other_pages(host: HostedAgent) -> Handler:

@@ -12,7 +12,7 @@ from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
-from league.hosting.manager_api import league_pages, other_pages
+from league.hosting.manager_api import league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
@@ -46,6 +46,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     location = options.journal or serving.default_journal(settings.league_id)
     shared = serving.open_shared(options.shared, beside=location)
     host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
+    host.gauges = league_gauges
     app = App(
         host.post,
         {**host.basic_pages(), **league_pages(host)},

@@ -86,6 +86,8 @@ class HostedAgent:
         self.agent: Agent | None = None
         self.endpoint = ""
         """Where others find it, once it listens."""
+        self.gauges: Callable[[Agent], Mapping[str, float]] = lambda _: {}
+        """What else /metrics shows."""
         self._server: Server | None = None
         self._sharing: Sharing | None = None
 
@@ -156,7 +158,7 @@ class HostedAgent:
         return Response(200, b'{"status":"ready"}') if is_ready else Response(503, b'{"status":"not ready"}')
 
     def _metrics(self) -> Response:
-        text = self.agent.meter.prometheus({}) if self.agent else ""
+        text = self.agent.meter.prometheus(self.gauges(self.agent)) if self.agent else ""
         return Response(200, text.encode(), "text/plain; version=0.0.4")
 
 

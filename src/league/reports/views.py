@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,22 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
         "technical_losses": technical_losses(manager),
         "champion": ledger.champion,
         "journal_seq": journal_seq,
+    }
+
+
+def gauges(manager: LeagueManager) -> dict[str, float]:
+    """The league in numbers, for /metrics; by their names there."""
+    ledger, members = manager.ledger, manager.ledger.roster.members.values()
+    total = len(ledger.matches)
+    agents = Counter(f'agents{{role="{one.role}",state="{one.state}"}}' for one in members)
+    return {
+        **agents,
+        "applicants": sum(1 for _ in ledger.roster.applicants.waiting),
+        "matches": total,
+        "matches_completed": total - ledger.undecided,
+        "matches_open": sum(one.status not in _SHOWN_AS_IS for one in ledger.matches.values()),
+        "round": ledger.current_round or 0,
+        "rounds": len(ledger.rounds),
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from league.agent.log import OLDER_FILES, Log
 from league.agent.watch import Meter
+from league.events import MatchBegun
 
 
 def written(path: Path) -> list[dict[str, Any]]:
@@ -85,3 +86,14 @@ def test_no_line_is_lost_where_one_file_ends(tmp_path: Path) -> None:
     log.close()
     lines = [line["at"] for one in tmp_path.iterdir() for line in written(one)]
     assert sorted(lines) == list(range(20))
+
+
+def test_lines_about_a_match_name_it(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.letter(1.0, "in", "P01", "GAME_JOIN_ACK", "ok", "R1M1")
+    log.failed_call(2.0, "P01", "GAME_INVITATION", "http://127.0.0.1:1/mcp", "refused", "R1M2")
+    log.events([MatchBegun(at=3.0, match_id="R1M3", attempt=1)])
+    log.letter(4.0, "in", "P01", "PING", "ok")
+    log.close()
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
+    assert [line.get("match_id") for line in lines] == ["R1M1", "R1M2", "R1M3", None]

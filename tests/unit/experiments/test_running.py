@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import league
+from league.cli.pages import Pages
 from league.hosting import CommandError, console
 from league.reports.journals import read_events
 from tests.support.pages import ROOT, blocks
@@ -124,3 +126,30 @@ def test_the_example_runs_and_is_the_one_of_the_page() -> None:
         return [ast.unparse(line) for one in found for line in one.body]
 
     assert statements(shown) == statements(EXAMPLE.read_text(encoding="utf-8"))
+
+
+def test_the_metrics_of_a_manager_show_the_league_in_numbers_each_explained() -> None:
+    async def played() -> str:
+        async with league.run(["random", "random", "random"]) as running:
+            await running.finished()
+            with closing(Pages(running.manager)) as pages:
+                return await asyncio.to_thread(pages.text, "/metrics")
+
+    shown = asyncio.run(played()).splitlines()
+    wanted = {
+        'league_agents{role="player",state="SHUTDOWN"} 3',
+        'league_agents{role="referee",state="SHUTDOWN"} 1',
+        "league_applicants 0",
+        "league_matches 3",
+        "league_matches_completed 3",
+        "league_matches_open 0",
+        "league_round 3",
+        "league_rounds 3",
+        "league_queue_letters 0",
+        "league_queue_held 0",
+    }
+    assert wanted <= set(shown), wanted - set(shown)
+    assert any(line.startswith("league_timer_lag_seconds ") for line in shown)
+    typed = {line.split()[2] for line in shown if line.startswith("# TYPE ")}
+    assert typed == {line.split()[2] for line in shown if line.startswith("# HELP ")}
+    assert {line.partition("{")[0].split()[0] for line in shown if line.startswith("league_agents")} <= typed
