@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from league.hosting import CommandError, managers, options, players, referees, serving
+from league.hosting.addresses import LOOPBACK
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.players import Entrant
 from league.hosting.serving import HostedAgent, Ready
@@ -103,7 +104,7 @@ class RunningLeague:
             await self._begin(f"player {number}", _serving(players.serve, player, [entrant], self._stop_members))
 
     def _member(self, game: str, name: str = "") -> dict[str, Any]:
-        return {"manager": self.manager, "game": game, "name": name, "port": 0, "quiet": True}
+        return {"host": LOOPBACK, "manager": self.manager, "game": game, "name": name, "port": 0, "quiet": True}
 
     async def _begin(self, name: str, serve: Callable[[Ready], Coroutine[Any, Any, int]]) -> HostedAgent:
         """Start an agent and wait until it serves."""
