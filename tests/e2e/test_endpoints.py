@@ -124,7 +124,7 @@ def test_a_player_that_others_could_not_reach_is_told_how_they_could(processes: 
     if not IS_NETWORKED:
         assert register(manager, at("127.0.0.1", closed_port()))["status"] == "ACCEPTED"
         return
-    player = processes.begin("player", manager=at(ELSEWHERE, manager.port))
+    player = processes.begin("player", manager=at(ELSEWHERE, manager.port), host="127.0.0.1")
     assert player.wait() == 1
     (told,) = player.said("the manager refused ")
     assert told.endswith(f"register the address others reach you at: --host {ELSEWHERE}")

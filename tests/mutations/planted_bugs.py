@@ -158,7 +158,7 @@ BUGS = (
     Bug(
         "who registers again becomes somebody else",
         "manager/registration.py",
-        "if member is None or member.role != application.role:",
+        "if member.role != application.role:",
         "if True:",
         stateful="test_league_machine.py",
     ),
