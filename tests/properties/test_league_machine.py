@@ -189,7 +189,11 @@ class LeagueMachine(RuleBasedStateMachine):
                 foreign = report | {"sender": f"referee:{stranger}", "auth_token": self.league.tokens[stranger]}
                 assert code_of(self.league.request(foreign)) == "E016"
         assert code_of(self.league.request(report | {"attempt": 999})) == "E016"
-        # With its choices and number the winner would be corrected; after this the match may be another referee's.
+        if match_id not in self.league.open_matches:
+            return
+        # Who spoke may have been dead, and is back now and has been given the match. With its choices and number the
+        # winner would be corrected; after this the match may be another referee's again.
+        report = self.league.report_of(match_id)
         unproven = {name: value for name, value in report["result"].items() if name != "details"}
         assert code_of(self.league.request(report | {"result": {**unproven, "winner": "P77"}})) == "E039"
 
