@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
 from league.agent import sources
-from league.agent.agent import Agent, Setup
+from league.agent.agent import Setup
+from league.events import Event
 from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import league_gauges, league_pages, other_pages
-from league.hosting.narration import MANAGER, ErrorLines, Narrator
+from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
+from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
@@ -66,38 +68,14 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     for notice in (size_notice(settings.players, settings.profile), OPEN * (settings.enrolment == "open")):
         if notice:
             console.complain(notice)
-    watching = [asyncio.create_task(start_time.watch(agent)), asyncio.create_task(_tell_operator(agent))]
+    watching = asyncio.create_task(start_time.watch(agent))
     try:
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
-        for one in watching:
-            one.cancel()
+        watching.cancel()
         await host.stop()
         await setup.client.close()
     return 0
-
-
-async def _tell_operator(agent: Agent) -> None:
-    """Say at the terminal which registrations, reports and tokens are refused, and where two go by one name."""
-    told = set(_notices(agent))
-    while True:
-        agent.changed.clear()
-        await agent.changed.wait()
-        for said in _notices(agent):
-            if said not in told:
-                told.add(said)
-                console.complain(said)
-
-
-def _notices(agent: Agent) -> Iterator[str]:
-    assert isinstance(agent.machine, LeagueManager)
-    ledger = agent.machine.ledger
-    for one in ledger.refusals:
-        what = f"report of {one.match_id}" if one.match_id else one.request
-        yield f"refused the {what} by {one.role} {one.name} ({one.endpoint}): {one.code} {one.detail}"
-    for member in ledger.roster.members.values():
-        for detail in member.contested.values():
-            yield f"two agents seem to go by the name of {member.agent_id}: {detail}"
 
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
@@ -128,9 +106,20 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
         sources.Clock(),
         show=console.complain,
         show_error=ErrorLines(),
-        happened=None if options.quiet else Narrator(MANAGER),
+        happened=_narrated(options.quiet),
         log=serving.open_log(options.log),
     )
+
+
+def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], None]:
+    """Says what happens, and in any case what the operator should look at."""
+    refusals, course = Narrator(REFUSALS, say=console.complain), Narrator({} if quiet else MANAGER)
+
+    def narrate(machine: Machine, happened: Sequence[Event]) -> None:
+        refusals(machine, happened)
+        course(machine, happened)
+
+    return narrate
 
 
 def size_notice(players: int, profile: str) -> str:

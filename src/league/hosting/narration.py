@@ -135,6 +135,18 @@ def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
     return f"the league is over; the champion is {_named(manager, event.champion)} with {points} points"
 
 
+def _refused(_: LeagueManager, event: events.RequestRefused) -> str:
+    what = f"report of {event.match_id}" if event.match_id else event.request
+    return f"refused the {what} by {event.role} {event.name} ({event.endpoint}): {event.code} {event.detail}"
+
+
+REFUSALS: Mapping[type[Event], Sentence] = {
+    events.RequestRefused: _refused,
+    events.IdentityContested: lambda _, event: f"two agents seem to go by the name of {event.agent_id}: {event.detail}",
+}
+"""What a manager says even if it is to be quiet: registrations, reports and tokens that it refused, and where two go by
+one name."""
+
 _WHY_ON = {"answered": "players answer again", "operator": "by the operator's order", "time": "it waited long enough"}
 
 MANAGER: Mapping[type[Event], Sentence] = {
