@@ -134,7 +134,7 @@ class RefereeAmongOthers(RuleBasedStateMachine):
     def right_answer(self, sent: Sent, data: st.DataObject | None = None) -> dict[str, Any]:
         player = sent.to.agent_id
         match_id, attempt = sent.key.split("/")[:2]
-        named = {"match_id": match_id}
+        named = {"match_id": match_id, "conversation_id": plain(sent.message)["conversation_id"]}
         if sent.message.type == "GAME_INVITATION":
             return self.rig.joining(player, **named, auth_token=LEFT_OUT) | self._token(player, match_id, int(attempt))
         options = sent.message.move_request.valid_options if isinstance(sent.message, GameMoveCall) else ["even", "odd"]
