@@ -19,12 +19,15 @@ from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
 from league.manager.messages import Messages
 from league.manager.roster import Member
-from league.protocol.exchanges import EXCHANGES, ONCE
+from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import LeagueStandingsUpdate, Message
 
 UPDATE: Final = Bulletin("standings_update", 0)
 NEXT_AFTER_S: Final = 2.0
 """So long the next message to an agent waits for the answer to the one before."""
+QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
+"""For a table with a question. Without the answer the player refuses its referee, which gives it up after four calls 2
+seconds apart. Whoever is slow to answer has done nothing wrong: the circuit breaker does not count it."""
 _JOURNALLED: Final = ("round_completed", "league_completed")
 
 
@@ -173,7 +176,8 @@ class Broadcasts(ManagerPart):
     def _ask_now(self, member: Member, queue: OutboundQueue, now: float) -> None:
         if now < queue.free_at:
             self._look_again(member, queue.free_at)
-        elif queue.update is None and not self._ledger.is_finished and self.context.is_reachable(member, now):
+        elif not self._ledger.is_finished and self.context.is_reachable(member, now):
+            self._overtake(member, queue, now)
             self._send(UPDATE, self.messages.standings(now), [member], now)
 
     def _due(self, queue: OutboundQueue) -> Bulletin | None:
@@ -238,7 +242,7 @@ class Broadcasts(ManagerPart):
                 member.agent_id,
                 label,
                 message,
-                policy,
+                policy if one.question is None else QUESTION,
                 address=partial(self._address, member, one),
                 on_end=partial(self._ended, member, one),
                 on_attempt_failed=partial(self._attempt_failed, member, one),
@@ -308,12 +312,15 @@ class Broadcasts(ManagerPart):
             one.question.then(delivery.answer, outcome, now)
 
     def _overtake(self, member: Member, queue: OutboundQueue, now: float) -> None:
-        """The next one leaves. The answer to a call under way is still a sign of life, and its failure one of death."""
+        """The next one leaves. The answer to a call under way is still a sign of life, and its failure one of death. A
+        question without an answer is asked again."""
         for one in (queue.bulletin, queue.update):
             if one is not None and one.delivery is not None and one.delivery.attempt.key is None:
                 self.context.calls.drop(one.delivery)
         if queue.bulletin is not None:
             self._delivered(member, queue.bulletin.bulletin, now)
+        if queue.update is not None and queue.question is None:
+            queue.question = queue.update.question
         queue.bulletin = queue.update = None
 
     def _delivered(self, member: Member, bulletin: Bulletin, now: float) -> None:

@@ -12,6 +12,7 @@ from league.machine import Refusal
 from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.conventions import Convention
+from league.protocol.exchanges import THREE
 from league.protocol.messages import RoundAnnouncement
 from league.reports import views
 from tests.support.managed import KEY, LEAGUE, Managed, agent_of, code_of
@@ -37,6 +38,11 @@ def ack(league: Managed, token: str) -> dict[str, Any]:
     """What a player says to a table."""
     said = league.envelope("STANDINGS_UPDATE_ACK", "player:P01", status="ACKNOWLEDGED", round_id=1)
     return said | ({"auth_token": token} if token else {})
+
+
+def shown_for(token: str) -> str:
+    """What the manager shows a player that holds this token."""
+    return tokens.derive(tokens.deriver(token), "league_manager", "P01", LEAGUE)
 
 
 # --- new referees -----------------------------------------------------------------------------------------------------
@@ -159,7 +165,7 @@ def test_a_player_that_lost_its_token_goes_by_the_new_one_as_soon_as_its_endpoin
     league.answer_all()
     fresh = league.register("player", 1).auth_token or ""
     (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
-    assert asked.to.token == tokens.derive(tokens.deriver(fresh), "league_manager", "P01", LEAGUE)
+    assert asked.to.token == shown_for(fresh)
     assert league.manager.ledger.roster.members["P01"].serial == 1
     league.answer(asked, ack(league, fresh))
     assert league.manager.ledger.roster.members["P01"].serial == 2
@@ -192,6 +198,57 @@ def test_the_endpoint_is_asked_when_nothing_else_is_under_way_to_it() -> None:
     league.register("player", 1)
     assert league.calls("LEAGUE_STANDINGS_UPDATE", "P01") == []
     league.answer(announcement)
+    assert len(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")) == 1
+
+
+@pytest.mark.requirement("TOKEN.never_locked_out")
+def test_a_question_that_was_lost_is_asked_again_before_the_referee_gives_the_player_up() -> None:
+    league = Managed(players=2).fill()
+    league.answer_all()
+    fresh = league.register("player", 1).auth_token or ""
+    league.wait(sum(THREE))
+    asked = league.told("P01", "LEAGUE_STANDINGS_UPDATE")
+    assert [one.to.token for one in asked] == [shown_for(fresh)] * 3
+    league.answer(asked[-1], ack(league, fresh))
+    assert league.manager.ledger.roster.members["P01"].serial == 2
+
+
+def test_a_question_does_not_wait_for_a_table_that_is_not_answered() -> None:
+    league = Managed(players=4, referees=2).fill()
+    league.answer_all()
+    league.report("R1M1")
+    (table,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+    fresh = league.register("player", 1).auth_token or ""
+    league.wait(2.0)
+    (question,) = (one for one in league.calls("LEAGUE_STANDINGS_UPDATE", "P01") if one.key != table.key)
+    league.answer(question, ack(league, fresh))
+    assert league.manager.ledger.roster.members["P01"].serial == 2
+
+
+@pytest.mark.requirement("TOKEN.never_locked_out")
+def test_a_question_that_the_end_of_a_round_overtook_is_asked_after_it() -> None:
+    league = Managed(players=3).fill()
+    league.answer_all()
+    fresh = league.register("player", 1).auth_token or ""
+    league.report("R1M1")
+    league.wait(2.0)
+    for kind in ("LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "ROUND_ANNOUNCEMENT"):
+        (sent,) = league.calls(kind, "P01")
+        assert sent.to.token != shown_for(fresh)
+        league.answer(sent)
+    (question,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+    assert question.to.token == shown_for(fresh)
+
+
+def test_a_player_that_leaves_questions_unanswered_is_still_told_the_rest() -> None:
+    league = Managed(players=3).fill()
+    league.answer_all()
+    for _ in range(2):
+        league.register("player", 1)
+        league.wait(10.0)
+    assert len(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == 8
+    assert league.calls("LEAGUE_STANDINGS_UPDATE", "P01") == []
+    league.report("R1M1")
     assert len(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")) == 1
 
 
