@@ -62,6 +62,8 @@ class Conforming(Peer):
     """Repeats the whole request in its errors."""
     referees: dict[str, object] = field(default_factory=dict)
     """By match: the token its first caller showed."""
+    forgets: bool = True
+    """Whose a match was, when it is over."""
 
     # --- answering ----------------------------------------------------------------------------------------------------
 
@@ -109,10 +111,12 @@ class Conforming(Peer):
         return self._stranger(request)
 
     def _stranger(self, request: Received) -> PeerError | None:
-        """The first caller of a match is its referee, and nobody else."""
+        """The first caller of a match is its referee, and nobody else, until it is over."""
         shown, match = request.message.get("auth_token"), str(request.message.get("match_id"))
         if request.kind in MATCH_CALLS and self.referees.setdefault(match, shown) != shown:
             return PeerError("E012", "another is the referee of this match")
+        if request.kind == "GAME_OVER" and self.forgets and self.referees.get(match) == shown:
+            del self.referees[match]
         return None
 
     def _refusal(self, request: Received, error: PeerError) -> Object:

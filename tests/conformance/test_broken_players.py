@@ -138,6 +138,7 @@ DEFECTS = (
         script=on(CALLED, HONEST, Reaction(fields={"parity_choice": "odd"})),
     ),
     broken_by("PLAYER.hears_its_referee_only", blind=frozenset({"E012"})),
+    broken_by("PLAYER.plays_again", forgets=False),
     broken_by("MOVE.valid_option", **says(MOVED, move_data={**MOVE, "choice": "lizard"})),
     broken_by("GAME_MOVE_RESPONSE.match_id", **says(MOVED, match_id=ABSENT)),
     broken_by("GAME_MOVE_RESPONSE.player_id", **says(MOVED, player_id=ABSENT)),
@@ -193,7 +194,7 @@ DEFECTS = (
     broken_by("", "GAME_JOIN_ACK.accept", note="declines", **says(INVITED, accept=False)),
     broken_by("", "JOIN.in_time", note="slow", script=on(INVITED, Reaction(drip=(300, 1.5)), HONEST), time_scale=2.0),
     broken_by(
-        "", "PLAYER.corrects", note="does not correct", script=on(CALLED, *[HONEST] * 13, refusal(-32603), HONEST)
+        "", "PLAYER.corrects", note="does not correct", script=on(CALLED, *[HONEST] * 14, refusal(-32603), HONEST)
     ),
 )  # fmt: skip
 

@@ -336,7 +336,7 @@ BUGS = (
     Bug(
         "a player answers whoever calls",
         "player/context.py",
-        "        if not self.is_referee(letter, message, sender, match_id):\n",
+        "        if not self.is_referee(letter, message, sender, match_id, invites_to):\n",
         "        if False:\n",
         faults=0.0,
         cheats=0.5,

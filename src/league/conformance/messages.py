@@ -123,6 +123,14 @@ class MessageWriter:
 
     # --- the referee's ------------------------------------------------------------------------------------------------
 
+    def again(self, message: Object) -> Object:
+        """The same message of the match's next attempt, with the token and conversation of that."""
+        conversation = message["conversation_id"].removesuffix("1") + "2"
+        changed: Object = {"auth_token": f"{self.referee_token}_2", "conversation_id": conversation}
+        if "game_result" in message:
+            changed["game_result"] = {**message["game_result"], "attempt": 2}
+        return {**message, **changed, **({"attempt": 2} if "attempt" in message else {})}
+
     def invitation(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
         invited: Object = {"player_id": self.player_id} if self.names_player else {}
         return {

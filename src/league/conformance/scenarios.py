@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from league.conformance import malformed
+from league.conformance import malformed, registering
 from league.conformance.conventions import DOCUMENTED, CallForm, Convention, Object
 from league.conformance.kit import Kit
 from league.conformance.messages import EVEN_ODD, number_in
-from league.conformance.record import Arrival, Probe
+from league.conformance.record import Probe
 from league.conformance.wire import Trouble
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
@@ -65,12 +65,6 @@ class _Attempt:
 REPEATS: Final = 5
 """A player that chooses anew each time is detected in all but one of 32 runs."""
 OTHER_GAMES: Final[Mapping[str, list[str]]] = {"rock_paper_scissors": ["rock", "paper", "scissors"]}
-WATCH_REJECTED_S: Final = 5.0
-"""Longer than the first retry delays of a registration together."""
-SETTLE_S: Final = 0.5
-"""Time for an agent to read the answer to its registration; leagues do not start sooner either."""
-SHOWN, LONGEST_SHOWN = 3, 300
-"""So many registrations that could not be read are shown, so much of each."""
 
 # The matches, by the number of their round.
 LONGEST_TABLE: Final = 100
@@ -78,37 +72,7 @@ ORDINARY, READINGS, WRONG_CHOICE, ONE_OF_TWO, OTHER_OF_TWO, OTHER_GAME = range(1
 AFTERWARDS: Final = malformed.INVITED + 1
 
 
-# --- registration and dialect -----------------------------------------------------------------------------------------
-
-
-async def registration(kit: Kit) -> None:
-    """Wait for the player to register."""
-    options, record = kit.options, kit.record
-    if options.listen is None:
-        record.listening = "no player could register: the kit was not told to listen (--listen PORT)"
-        return
-    first = await kit.server.wait_for(lambda one: one.kind == "LEAGUE_REGISTER_REQUEST", options.wait_s)
-    if first is None and not record.requests("LEAGUE_REGISTER_REQUEST"):
-        record.listening = f"nobody registered at {kit.manager_url} within {options.wait_s:g} seconds"
-        for other in [one for one in record.arrivals if one.method == "POST"][:SHOWN]:
-            record.listening += f"; POST {other.place} came, but without a LEAGUE_REGISTER_REQUEST: {_shown(other)}"
-        return
-    if record.rejected_at is not None:
-        await asyncio.sleep(WATCH_REJECTED_S / options.time_scale)
-        return
-    if record.member is None:
-        await kit.server.wait_for(lambda _: record.member is not None, options.wait_s)
-    if record.member is None:
-        record.listening = "the player registered once, got no answer, and did not try again"
-        return
-    await asyncio.sleep(SETTLE_S / options.time_scale)
-    kit.writer.player_id, kit.writer.names_player = record.member.id, True
-
-
-def _shown(arrival: Arrival) -> str:
-    """The beginning of what could not be read, for its author."""
-    text = arrival.body[:LONGEST_SHOWN].decode(errors="replace")
-    return "".join(char if char.isprintable() else " " for char in text) or "an empty body"
+# --- dialect ----------------------------------------------------------------------------------------------------------
 
 
 async def ping(kit: Kit) -> None:
@@ -235,6 +199,19 @@ async def match(kit: Kit) -> None:
     result = kit.writer.game_over(ORDINARY, time.time(), "odd" if chosen == "odd" else "even")
     await kit.send_message("game over", result)
     await kit.send_message("game over again", result, plain=False)
+
+
+async def played_again(kit: Kit) -> None:
+    """The ordinary match is void: its next attempt has another token and conversation, as every attempt has."""
+    over = kit.record.of("game over")
+    if not over or not over[0].is_answered:
+        return
+    writer, now = kit.writer, time.time()
+    invited = await kit.send_message("invitation to play again", writer.again(writer.invitation(ORDINARY, now)), False)
+    if _joined(invited):
+        asked = writer.parity_call(ORDINARY, now, now + kit.limit_s("CHOOSE_PARITY_CALL"))
+        await kit.send_message("call to play again", writer.again(asked), plain=False)
+    await kit.send_message("match left", writer.again(writer.called_off(ORDINARY, time.time())), plain=False)
 
 
 async def _peek(kit: Kit) -> None:
@@ -407,10 +384,11 @@ async def end(kit: Kit) -> None:
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
-    "registration": registration,
+    "registration": registering.registration,
     "ping": ping,
     "dialect": dialect,
     "match": match,
+    "played_again": played_again,
     "notifications": notifications,
     "readings": readings,
     "methods": methods,
@@ -427,7 +405,16 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
 
 MALFORMED: Final = frozenset({"strict_json", "requests", "http"})
 """Scenarios with a malformed invitation, which no player should accept."""
-PLAYING: Final = ("match", "readings", "methods", "correction", "two_matches", "other_game", "afterwards")
+PLAYING: Final = (
+    "match",
+    "played_again",
+    "readings",
+    "methods",
+    "correction",
+    "two_matches",
+    "other_game",
+    "afterwards",
+)
 """Scenarios that need an answered invitation."""
 
 

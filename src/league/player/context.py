@@ -18,7 +18,7 @@ from league.protocol import tokens
 from league.protocol.envelope import Profile, seal
 from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.exchanges import Role, speakers
-from league.protocol.messages import LeagueError, Message, OpenRequest
+from league.protocol.messages import GameInvitation, LeagueError, Message, OpenRequest
 
 NO_CONVERSATION: Final = "conv-unknown"
 """The conversation of a message that names none."""
@@ -76,14 +76,17 @@ class PlayerContext(Context):
         sender = self.credentials.identify(said["sender"], said["auth_token"], *about)
         return sender if sender.is_proven else None
 
-    def is_referee(self, letter: Letter, message: Notified, sender: SenderIdentity, match_id: str) -> bool:
-        """Does this come from the referee of the match?"""
-        return self.credentials.is_referee(sender, message.auth_token, match_id, letter.origin)
+    def is_referee(
+        self, letter: Letter, message: Notified, sender: SenderIdentity, match_id: str, invites_to: int = 0
+    ) -> bool:
+        """Does this come from the referee of the match, or from one that plays it again?"""
+        return self.credentials.is_referee(sender, message.auth_token, match_id, letter.origin, invites_to)
 
     def admit(self, letter: Letter, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
         """Who asks us something in a match: its referee, or nobody gets an answer (S-23)."""
         sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
-        if not self.is_referee(letter, message, sender, match_id):
+        invites_to = attempt if isinstance(message, GameInvitation) else 0
+        if not self.is_referee(letter, message, sender, match_id, invites_to):
             if not self.membership.derived_tokens:
                 raise PeerError("E012", "another is the referee of this match", requirement="ENVELOPE.auth_token")
             self.show_token(now)

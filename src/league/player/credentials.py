@@ -2,7 +2,7 @@
 
 The referee of a match shows a token that we can check. Where none can be expected, because our manager derives none or
 has told us that this referee shows none, its referee is the first who calls us for the match from where it was
-announced to be, and nobody else is.
+announced to be, and nobody else is, until the match is over and played again.
 """
 
 from __future__ import annotations
@@ -66,8 +66,10 @@ class Credentials:
         shown = (call.sender, call.auth_token, call.match_id)
         return next((one for one in attempts if self.identify(*shown, one).is_proven), 1)
 
-    def is_referee(self, sender: SenderIdentity, token: str | None, match_id: str, origin: str) -> bool:
-        """May it speak as the referee of this match?"""
+    def is_referee(
+        self, sender: SenderIdentity, token: str | None, match_id: str, origin: str, invites_to: int = 0
+    ) -> bool:
+        """May it speak as the referee of this match? `invites_to`: the attempt that it invites us to."""
         if sender.is_proven:
             return True
         announced = self._memory.referees.get(match_id)
@@ -76,12 +78,14 @@ class Credentials:
         if announced is not None and not may_come_from(origin, announced.endpoint):
             return False
         first = self._first_caller(match_id)
-        return first is None or (first.referee_id, first.invitation.token_digest) == (sender.id, digest_of(token))
+        if first is None or (first.over and invites_to > first.token_attempt):
+            return True
+        return (first.referee_id, first.invitation.token_digest) == (sender.id, digest_of(token))
 
     def _first_caller(self, match_id: str) -> InvitedMatch | None:
-        """The match as whoever called us first for it invited us, since its referee was announced."""
+        """The match as whoever called us first for it invited us, since its referee was announced or it was over."""
         endpoint = self.announced_endpoint(match_id)
-        invited = self._memory.matches.of(match_id)
+        invited = [one for one in self._memory.matches.of(match_id) if not (one.over and one.superseded)]
         return next((one for one in invited if one.invitation.referee_endpoint == endpoint), None)
 
     def announced_endpoint(self, match_id: str) -> str:

@@ -128,6 +128,23 @@ def test_under_another_manager_the_first_caller_is_the_referee_and_nobody_else(t
     assert rig.answer_to(letter).parity_choice == "even"
 
 
+@pytest.mark.requirement("PLAYER.plays_again")
+@pytest.mark.parametrize("referee", ["REF01", "REF02"])
+def test_under_another_manager_a_match_that_is_over_may_be_played_again_by_any_referee(referee: str) -> None:
+    rig, second = foreign(), {"sender": f"referee:{referee}", "auth_token": "tok_of_the_second"}
+    rig.say(rig.invitation(attempt=1, auth_token="tok_of_the_first"))
+    assert rig.refusal_of(rig.invitation(attempt=2, **second)) == "E012", "the first is not over"
+    rig.say(rig.over(attempt=1, auth_token="tok_of_the_first"))
+    assert rig.refusal_of(rig.invitation(attempt=1, **second)) == "E012", "no other attempt"
+    assert rig.refusal_of(rig.call(attempt=1, **second)) == "E012", "no invitation"
+    assert rig.say(rig.invitation(attempt=2, **second)).accept
+    for stranger in ({"auth_token": "tok_of_a_third"}, {"auth_token": "tok_of_the_first"}):
+        assert rig.refusal_of(rig.invitation(attempt=3, **stranger)) == "E012"
+    letter, step = rig.post(rig.call(attempt=2, **second))
+    rig.choose(step, "odd")
+    assert rig.answer_to(letter).parity_choice == "odd"
+
+
 @pytest.mark.requirement("PLAYER.hears_its_referee_only")
 def test_the_first_caller_is_the_referee_after_a_restart_too() -> None:
     rig = foreign()

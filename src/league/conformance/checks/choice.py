@@ -36,9 +36,25 @@ def hears_its_referee_only(record: RunRecord) -> CheckOutcome:
     for one in peeked:
         if one.is_answered and chosen(one) is not None:
             how = "with another token than the referee's" if one.message.get("auth_token") else "without a token"
-            advice = "Keep the auth_token of the first call for a match; answer one with another token with E012 (9.2)."
+            advice = "Keep the auth_token of the first call for a match until it is over; another gets E012 (9.2)."
             return broken(f"a call {how} was answered with the choice: your opponent can ask for it, too", advice, one)
     return kept("a call with another token than the referee's gets no choice", peeked)
+
+
+@if_joined
+def plays_again(record: RunRecord) -> CheckOutcome:
+    asked = [*record.of("invitation to play again"), *record.of("call to play again")]
+    if not asked:
+        return untestable("the player did not play a match to its end")
+    advice = (
+        "After GAME_OVER an invitation with a higher attempt begins the match anew: keep nothing of the one before."
+    )
+    for one in asked:
+        if not one.is_answered:
+            return broken(f"{one.kind} of the next attempt: {one.why_not()}", advice, one)
+    if accepted(asked[0]) is False:
+        return broken("the player does not join the next attempt of a match it has played", advice, asked[0])
+    return kept("joined and chose in the next attempt of a match that was over", asked)
 
 
 @if_joined
@@ -79,6 +95,7 @@ CHECKS: Mapping[str, Check] = {
     "CHOICE.echoes_match_id": Check(choice_echoes, ("dialect", "match")),
     "PLAYER.same_answer_to_repeated_call": Check(same_answer, ("dialect", "match")),
     "PLAYER.hears_its_referee_only": Check(hears_its_referee_only, ("dialect", "match")),
+    "PLAYER.plays_again": Check(plays_again, ("dialect", "match", "played_again")),
     "PLAYER.corrects": Check(corrects, ("dialect", "correction")),
     "MOVE.valid_option": Check(valid_option, ("dialect", "other_game")),
 }

@@ -81,7 +81,8 @@ function mustHave(fields, message) {
 
 // === The player ======================================================================================================
 
-const player = { name: NAME, id: NAME, leagueId: "", token: "", matches: new Map() }; // the manager will give us an id
+// The manager will give us an id. `makesTokens`: tokens can be made from ours (9.3).
+const player = { name: NAME, id: NAME, leagueId: "", token: "", makesTokens: false, matches: new Map() };
 
 function envelope(messageType, conversationId) {
   return {
@@ -115,12 +116,14 @@ async function answerTo(name, message) {
 
 /**
  * The match a referee calls for. The first to do so is its referee, and nobody else gets an answer, unless it shows the
- * token that only the referee of this match can have (9.2).
+ * token that only the referee of this match can have (9.2). Where there are no such tokens, a match that is over may be
+ * played again by another (8.12).
  */
 function calledFor({ sender, match_id: matchId, auth_token: shown = null }, attempt) {
   const known = player.matches.get(matchId);
   const right = derived(refereeIn(sender), player.id, matchId, attempt ?? known?.attempt ?? 1);
-  if (known?.referee !== undefined && known.referee !== shown && (right === "" || shown !== right)) {
+  const proven = right === "" ? known?.over && attempt > known.attempt : shown === right;
+  if (known?.referee !== undefined && known.referee !== shown && !proven) {
     throw new Refusal("E012", "another is the referee of this match");
   }
   const match = matchOf(matchId, attempt);
@@ -154,7 +157,9 @@ async function choiceIn(match, { auth_token, ...call }) {
 
 function takeNote(name, message) {
   if (name === "GAME_OVER") {
-    matchOf(message.match_id).result = message.game_result;
+    const match = matchOf(message.match_id);
+    match.result = message.game_result;
+    match.over ||= match.referee === (message.auth_token ?? null);
     tell(`${message.match_id}: ${message.game_result.reason ?? message.reason}`);
   } else if (name === "GAME_ERROR") {
     tell(`the referee says ${message.error_code}: ${message.error_detail}`);
@@ -176,7 +181,7 @@ function tokenFor(sender, matchId, attempt) {
 
 /** The token one shows the other in a match; empty if our manager makes tokens in another way, or none. */
 function derived(sender, receiver, matchId, attempt) {
-  if (!player.token.startsWith(`tok_${player.id}_`)) return "";
+  if (!player.makesTokens) return "";
   const key = createHash("sha256").update(`derive\0${player.token}`).digest();
   const text = `league.v2|${sender}|${receiver}|${player.leagueId}|${matchId}|${attempt}`;
   return `tok_${sender}_${createHmac("sha256", key).update(text).digest("base64url")}`;
@@ -339,6 +344,7 @@ async function register(manager, endpoint) {
       const said = result ?? error.data ?? error;
       if (["ACCEPTED", "REGISTERED"].includes(said.status) && said.player_id) {
         Object.assign(player, { id: said.player_id, leagueId: said.league_id ?? "", token: said.auth_token ?? "" });
+        player.makesTokens = player.token !== "" && said.token_scheme === "derived";
         tell(`registered as ${player.id}`);
         return true;
       }
