@@ -17,6 +17,7 @@ from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
 from league.events import Bulletin, BulletinDelivered, WalkoverDecided
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
+from league.manager.dispatch import STARTS
 from league.manager.messages import Messages
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -202,14 +203,17 @@ class Broadcasts(ManagerPart):
         return None
 
     def _is_owed(self, member: Member, bulletin: Bulletin) -> bool:
-        """Tables are for players. A referee that has matches in a round gets its own copy of the announcement."""
+        """Tables are for players. A referee that has matches in a round gets its own copy of the announcement, unless
+        it is given them one by one."""
         if bulletin.kind != "round_announced":
             return member.is_player or bulletin.kind == "round_completed"
         if self._ledger.rounds[bulletin.round_id - 1].finished:
             return False
+        if member.is_player or member.dispatch_method in STARTS:
+            return True
         matches = self._ledger.matches_in(bulletin.round_id)
         played = (one for one in matches if not isinstance(one.result, WalkoverDecided))
-        return member.is_player or all(one.referee_id != member.agent_id for one in played)
+        return all(one.referee_id != member.agent_id for one in played)
 
     def _may_update(self, member: Member, queue: OutboundQueue, now: float) -> bool:
         """Updates for one player keep their distance, and follow other messages like those each other."""

@@ -186,7 +186,18 @@ def test_what_made_it_play_is_where_the_next_match_begins_even_after_a_restart()
     assert matches_sent(league) == ["R1M1", "R2M1"]
     live(league, 1)
     assert matches_sent(league) == ["R1M1", "R2M1", "R2M1"]
-    assert "ROUND_ANNOUNCEMENT" not in kinds(league)[2:]
+
+
+@pytest.mark.requirement("ROUND.announced_to_referees")
+def test_who_is_given_its_matches_one_by_one_is_told_of_the_round_too_and_of_no_match_in_it() -> None:
+    league = league_of(players=2, double=True)
+    refuse_announcement(league)
+    say(league, given(league, "START_MATCH"))
+    before = len(league.told("REF01", "ROUND_ANNOUNCEMENT"))
+    report(league, "R1M1")
+    live(league, 3)
+    told = [plain(one.message) for one in league.told("REF01", "ROUND_ANNOUNCEMENT")[before:]]  # type: ignore[arg-type]
+    assert [(one["round_id"], one["matches"]) for one in told] == [(2, [])]
 
 
 def matches_sent(league: Managed, kind: str = "START_MATCH") -> list[str]:
