@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ MANAGER = "league_manager"
 REMEMBERED = 4096
 """The same few tokens are derived for every message of a match."""
 FORMAT = "tok_{agent_id}_{hash}"
+_TOKEN = re.compile(r"tok_[\w-]*")
 
 
 def mint(agent_id: str, random: bytes) -> str:
@@ -58,6 +60,11 @@ def fits(token: str | None, digests: Iterable[str]) -> bool:
 def masked(token: str) -> str:
     """What of a token may be shown."""
     return token[:4] + "…" if len(token) > 8 else "…"
+
+
+def hidden_in(text: str) -> str:
+    """The same words without what looks like a token."""
+    return _TOKEN.sub("…", text)
 
 
 def refused(token: str) -> dict[str, object]:

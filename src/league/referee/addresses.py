@@ -23,7 +23,7 @@ from league.protocol.messages import LeagueQuery, Message
 from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
 from league.referee.assignments import place
-from league.referee.context import RefereeContext, RefereeSettings, shortened
+from league.referee.context import RefereeContext, RefereeSettings, quotable
 from league.referee.match import Match
 
 AGAIN_S: Final = 3.0
@@ -241,7 +241,7 @@ class AddressBook:
         asked = ", ".join((*(one.name for one in self._sources), BY_PORT))
         missing = f"player_{'AB'[seat]}_endpoint of {match.match_id} is missing"
         hint = f"say it with --player {match.taken.players[seat]}=URL"
-        self.trouble = shortened(f"{missing}; {hint}. These did not tell it: {asked} ({said})")
+        self.trouble = quotable(f"{missing}; {hint}. These did not tell it: {asked} ({said})")
         self._record(self.trouble, "AB"[seat], now)
         self._in_vain += 1
         delay = SLOWLY_S if self._in_vain >= IN_VAIN else AGAIN_S

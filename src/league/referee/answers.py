@@ -22,7 +22,7 @@ from league.protocol.messages import (
     MatchResultAck,
     Message,
 )
-from league.referee.context import shortened
+from league.referee.context import quotable
 from league.referee.match import Match
 from league.referee.messages import awaited_type
 
@@ -158,7 +158,7 @@ class Question:
             problem = found
         assert problem is not None
         given = _quoted(_choice_in(read))
-        return Wrong(problem.code, shortened(problem.detail), problem.path, given, problem.requirement)
+        return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
 
     def _problem(self, read: Unsealed) -> Violation | None:
         """The decisive thing that is wrong with it, in the order of section 10.3; None if only the choice is left."""

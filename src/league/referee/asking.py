@@ -24,7 +24,7 @@ from league.protocol.messages import Message
 from league.protocol.parts import Object
 from league.referee import messages
 from league.referee.answers import Declined, MereAcknowledgement, Question, Refused, Valid, Wrong
-from league.referee.context import RefereeContext, shortened
+from league.referee.context import RefereeContext, quotable
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Seated
 from league.referee.messages import Fault
@@ -176,7 +176,7 @@ class Asking:
     def _refused(self, delivery: Delivery, content: Content, answer: Refused) -> Interpretation:
         if isinstance(content, Refusal) and content.code == "E012" and self._show_another():
             return Interpretation(Reaction.CALL_AGAIN)
-        failed = Interpretation(Reaction.FAILED, shortened(f"answered {_asked_by(delivery)} with {answer.detail}"))
+        failed = Interpretation(Reaction.FAILED, quotable(f"answered {_asked_by(delivery)} with {answer.detail}"))
         if answer.understood or (self._turn and not answer.is_unknown):
             return failed
         return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)

@@ -9,6 +9,7 @@ from league.calling.role import Context
 from league.events import PlayerDeviated
 from league.machine import Information, Refusal
 from league.membership import Membership
+from league.protocol import tokens
 from league.protocol.envelope import Profile
 from league.protocol.errors import Violation
 from league.protocol.exchanges import EXCHANGES, RetrySchedule
@@ -50,12 +51,13 @@ class RefereeContext(Context):
         new = []
         for one in found:
             if (player_id, one.code, one.requirement) not in self.docket.deviations:
-                about = {**match.named, "player_id": player_id, "detail": shortened(one.detail)}
+                about = {**match.named, "player_id": player_id, "detail": quotable(one.detail)}
                 self.happened(PlayerDeviated(at=now, **about, code=one.code, requirement=one.requirement))
                 new.append(one)
         return new
 
 
-def shortened(detail: str) -> str:
-    """What others wrote may be long; what we keep and repeat of it is not."""
-    return detail if len(detail) <= LONGEST_DETAIL else detail[: LONGEST_DETAIL - 1] + "…"
+def quotable(detail: str) -> str:
+    """What others wrote, as we keep and repeat it: short, on one line, and without tokens."""
+    shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in tokens.hidden_in(detail))
+    return shown if len(shown) <= LONGEST_DETAIL else shown[: LONGEST_DETAIL - 1] + "…"

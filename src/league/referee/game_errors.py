@@ -12,7 +12,7 @@ from league.machine import Address
 from league.protocol.errors import REFUSED_BY_STRICT, Violation
 from league.protocol.exchanges import EXCHANGES
 from league.referee import messages
-from league.referee.context import RefereeContext, shortened
+from league.referee.context import RefereeContext, quotable
 from league.referee.match import Match
 from league.referee.messages import Fault
 
@@ -58,7 +58,7 @@ class GameErrors:
             if one.code in REFUSED_BY_STRICT - told:
                 told.add(one.code)
                 context = {"field": one.path, "requirement": one.requirement}
-                fault = Fault(one.code, shortened(one.detail), 0, 0, context=context, consequence=NO_CONSEQUENCE)
+                fault = Fault(one.code, quotable(one.detail), 0, 0, context=context, consequence=NO_CONSEQUENCE)
                 self.send(seat, fault, to, now)
 
     def deliver_after(self, deliveries: dict[Seat, Delivery], now: float) -> None:

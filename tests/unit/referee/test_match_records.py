@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
-from league.events import LeagueSettings, MatchRecordKept, ResultAccepted
+from league.events import LeagueSettings, MatchDecided, MatchRecordKept, ResultAccepted
 from league.machine import Acknowledged, Address, Answering, MatchRecord, RecordRequest, Refusal
 from league.protocol.envelope import STRICT
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
+from league.referee.context import LONGEST_DETAIL
 from league.reports.explain import explain
 from league.reports.journals import Journals, records_of
 from league.reports.match_facts import facts_of
@@ -88,3 +90,34 @@ def test_what_a_lying_referee_puts_into_a_record_harms_nobody() -> None:
     lies: tuple[dict[str, str], ...] = ({"event": "Banana"}, {}, {"event": "MatchTaken"})
     kept = MatchRecordKept(at=0.0, match_id="R1M1", attempt=1, referee_id="REF01", record=lies)
     assert records_of([(kept.referee_id, kept.record)])["REF01"].events == []
+
+
+@pytest.mark.requirement("TOKEN.never_shown")
+@pytest.mark.parametrize("said", ["error", "choice", "sentence"])
+def test_what_is_told_of_a_faulty_player_quotes_little_of_it_no_token_and_nothing_unprintable(said: str) -> None:
+    rig = Rig().given(announced()).joins("P01", "P02").chooses("P01", "even")
+    while not rig.of(MatchDecided):
+        if not rig.asked("P02"):
+            rig.wait(1.0)
+            continue
+        words = f"\x1b[2J\u202e{rig.question('P02').to.token} {'x' * 3000}"
+        error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": words}}
+        answer = {"jsonrpc": "2.0", "id": 1, "result": rig.choosing("P02", words)}
+        rig.says("P02", json.dumps({"error": error, "choice": answer, "sentence": words}[said]).encode())
+    (decided,) = rig.of(MatchDecided)
+    record = rig.request(RecordRequest("R1M1", 1, of_manager()))
+    assert isinstance(record, MatchRecord)
+    faults = [one for one in record.events if "detail" in one]
+    assert faults
+    for detail in (*(one["detail"] for one in faults), *_texts(decided.game_result), decided.reason):
+        assert len(detail) <= LONGEST_DETAIL
+        assert detail.isprintable()
+        assert "tok_REF01" not in detail
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
