@@ -140,6 +140,7 @@ def _lengths() -> Iterator[BadInput]:
     yield _case("a-length-too-short", 400, short, code="E034", clause="JSON.syntax")
     yield _case("a-length-too-long", None, (JSON_TYPE, f"Content-Length: {size + 5}"), ends=True)
     yield _case("a-length-without-a-body", None, (JSON_TYPE, LENGTH), b"", ends=True)
+    yield _case("a-body-that-stops-half-way-and-is-waited-for", 408, (JSON_TYPE, LENGTH), PING[: size // 2])
 
 
 def _chunks() -> Iterator[BadInput]:
