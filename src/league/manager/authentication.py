@@ -24,7 +24,7 @@ LONGEST_CLAIM = 80
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """Who sent a request. `by_name`: with a token that was got by name and address alone, which proves nothing. Only
+    """Who shows a token. `by_name`: with one that was got by name and address alone, which proves nothing. Only
     players have such tokens, and all they may ask a manager is a query."""
 
     member: Member
@@ -85,6 +85,11 @@ class Authentication(ManagerPart):
             )
         )
         raise PeerError("E012", "this auth_token was derived for others", tokens.refused(token))
+
+    def owner(self, token: str | None) -> Authenticated | None:
+        """Whose token this is, if it is anybody's."""
+        found = self._ledger.roster.owner(token) if token else None
+        return Authenticated(found[0], found[1] in found[0].queries_only) if found is not None else None
 
     def _owner(self, token: object) -> tuple[Member, int]:
         """Whose token this is, and which of its tokens (E011, E012)."""

@@ -69,12 +69,12 @@ class Admission(ManagerPart):
             return None
         if folded(member.display_name) != folded(application.meta.display_name):
             return None
-        owner = self._ledger.roster.owner(application.token) if application.token else None
-        is_owner = owner is not None and owner[0] is member
-        has_token = is_owner and owner is not None and owner[1] not in member.queries_only
+        shown = self.authentication.owner(application.token)
+        is_known = shown is not None and shown.member is member
+        has_token = shown is not None and is_known and not shown.by_name
         if has_token or self._has_key(application) or self.approvals.is_approved(application):
             return Comeback(member, is_proven=True)
-        if member.is_player and (is_owner or application.origin == member.origin):
+        if member.is_player and (is_known or application.origin == member.origin):
             return Comeback(member, is_proven=False)
         self.approvals.apply(application, now)
         if not member.is_player:
@@ -86,23 +86,19 @@ class Admission(ManagerPart):
 
     def _moving(self, application: Application) -> Comeback | None:
         """The same name and a token of full standing, at an endpoint that nobody has."""
-        owner = self._ledger.roster.owner(application.token) if application.token else None
-        if owner is None or owner[1] in owner[0].queries_only or owner[0].role != application.role:
+        shown, meta = self.authentication.owner(application.token), application.meta
+        if shown is None or shown.by_name or shown.member.role != application.role:
             return None
-        member, meta = owner[0], application.meta
+        member = shown.member
         if not member.takes_part or folded(member.display_name) != folded(meta.display_name):
             return None
-        if objection := self.endpoints.objection(parse(meta.contact_endpoint), application.origin):
-            raise self.forbidden(application, objection)
+        self._check_endpoint(application)
         return Comeback(member, is_proven=True, moves=True)
 
     def check(self, application: Application, now: float) -> None:
         """May somebody new come in? In the order of section 10.3."""
-        if (
-            application.role == "referee"
-            and self._ledger.settings.enrolment == "key"
-            and not self._has_key(application)
-        ):
+        needs_key = application.role == "referee" and self._ledger.settings.enrolment == "key"
+        if needs_key and not self._has_key(application):
             raise PeerError("E043", "referees need the enrolment key of this league")
         self._check_time(application)
         self._check_room(application.role)
@@ -111,8 +107,7 @@ class Admission(ManagerPart):
             offered: list[str] = list(meta.game_types)[:10]
             games = {"supported_game_types": [settings.game_type], "game_types": offered}
             raise PeerError("E027", f"this league plays {settings.game_type}", games)
-        if objection := self.endpoints.objection(parse(meta.contact_endpoint), application.origin):
-            raise self.forbidden(application, objection)
+        self._check_endpoint(application)
         self._check_name(application.role, meta.display_name)
         if self._ledger.roster.at_endpoint(meta.contact_endpoint) is not None:
             context = {"contact_endpoint": meta.contact_endpoint}
@@ -128,6 +123,10 @@ class Admission(ManagerPart):
     def must_look_up(self, application: Application) -> bool:
         """Does the policy depend on what the name of its endpoint leads to?"""
         return self.endpoints.must_look_up(parse(application.meta.contact_endpoint))
+
+    def _check_endpoint(self, application: Application) -> None:
+        if objection := self.endpoints.objection(parse(application.meta.contact_endpoint), application.origin):
+            raise self.forbidden(application, objection)
 
     def _check_time(self, application: Application) -> None:
         ledger, role = self._ledger, application.role
@@ -200,14 +199,14 @@ class RegistrationDesk(ManagerPart):
         self.authentication.check_audience(message.auth_token, read, letter.origin, now)
         is_referee = isinstance(message, RefereeRegisterRequest)
         application = Application(
-            "referee" if is_referee else "player",
-            message.referee_meta if isinstance(message, RefereeRegisterRequest) else message.player_meta,
-            (message.sender or "").rpartition(":")[2],
-            message.conversation_id or NO_CONVERSATION,
-            message.auth_token,
-            letter.origin,
-            letter.convention,
-            read,
+            role="referee" if is_referee else "player",
+            meta=message.referee_meta if isinstance(message, RefereeRegisterRequest) else message.player_meta,
+            wanted_id=(message.sender or "").rpartition(":")[2],
+            conversation_id=message.conversation_id or NO_CONVERSATION,
+            token=message.auth_token,
+            origin=letter.origin,
+            convention=letter.convention,
+            read=read,
         )
         self._consider(letter, application, now)
 
@@ -353,6 +352,12 @@ class RegistrationDesk(ManagerPart):
         )
         if not comeback.is_proven:
             self.authentication.confirm(member, serial, application.origin)
+        self._welcome_back(member, now)
+        return token
+
+    def _welcome_back(self, member: Member, now: float) -> None:
+        """Before the start it is probed again; later a player's referees show it the new token, and a referee goes to
+        work."""
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.begin(member.agent_id, now)
         elif member.is_player:
@@ -361,7 +366,6 @@ class RegistrationDesk(ManagerPart):
             self.heartbeats.alive(member, now)
             self.assignments.habits.proved(member.agent_id)
             self.assignments.came_back(now)
-        return token
 
     def _mint(self, agent_id: str, serial: int) -> str:
         token = tokens.mint(agent_id, self.context.chance(32))
