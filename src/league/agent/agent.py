@@ -25,9 +25,10 @@ from league.machine import Answering, Ask, Machine, Operate, Step
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
+from league.protocol.safe_text import without_tokens
 from league.storage.journal import Entry, Journal
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
-from league.storage.transcript import LetterNote, mask
+from league.storage.transcript import LetterNote
 from league.transport import letters, mcp_door
 from league.transport.caller import Caller
 from league.transport.http import Response
@@ -254,7 +255,7 @@ class Agent:
     def _our_bug(self) -> PeerError:
         """Told once with its traceback. The machine may have stopped half-way, so it goes back to its journal."""
         incident = f"{self.now():.3f}"
-        told = mask(traceback.format_exc().encode(errors="replace")).decode(errors="replace")
+        told = without_tokens(traceback.format_exc())
         self.setup.show(f"incident {incident}\n{told}")
         self._bugs.hit(self._loop.time())
         self._rebuild_when_stored()

@@ -26,7 +26,7 @@ from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MESSAGES, GameError, LeagueError, LeagueQueryResponse, Message
-from league.storage.transcript import mask
+from league.protocol.safe_text import printable
 from league.transport import letters
 from league.transport.letters import Asked
 
@@ -315,7 +315,7 @@ def error_told(asked: Asked) -> ErrorNote | None:
     text = _told(message.error_name, message.error_description, message.error_detail)
     match_id = message.match_id if isinstance(message, GameError) else None
     return ErrorNote(
-        _safe(message.sender or "somebody"), message.type, message.error_code, text, match_id and _safe(match_id)
+        _cut(message.sender or "somebody"), message.type, message.error_code, text, match_id and _cut(match_id)
     )
 
 
@@ -330,18 +330,17 @@ def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNo
         code, text, is_shown = error.error_code, _told(error.error_name, error.error_description), True
     else:
         return None
-    return ErrorNote(_safe(peer), kind_of(sent), code, text, match_id, is_answer=True, is_shown=is_shown)
+    return ErrorNote(_cut(peer), kind_of(sent), code, text, match_id, is_answer=True, is_shown=is_shown)
 
 
 def _told(*words: str | None) -> str:
     """Name and sentence, each once."""
-    return _safe(": ".join(dict.fromkeys(filter(None, words))))
+    return _cut(": ".join(dict.fromkeys(filter(None, words))))
 
 
-def _safe(text: str) -> str:
-    """Others wrote it: no token in it is shown, and no terminal suffers."""
-    shown = mask(text[:LONGEST_ERROR].encode(errors="replace")).decode(errors="replace")
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shown)
+def _cut(text: str) -> str:
+    """What others wrote, fit to be shown, and not longer than needed."""
+    return printable(text[:LONGEST_ERROR])
 
 
 def label(asked: Asked) -> str:

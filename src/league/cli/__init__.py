@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TextIO
 
 from league.hosting import USAGE, CommandError
 
@@ -51,9 +52,11 @@ def print_json(document: object) -> None:
     sys.stdout.write("\n")
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print what people read."""
-    print("\n".join(lines), flush=True)
+def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
+    """Print what people read (to stdout unless another stream is named)."""
+    from league.hosting.display import show
+
+    show("\n".join(lines), stream)
 
 
 def print_result(as_json: bool, document: object, lines: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from league.cli import USAGE, CommandError, add_json_option, print_result
+from league.cli import USAGE, CommandError, add_json_option, print_lines, print_result
 from league.hosting.addresses import split_http
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _check(args: argparse.Namespace) -> CheckReport:
     stream = sys.stderr if args.json else sys.stdout
 
     def notify(line: str) -> None:
-        print(line, file=stream, flush=True)
+        print_lines([line], stream)
 
     try:
         return check_player(options, notify) if args.hostile is None else _send_bad_input(args, options, notify)

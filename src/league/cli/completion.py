@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from shlex import quote
 
-from league.cli import examples, print_lines
+from league.cli import examples
 
 NAME = "completion"
 HELP = "print what lets your shell complete commands and options"
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         name: (parser.description or "", [_argument(one) for one in parser._actions if one.help != argparse.SUPPRESS])
         for name, parser in command_parsers().items()
     }
-    print_lines(SHELLS[args.shell](commands))
+    print("\n".join(SHELLS[args.shell](commands)))  # a script: its lines stay as they are
     return 0
 
 

@@ -98,7 +98,7 @@ async def _play(demo: DemoRun, as_json: bool, stay: bool) -> None:
     else:
         print_lines(demo.review(outcome, await demo.table(), await demo.success()))
     if trouble := demo.shared_trouble():
-        print(trouble, file=sys.stderr)
+        print_lines([trouble], sys.stderr)
     if stay:
         await demo.stop_members()
         if not as_json:

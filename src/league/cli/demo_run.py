@@ -215,8 +215,7 @@ class DemoRun:
     def review(self, outcome: dict[str, Any], table: dict[str, Any], success: Success) -> Iterator[str]:
         """The end, for people."""
         yield from terminal.render_standings(table)
-        winner = outcome["standings"][0]
-        yield f"\nChampion: {terminal.plain(winner['display_name'])} ({winner['player_id']}), {winner['points']} points"
+        yield f"\n{terminal.champion(outcome['standings'][0])}"
         played = terminal.counted(outcome["matches"], "match"), terminal.counted(outcome["rounds"], "round")
         losses = terminal.counted(outcome["technical_losses"], "technical loss")
         yield f"{played[0]} in {played[1]}, {losses}, {outcome['seconds']:.1f} s\n"

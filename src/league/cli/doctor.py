@@ -21,6 +21,7 @@ from pathlib import Path
 
 from league.cli import CommandError, add_json_option, print_result, terminal
 from league.hosting import addresses, options
+from league.hosting.display import Style, paint
 
 NAME = "doctor"
 HELP = "check whether this machine is ready for a league"
@@ -51,6 +52,10 @@ class Diagnosis:
     def mark(self) -> str:
         return "ok" if self.is_well else "PROBLEM" if self.is_fatal else "note"
 
+    @property
+    def style(self) -> Style:
+        return Style.GOOD if self.is_well else Style.BAD if self.is_fatal else Style.WARNING
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
@@ -60,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     findings = [one for check in CHECKS for one in check()]
     is_ready = not any(one.is_fatal for one in findings)
     checks = [{"check": one.check, "verdict": one.mark.lower(), "detail": one.detail} for one in findings]
-    table = terminal.table(("", "", ""), [(one.mark, one.check, one.detail) for one in findings])[1:]
+    table = terminal.table(("", "", ""), [(paint(one.mark, one.style), one.check, one.detail) for one in findings])[1:]
     last = "\nA league can be played here: league demo" if is_ready else "\nNo league can be played here yet."
     print_result(args.json, {"ok": is_ready, "checks": checks}, [*table, last])
     return 0 if is_ready else 1

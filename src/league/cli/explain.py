@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from league.cli import CommandError, journal_errors, print_result, terminal
 from league.cli.source import add_match_argument, add_source_options, match_in, source_of
+from league.hosting.display import Style, paint
 
 if TYPE_CHECKING:
     from league.reports.explain import Explanation
@@ -27,6 +28,9 @@ examples:
 Clauses are named by requirement and section of spec/league-v2.md. No token is ever shown."""
 
 
+VERDICT = "Verdict: "
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     add_match_argument(parser)
     add_source_options(parser)
@@ -36,10 +40,13 @@ def run(args: argparse.Namespace) -> int:
     import msgspec
 
     from league.reports.explain import explain
-    from league.reports.letters import clean, masked
+    from league.reports.letters import clean
 
     explanation = explain(_case(args))
-    lines = (terminal.plain(masked(line)) for line in explanation_lines(explanation))
+    lines = (
+        paint(line, Style.STRONG) if line.startswith(VERDICT) else terminal.plain(line)
+        for line in explanation_lines(explanation)
+    )
     print_result(args.json, clean(msgspec.to_builtins(explanation)), lines)
     return 0
 
@@ -76,12 +83,16 @@ def _on_pages(args: argparse.Namespace) -> MatchFacts | None:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
+def _shown(line: str) -> str:
+    return paint(line, Style.STRONG) if line.startswith(VERDICT) else terminal.plain(line)
+
+
 def explanation_lines(one: Explanation) -> Iterator[str]:
     """An explanation, line by line."""
     names = [f"{player} ({one.names[player]})" if one.names[player] != player else player for player in one.players]
     yield f"{one.match_id}: {' against '.join(names)}, {one.game_type}, round {one.round_id} of {one.league_id}"
     yield ""
-    yield f"Verdict: {one.verdict.outcome}"
+    yield f"{VERDICT}{one.verdict.outcome}"
     yield from (f"  {sentence}" for sentence in one.verdict.why)
     if one.verdict.clauses:
         yield f"  Clauses: {'; '.join(map(str, one.verdict.clauses))}"

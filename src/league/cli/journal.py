@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from league.cli import USAGE, Command, CommandError, add_json_option, journal_errors, print_result, terminal
+from league.hosting.display import Style, paint
 
 if TYPE_CHECKING:
     from league.promises import Evidence, PromiseReport
@@ -71,12 +72,15 @@ def _verified(evidence: Evidence, report: PromiseReport) -> dict[str, object]:
     }
 
 
+_STYLES = {"kept": Style.GOOD, "broken": Style.BAD, "unobservable": Style.WARNING}
+
+
 def _verified_lines(evidence: Evidence, report: PromiseReport) -> Iterator[str]:
     from league.promises import PROMISES
 
     sentences = {one.number: one.sentence for one in PROMISES}
     for one in report.findings:
-        yield f"{one.promise:2}  {one.verdict:12}  {sentences[one.promise]}"
+        yield f"{one.promise:2}  {paint(f'{one.verdict:12}', _STYLES[one.verdict])}  {sentences[one.promise]}"
         if one.verdict != "kept":
             where = f" ({one.where})" if one.where else ""
             yield f"    {'':12}  {terminal.plain(one.detail + where)}"
@@ -87,7 +91,9 @@ def _verified_lines(evidence: Evidence, report: PromiseReport) -> Iterator[str]:
     journals = bool(evidence.manager) + len(evidence.referees) + len(evidence.players)
     sizes = {"journal": journals, "event": events, "match": matches}
     broken = len(report.broken)
-    verdict = f"{terminal.counted(broken, 'promise')} BROKEN" if broken else "no promise is broken"
+    verdict = paint("no promise is broken", Style.GOOD)
+    if broken:
+        verdict = paint(f"{terminal.counted(broken, 'promise')} BROKEN", Style.BAD)
     yield f"\n{', '.join(terminal.counted(number, what) for what, number in sizes.items())}: {verdict}"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from league.cli import Command, CommandError
+from league.cli import Command, CommandError, print_lines
 from league.hosting import Parser, did_you_mean
 
 COMMANDS: Mapping[str, str] = {
@@ -158,7 +158,10 @@ def _run(command: Command, args: argparse.Namespace) -> int:
 
 
 def _failed(command: Command, sentence: str, status: int) -> int:
-    print(f"league {command.name}: {sentence}", file=sys.stderr)
+    from league.hosting.display import Style, harmless, paint
+
+    who = paint(f"league {command.name}:", Style.BAD)
+    print_lines([f"{who} {harmless(sentence, keep=chr(10))}"], sys.stderr)
     return status
 
 

@@ -93,13 +93,14 @@ def _warn_of_silence(pages: Pages) -> None:
     """Say who does not answer: it may be too late once the league has started."""
     from league.cli.show import silence_in
     from league.cli.terminal import plain
+    from league.hosting.display import Style, paint
 
     document = pages.json("/api/agents")
     agents = {one["agent_id"]: one for one in document["agents"]}
     for agent_id, silence in silence_in(document).items():
         one = agents[agent_id]
         who = plain(f'{one["role"]} {agent_id} "{one["display_name"]}" at {one["endpoint"]}')
-        print(f"warning: {who} is {silence}", file=sys.stderr)
+        print_lines([f"{paint('warning:', Style.WARNING)} {who} is {silence}"], sys.stderr)
 
 
 def _waiting(pages: Pages) -> list[str]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from league.cli import CommandError, print_result, terminal
+from league.cli import CommandError, print_lines, print_result, terminal
 from league.cli.explain import explanation_lines
 from league.events import Event
 from league.hosting.sparring import SparringPlan, SparringWatcher, spar
 from league.reports.journals import Journals, read_journals
-from league.reports.letters import clean, masked
+from league.reports.letters import clean
 from league.reports.sparring import SparringFinding, SparringReport, Summary, report
 from league.reports.sparring_matches import FriendlyMatch, Timing, friendly_match, trouble_in
 from league.storage.notices import JournalError
@@ -25,7 +25,7 @@ async def play(plan: SparringPlan, kept_at: str | None, as_json: bool, stop: asy
     manager = await spar(plan, SparringWatcher() if as_json else MatchPrinter(plan), stop)
     ended = "stopped" if manager.gave_up else "played" if manager.is_over else "interrupted"
     found = _report(plan)
-    lines = (terminal.plain(masked(line)) for line in _lines(plan, kept_at, ended, found))
+    lines = (terminal.plain(line) for line in _lines(plan, kept_at, ended, found))
     print_result(as_json, _document(plan, kept_at, ended, found), lines)
     if ended == "interrupted":
         raise CommandError(f"interrupted after {terminal.counted(found.summary.played, 'match')}", INTERRUPTED)
@@ -72,20 +72,17 @@ class MatchPrinter(SparringWatcher):
         plan = self._plan
         titles = ", ".join(one.title for one in plan.entrants)
         counted = terminal.counted(plan.fixtures.matches, "friendly match")
-        print(
-            terminal.plain(f"{counted} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {titles}"),
-            flush=True,
-        )
+        print_lines([terminal.plain(f"{counted} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {titles}")])
 
     def happened(self, event: Event) -> None:
         trouble = trouble_in(event, self._plan.guest.agent_id)
         if trouble is not None:
-            print(terminal.plain(f"    {trouble}"), flush=True)
+            print_lines([terminal.plain(f"    {trouble}")])
 
     def ended(self, place: int, events: Sequence[Event]) -> None:
         bout = friendly_match(events, self._plan.guest.agent_id, self._plan.names)
         width = len(str(self._plan.fixtures.matches))
-        print(terminal.plain(f"{place:>{width}}/{self._plan.fixtures.matches}  {_line(bout)}"), flush=True)
+        print_lines([terminal.plain(f"{place:>{width}}/{self._plan.fixtures.matches}  {_line(bout)}")])
 
 
 def _line(bout: FriendlyMatch) -> str:

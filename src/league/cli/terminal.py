@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TextIO
+
+from league.hosting.display import Style, harmless, is_capable, paint, show, shown, width
 
 GAP = "  "
 BAR_COLUMNS = 30
@@ -14,16 +14,7 @@ BAR_COLUMNS = 30
 
 def plain(value: object) -> str:
     """A value as one line that leaves a terminal as it is."""
-    if value is None:
-        return "–"
-    return "".join(char if char.isprintable() else "�" for char in str(value))
-
-
-def width(text: str) -> int:
-    """How many columns a text takes."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
+    return "–" if value is None else harmless(value)
 
 
 def fit(text: str, columns: int) -> str:
@@ -78,6 +69,11 @@ def render_standings(document: Mapping[str, Any]) -> list[str]:
     return table(STANDINGS, rows)
 
 
+def champion(row: Mapping[str, Any]) -> str:
+    """Who won, by the first row of a table."""
+    return paint(f"Champion: {row['display_name']} ({row['player_id']}), {row['points']} points", Style.STRONG)
+
+
 def unverified(matches: Sequence[str]) -> str:
     """A note under a table: which of its results nothing proves."""
     named = ", ".join(map(plain, matches[:MOST_NAMED])) + (" …" if len(matches) > MOST_NAMED else "")
@@ -112,8 +108,7 @@ class Screen(Protocol):
 
 def screen_for(stream: TextIO) -> Screen:
     """What fits where the output goes."""
-    is_terminal = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return LiveScreen(stream) if is_terminal else LineScreen(stream)
+    return LiveScreen(stream) if is_capable(stream) else LineScreen(stream)
 
 
 class NoScreen:
@@ -135,7 +130,7 @@ class LineScreen:
         finished = league["round"] - (league["state"] != "LEAGUE_COMPLETED")
         if finished > self._shown and league["rounds"]:
             self._shown = finished
-            print(progress(league), file=self._stream, flush=True)
+            show(progress(league), self._stream)
 
     def end(self) -> None: ...
 
@@ -154,7 +149,8 @@ class LiveScreen:
         room = size.lines - 2
         if len(lines) > room:
             lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]
-        self._draw([fit(line, size.columns - 1) for line in lines])
+        lines = [fit(line, size.columns - 1) for line in lines]
+        self._draw([shown(paint(drawn, Style.GOOD), self._stream) + lines[0].removeprefix(drawn), *lines[1:]])
 
     def _draw(self, lines: Sequence[str]) -> None:
         up = f"\x1b[{self._drawn}A" if self._drawn else ""

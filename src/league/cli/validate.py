@@ -83,6 +83,8 @@ def _what(verdict: DocumentVerdict) -> str:
 
 
 def _line(one: Violation) -> str:
+    from league.protocol.safe_text import escaped
+
     # What others wrote may hold anything; one violation stays one line, and a terminal stays as it is.
     text = f"{one.code} {one.name} {one.path or 'the document'}: {one.detail} [{one.requirement}]"
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return escaped(text)

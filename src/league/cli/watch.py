@@ -65,8 +65,4 @@ def _look_patiently(source: LeagueSource) -> tuple[Any, Any]:
 def _ending(league: Any, standings: Any) -> list[str]:
     lines = [*terminal.render_standings(standings), ""]
     lines.append(f"{terminal.plain(league['league_id'])}: {terminal.progress(league)}")
-    for row in standings["standings"]:
-        if row["player_id"] == league["champion"]:
-            name = terminal.plain(row["display_name"])
-            lines.append(f"Champion: {name} ({row['player_id']}), {row['points']} points")
-    return lines
+    return lines + [terminal.champion(row) for row in standings["standings"] if row["player_id"] == league["champion"]]

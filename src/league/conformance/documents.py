@@ -9,6 +9,7 @@ from league.conformance.evidence import as_json, full_text, sent_and_received
 from league.conformance.outcome import Verdict
 from league.conformance.runner import CheckReport, CheckResult
 from league.conformance.text import COUNTED
+from league.protocol.safe_text import escaped
 
 
 def json_document(report: CheckReport) -> dict[str, Any]:
@@ -78,4 +79,4 @@ def _long(one: CheckResult, report: CheckReport) -> str:
 
 def _plain(text: str) -> str:
     """XML has no way to write most control characters."""
-    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+    return escaped(text, keep="\n")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from league.conformance.outcome import CheckOutcome, Evidence
 from league.conformance.record import Probe, RunRecord, tokens_known
+from league.protocol.safe_text import escaped
 from league.protocol.timestamps import write
 from league.protocol.tokens import masked
 
@@ -23,7 +24,7 @@ def text_of(raw: bytes, known: Collection[str], most: int = MOST) -> str:
     whole = _TOKEN.sub(
         lambda found: found[0] if found[2] in known else f"{found[1]}{masked(found[2])}{found[3]}", whole
     )
-    shown = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in whole[:most])
+    shown = escaped(whole[:most], keep="\n")
     left = len(raw) - most
     return f"{shown}… ({left} more bytes)" if left > 0 and len(whole) > most else shown
 

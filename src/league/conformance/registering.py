@@ -7,6 +7,7 @@ from typing import Final
 
 from league.conformance.kit import Kit
 from league.conformance.record import Arrival
+from league.protocol.safe_text import escaped
 
 WATCH_REJECTED_S: Final = 5.0
 """Longer than the first retry delays of a registration together."""
@@ -42,5 +43,4 @@ async def registration(kit: Kit) -> None:
 
 def _shown(arrival: Arrival) -> str:
     """The beginning of what could not be read, for its author."""
-    text = arrival.body[:LONGEST_SHOWN].decode(errors="replace")
-    return "".join(char if char.isprintable() else " " for char in text) or "an empty body"
+    return escaped(arrival.body[:LONGEST_SHOWN].decode(errors="replace")) or "an empty body"

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import NoReturn
+from io import TextIOBase
+from typing import TYPE_CHECKING, NoReturn, TextIO, cast
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 USAGE = 2
 """The exit status of wrong usage; 0 is success, 1 failure."""
@@ -36,6 +40,14 @@ class Parser(argparse.ArgumentParser):
     def known_options(self) -> Iterable[str]:
         """As they are typed: --players, --help, …"""
         return self._option_string_actions
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """All that argparse prints passes here."""
+        from league.hosting.display import shown
+
+        if isinstance(file, TextIOBase):
+            message = shown(message, cast("TextIO", file))
+        super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")

@@ -16,7 +16,7 @@ import msgspec
 
 from league.player.history import PastMatch
 from league.protocol.messages import ChooseParityCall, Message
-from league.storage.transcript import mask
+from league.protocol.safe_text import without_tokens
 
 NOT_THEIRS = (str(Path(__file__).parents[1]) + os.sep, str(importlib.__file__), "<frozen importlib")
 """Where our own code and the importer's is: frames of it, before the author's first, tell the author nothing."""
@@ -98,8 +98,7 @@ def _meant(value: object, options: Sequence[str]) -> str:
 
 
 def _report(headline: str, body: str) -> str:
-    text = f"{headline}\n{body}\n"
-    return mask(text.encode(errors="backslashreplace")).decode()
+    return without_tokens(f"{headline}\n{body}\n")
 
 
 class _ForgivingOutput(io.TextIOWrapper):

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Final, Literal
 
-from league.storage.transcript import mask
+from league.hosting import display
 
 Stream = Literal["stdout", "stderr"]
 
@@ -19,12 +19,6 @@ MOST_WAITING: Final = 1_000
 """More lines than this do not wait for a slow reader."""
 LAST_LINES_S: Final = 1.0
 """How long the last lines may take when the process ends."""
-
-
-def printable(text: str) -> str:
-    """Text that others had a part in, as a terminal may be given it: without tokens and control characters."""
-    shown = mask(text.encode(errors="backslashreplace")).decode(errors="replace")
-    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in shown)
 
 
 class Console:
@@ -45,8 +39,9 @@ class Console:
             self._writer = Thread(target=self._write, name="console", daemon=True)
             self._writer.start()
         if self._dropped:
-            text, self._dropped = f"({self._dropped} lines were not shown: nobody read them)\n{text}", 0
-        self._lines.put((stream, printable(text)))
+            self._lines.put((stream, f"({self._dropped} lines were not shown: nobody read them)"))
+            self._dropped = 0
+        self._lines.put((stream, display.harmless(text, keep="\n\t")))
 
     def flush(self, seconds: float = LAST_LINES_S) -> None:
         """Wait until everything is written, but not longer than this."""
@@ -63,7 +58,7 @@ class Console:
                 continue
             stream, text = line
             with suppress(OSError, ValueError):  # whoever read it has gone
-                print(text, file=getattr(sys, stream), flush=True)
+                display.show(text, getattr(sys, stream))
 
 
 _CONSOLE = Console()

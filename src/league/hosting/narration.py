@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from league import events
 from league.events import Event
 from league.hosting import authors, console
+from league.hosting.display import Style, paint
 
 if TYPE_CHECKING:  # a process of one role does not load the others
     from league.agent.watch import ErrorNote
@@ -32,6 +33,15 @@ Sentence = Callable[[Any, Any], str]
 Say = Callable[[str], None]
 
 
+STYLES: Mapping[type[Event], Style] = {
+    **dict.fromkeys((events.ScheduleMade, events.LeagueFinished, events.LeagueEnded), Style.STRONG),
+    **dict.fromkeys((events.Registered, events.OutageEnded), Style.GOOD),
+    **dict.fromkeys((events.OutageBegan, events.MatchParked, events.AgentApplied), Style.WARNING),
+    **dict.fromkeys((events.RequestRefused, events.IdentityContested), Style.BAD),
+}
+"""What stands out where the terminal has colours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Narrator:
     """Says what happens to an agent."""
@@ -45,7 +55,8 @@ class Narrator:
         for event in happened:
             sentence = self.sentences.get(type(event))
             if sentence is not None and (text := sentence(machine, event)):
-                self.say(self.prefix() + text)
+                style, told = STYLES.get(type(event)), self.prefix() + text
+                self.say(paint(told, style) if style else told)
 
 
 @dataclass(slots=True)

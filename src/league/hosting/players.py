@@ -35,6 +35,7 @@ from league.player.competitor import Competitor, StrategyFailed
 from league.player.strategies import BuiltIn, Strategy, Turn
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
+from league.protocol.safe_text import printable
 from league.strategies.human import Human
 
 HUMAN = "human"
@@ -145,7 +146,7 @@ def _is_class_of(module: ModuleType, value: object) -> bool:
 
 
 def _cannot_load(spec: str, error: BaseException) -> CommandError:
-    print(console.printable(authors.trace_of(error)), file=sys.stderr, end="")
+    print(printable(authors.trace_of(error), keep="\n\t"), file=sys.stderr, end="")
     return CommandError(f"cannot load {spec}: {authors.last_line(error)}")
 
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 from league.events import AttemptFailed, Event, MatchTaken, PlayerFaulted, ResultAccepted, WrongAnswer
 from league.protocol import timestamps
 from league.protocol.errors import ERRORS
+from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
 from league.reports.clauses import ClauseRef, at_field, clause_of, known, named, question, violated
-from league.reports.letters import masked
 from league.reports.match_facts import MatchFacts
 
 
@@ -129,7 +129,9 @@ def _fault(
         example = right_answer(facts.game_type, one.phase, facts.match_id, one.player_id, when)
     advice = advice_for(one.code, one.phase, one.detail)
     name = named(one.code).partition(" ")[2]
-    return PlayerFault(one.player_id, one.code, name, one.phase, masked(sentence), clause, rule, advice, example)
+    return PlayerFault(
+        one.player_id, one.code, name, one.phase, without_tokens(sentence), clause, rule, advice, example
+    )
 
 
 def _corrected(facts: MatchFacts, one: AttemptFailed | WrongAnswer, count: int) -> PlayerFault:

@@ -1,4 +1,4 @@
-"""Letters of a transcript in words, and masking: tokens are masked in a transcript already, and once more here."""
+"""Letters of a transcript in words. Tokens are masked in a transcript already, and once more here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from league.protocol.exchanges import REPLY_TYPES
-from league.storage.transcript import LetterNote, mask
+from league.protocol.safe_text import mask, without_tokens
+from league.storage.transcript import LetterNote
 
 LONGEST_BODY: Final = 10_240
 LONGEST_QUOTE: Final = 300
@@ -42,19 +43,14 @@ def body_of(letter: LetterNote, longest: int = LONGEST_BODY) -> str:
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
-def masked(text: str) -> str:
-    """A text of ours that may quote what others wrote, without tokens."""
-    if text.isascii() and "tok" not in text and "\\" not in text:
-        return text  # nearly always, and documents are full of text
-    return mask(text.encode(errors="replace")).decode(errors="replace")
-
-
 def clean(value: Any) -> Any:
     """A document (Any: JSON) without tokens at any depth."""
     if isinstance(value, str):
-        return masked(value)
+        return without_tokens(value)
     if isinstance(value, dict):
-        return {masked(name): "…" if name == "auth_token" and one else clean(one) for name, one in value.items()}
+        return {
+            without_tokens(name): "…" if name == "auth_token" and one else clean(one) for name, one in value.items()
+        }
     return [clean(one) for one in value] if isinstance(value, list | tuple) else value
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from league import events as e
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
 from league.reports import letters
 from league.reports.clauses import ClauseRef, at_field, clause_of, in_time, known, named, violated
@@ -139,7 +140,7 @@ def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries:
     body = None
     if isinstance(entry.what, e.WrongAnswer) and not hidden:
         body = _last_answer(entry, entries)
-    return TimelineLine(after, entry.by, "event", letters.masked(one.text), one.player_id, one.code, one.clause, body)
+    return TimelineLine(after, entry.by, "event", without_tokens(one.text), one.player_id, one.code, one.clause, body)
 
 
 def _last_answer(wrong: _Entry, entries: Sequence[_Entry]) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 from league.cli import terminal
 from league.cli.demo_run import measured, shared_processes
 from league.cli.terminal import LineScreen, LiveScreen, screen_for
+from league.hosting.display import width
 from league.reports.success import Share, Success
 
 
@@ -48,7 +49,7 @@ def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
 
 def test_wide_letters_keep_their_columns_in_line() -> None:
     lines = terminal.table(("name", "points"), [["猫頭鷹", 1], ["Owl", 2]])
-    assert len({terminal.width(line) for line in lines}) == 1
+    assert len({width(line) for line in lines}) == 1
 
 
 def test_a_table_without_rows_is_its_head() -> None:
@@ -114,7 +115,7 @@ def test_a_live_screen_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch
     LiveScreen(tty).show(league(), table([row(rank, "A name of many letters indeed") for rank in range(1, 100)]))
     lines = tty.getvalue().removesuffix("\x1b[J").splitlines()
     assert len(lines) < 10
-    assert all(terminal.width(line.removeprefix("\x1b[2K")) < 30 for line in lines)
+    assert all(width(line.removeprefix("\x1b[2K")) < 30 for line in lines)
     assert "… and 95 more" in lines[-1]
 
 

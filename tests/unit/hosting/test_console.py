@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from league.hosting.console import MOST_WAITING, Console, printable
+from league.hosting.console import MOST_WAITING, Console
+from league.protocol.safe_text import printable
 
 
 @pytest.mark.requirement("TOKEN.never_shown")
@@ -17,7 +18,7 @@ def test_nothing_that_is_printed_shows_a_token_or_moves_a_cursor() -> None:
     assert printable("tok_p01_" + "x" * 43).startswith("tok_")
     assert "x" * 43 not in printable("tok_p01_" + "x" * 43)
     assert printable("\x1b[2J\x1b]0;gone\x07Ann\r\x9b31m") == r"\x1b[2J\x1b]0;gone\x07Ann\r\x9b31m"
-    assert printable("Änne 李\n\tnext\udcff") == "Änne 李\n\tnext\\udcff"
+    assert printable("Änne 李\n\tnext\udcff", keep="\n\t") == "Änne 李\n\tnext\\udcff"
     assert printable("\u202egnp.exe") == r"\u202egnp.exe"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from league.agent.watch import ErrorNote
 from league.events import AgentApplied, Event
+from league.hosting.display import shown
 from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
 from league.protocol.exchanges import Role
 from league.simulation.node import Node
@@ -28,9 +30,16 @@ def played(seed: int, **plan: Any) -> World:
     return world
 
 
+class Said(list[str]):
+    """Lines without their colours."""
+
+    def append(self, text: str) -> None:
+        super().append(shown(text, io.StringIO()))
+
+
 def lines(node: Node) -> list[str]:
     """What this node would have said: its journal is told to a machine, event by event."""
-    machine, said = node._build(node, node.journal.secrets()), list[str]()
+    machine, said = node._build(node, node.journal.secrets()), Said()
     narrator = Narrator(SENTENCES[node.role], say=said.append)
     for event in node.journal.events():
         machine.apply(event)
@@ -73,7 +82,7 @@ def test_an_applicant_is_named_with_the_command_that_lets_it_in() -> None:
     event = AgentApplied(
         at=0.0, applicant_id="A01", role="player", display_name="Ann", endpoint="http://h/mcp", origin="1.2.3.4"
     )
-    said: list[str] = []
+    said = Said()
     Narrator(MANAGER, lambda: "P01: ", said.append)(played(1, players=2, referees=1).manager.machine, [event])
     assert said == ['P01: player "Ann" at http://h/mcp waits for approval: league approve A01']
 

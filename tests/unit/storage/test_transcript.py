@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league.protocol.safe_text import mask
 from league.protocol.tokens import masked, mint
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
-from league.storage.transcript import LetterNote, Mode, mask
+from league.storage.transcript import LetterNote, Mode
 from tests.support.journals import Notices, entry, locked_by_another
 
 TOKEN = mint("P01", bytes(range(32)))
@@ -148,7 +149,7 @@ def test_what_a_peer_writes_into_the_fields_is_cut_and_masked(journal: SqliteJou
     journal.note(LetterNote(1.0, "in", "\ud800", "X" * 5000, TOKEN, "request", TOKEN, b""))
     _settle(journal, notices)
     (kept,) = journal.letters()
-    assert kept == LetterNote(1.0, "in", "?", "X" * 200, "tok_…", "request", "tok_…", b"")
+    assert kept == LetterNote(1.0, "in", r"\ud800", "X" * 200, "tok_…", "request", "tok_…", b"")
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------
