@@ -69,6 +69,16 @@ def test_a_rejected_player_that_registers_on_is_found_out() -> None:
     assert warned(checked_member(Conforming("Ada"), 20.0, only)) == set()
 
 
+def test_who_does_not_wait_for_approval_or_asks_too_often_is_found_out() -> None:
+    only = ("REGISTER.waits_for_approval",)
+    gives_up = checked_member(Conforming("Ada"), 20.0, only)
+    assert warned(gives_up) == set(only)
+    assert "did not register again" in told(gives_up)
+    hasty = checked_member(Conforming("Ada", registration=Registration(again_when_rejected=True)), 1.0, only)
+    assert warned(hasty) == set(only)
+    assert "registered again after 0." in told(hasty)
+
+
 def test_null_is_called_null() -> None:
     report = checked_member(Conforming("Ada", **registers(rpc={"id": None})), 20.0, ("RPC.id",))
     assert "has the id null" in told(report)

@@ -45,7 +45,7 @@ def test_a_good_member_has_neither_failures_nor_warnings() -> None:
     report = checked_member(Conforming("Ada", registration=Registration(pause_s=1.0, query={})), drops_first=True)
     assert (failed(report), warned(report)) == (set(), set()), told(report)
     untested = {one.clause.id for one in report.of(Verdict.UNTESTABLE)}
-    assert untested == {"KEEPING.bounded", "REGISTER.stops_when_rejected"}
+    assert untested == {"KEEPING.bounded", "REGISTER.stops_when_rejected", "REGISTER.waits_for_approval"}
 
 
 def test_a_player_that_has_no_time_now_is_asked_again() -> None:
@@ -123,3 +123,5 @@ def test_our_player_can_be_checked_again_and_again_without_being_started_anew(tm
         for _ in range(3):
             report = check_player(Options(player.endpoint))
             assert (failed(report), warned(report)) == (set(), set()), told(report)
+        player.said("the kit's match R1M", count=3)
+        assert [line for line in player.lines if line.startswith(("R", "round"))] == [], "none is taken for a league's"

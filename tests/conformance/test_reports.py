@@ -132,8 +132,12 @@ def test_the_command_exits_with_1_if_a_must_fails(capsys: pytest.CaptureFixture[
 
 
 def test_the_command_says_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "player", f"http://127.0.0.1:{free_port()}/mcp"]) == 1
-    assert "HTTP.post_mcp: nobody can be reached" in capsys.readouterr().out
+    for command in (["player"], ["--hostile"], ["--role", "referee", "--hostile"]):
+        assert main(["check", *command, f"http://127.0.0.1:{free_port()}/mcp"]) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.startswith("league check: nobody listens at http://127.0.0.1:")
+        assert told.err.count("\n") == 1
 
 
 def test_the_list_names_every_check_with_level_section_and_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ TESTED_ELSEWHERE = {
     "PLAYER.survives_nonsense",
     "PLAYER.talks_to_no_player",
     "REGISTER.stops_when_rejected",
+    "REGISTER.waits_for_approval",
     "KEEPING.bounded",  # never testable
 }
 

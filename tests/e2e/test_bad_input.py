@@ -17,6 +17,7 @@ from league.conformance.clauses import clauses
 from league.conformance.kit import Options
 from league.conformance.outcome import Verdict
 from league.conformance.runner import CheckReport
+from league.conformance.text import lines
 from league.events import AgentApplied, DeviationRecorded, IdentityContested, RequestRefused
 from league.storage.reading import JournalReader, open_for_reading
 from tests.conformance.defects import told
@@ -88,6 +89,17 @@ def test_an_agent_that_takes_everything_fails_where_it_must_not_and_a_player_is_
         assert "sent a batch of one request; answered status 200; expected status 400, E035" in result.outcome.detail
 
 
+def test_a_fault_that_shows_again_and_again_is_told_in_full_once_and_then_counted() -> None:
+    report = sent_to(Peer("Yes", always(Reaction(body=b'{"jsonrpc":"2.0","id":1,"result":{}}'))), "referee", "json")
+    failures = report.of(Verdict.FAIL)
+    text = list(lines(report))
+    assert len(failures) > 20
+    assert [line for line in text if line.startswith("2. ")] == []
+    (counted,) = [line for line in text if "more like it" in line]
+    assert counted.startswith(f"   and {len(failures) - 1} more like it: {failures[1].name}, ")
+    assert counted.endswith(", …")
+
+
 def test_another_refusal_than_the_catalogues_is_a_warning() -> None:
     error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}'
     report = sent_to(Peer("No", always(Reaction(body=error))), "referee", "json.empty", "rpc.batch")
@@ -151,7 +163,7 @@ def test_the_command_finds_out_the_role_and_writes_the_usual_reports(
 def test_the_command_lists_the_catalogue_and_says_what_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--hostile", "--list", "--role", "manager", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == len(catalogue("manager"))
-    assert main(["check", "--hostile", "http://127.0.0.1:9/mcp"]) == 1
-    assert "nobody answers at http://127.0.0.1:9/mcp" in capsys.readouterr().err
+    assert main(["check", "--hostile", "http://127.0.0.1:9/mcp"]) == 2
+    assert "nobody listens at http://127.0.0.1:9/mcp" in capsys.readouterr().err
     assert main(["check", "--hostile", "http://127.0.0.1:9/mcp", "--only", "NOTHING"]) == 2
     assert main(["check"]) == 2

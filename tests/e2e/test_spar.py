@@ -166,7 +166,7 @@ def test_who_is_not_there_is_told_at_once(processes: Processes) -> None:
     with guest() as peer:
         gone = peer.endpoint
     ended = processes.run("spar", gone)
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.count("\n") == 1
     assert f"nobody can be reached at {gone}" in ended.stderr
 

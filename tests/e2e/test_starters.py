@@ -162,6 +162,15 @@ def test_a_starter_that_is_refused_says_why_and_ends(processes: Processes, name:
 
 
 @each_starter
+@pytest.mark.requirement("REGISTER.waits_for_approval")
+def test_a_starter_waits_for_the_operators_approval(processes: Processes, name: str) -> None:
+    report = checked(processes, name, "REGISTER.waits_for_approval")
+    assert [one.verdict for one in report.results] == [Verdict.PASS], [one.outcome.detail for one in report.results]
+    (process,) = processes.started
+    assert "approval" in process.output
+
+
+@each_starter
 def test_a_mistake_in_the_strategy_is_shown_to_its_author_alone(processes: Processes, name: str) -> None:
     spoil(written(processes, name), STARTERS[name])
     process = begun(processes, name, manager=f"http://127.0.0.1:{free_port()}/mcp", port=0)

@@ -160,7 +160,7 @@ class Reader:
 
 def _said(process: Process, line: str) -> None:
     """Wait until it says this; but the number of a match of the conformance kit is another with each run."""
-    named = re.match(r"(.* in R\d+M)\d+(.*)", line)
+    named = re.match(r"(.*(?: in|kit's match) R\d+M)\d+(.*)", line)
     if named is None:
         process.said(line)
         return

@@ -33,10 +33,11 @@ with --players 2 --referees 2 and nobody else, a player or referee with the kit 
 is found out, or given with --role.
 
 Without --listen the player is called as it is. With --listen PORT the kit is also a manager at that port: start the
-player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. REGISTER.retries and
-REGISTER.stops_when_rejected need a run of their own: the first leaves a registration unanswered, the second rejects it.
+player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. Three checks need a run of their
+own: REGISTER.retries leaves a registration unanswered, REGISTER.stops_when_rejected rejects it, and
+REGISTER.waits_for_approval has it wait for the operator.
 
-exit status: 0 no MUST is broken, 1 one is, 2 wrong usage"""
+exit status: 0 no MUST is broken, 1 one is, 2 wrong usage, or nobody listens there"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,6 +89,9 @@ def run(args: argparse.Namespace) -> int:
     from league.conformance.text import lines
 
     report = _check(args)
+    if report.record.probes and not report.record.is_reached:
+        refused = report.record.probes[0].response.detail
+        raise CommandError(f"nobody listens at {report.record.target} ({refused}): is the agent running?", USAGE)
     _write(args, report)
     print_result(args.json, json_document(report), lines(report))
     return 0 if report.passed else 1
@@ -122,7 +126,7 @@ def _send_bad_input(args: argparse.Namespace, options: Options, notify: Callable
     try:
         return check_hostile(options, args.hostile_role or "", notify)
     except ValueError as error:
-        raise CommandError(str(error)) from error
+        raise CommandError(str(error), USAGE) from error
 
 
 def _write(args: argparse.Namespace, report: CheckReport) -> None:

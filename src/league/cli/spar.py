@@ -28,7 +28,8 @@ The player only has to run: no league, no manager, no registration. A referee an
 rules and limits of a league; the player hears of nothing but these matches. Opponents are named as for
 `league player --strategy`. After two technical losses in a row the rest is not played.
 
-exit status: 0 all matches were played without a technical loss of the player, 1 not, 2 wrong usage"""
+exit status: 0 all matches were played without a technical loss of the player, 1 not, 2 wrong usage, or
+nobody listens there"""
 JOURNAL = "sparring.db"
 
 

@@ -37,9 +37,9 @@ clause that is broken says so, the others have their own verdicts.
 
 **Registration.** Clauses about it need a player that is started with the kit as its manager:
 `league check player URL --listen 8000`, then the player with `--manager http://127.0.0.1:8000/mcp`. Without that, what
-only a member can know (its id, its token) is not asked. Two clauses need a run of their own with a freshly started
+only a member can know (its id, its token) is not asked. Three clauses need a run of their own with a freshly started
 player: `--only REGISTER.retries` leaves the first registration without an answer, `--only REGISTER.stops_when_rejected`
-rejects it.
+rejects it, and `--only REGISTER.waits_for_approval` has it wait for the operator (E043).
 
 The scenarios, in the order in which they are run:
 

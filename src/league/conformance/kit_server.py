@@ -35,12 +35,11 @@ _REGISTRATIONS: Final = {
 class KitServer:
     """Answers and records the requests that the agent makes by itself."""
 
-    def __init__(
-        self, record: RunRecord, reject: bool = False, drops_first: bool = True, derives: bool = False
-    ) -> None:
+    def __init__(self, record: RunRecord, rejects: str = "", drops_first: bool = True, derives: bool = False) -> None:
         self._record = record
         self._scheme: Object = {"token_scheme": "derived"} if derives else {}
-        self._reject = reject
+        self._rejects = rejects
+        """The error that registrations get: E020 all of them, E043 the first."""
         self._drops = drops_first
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -137,9 +136,14 @@ class KitServer:
         record = self._record
         response, id_name, meta_name = _REGISTRATIONS[str(message["message_type"])]
         now = time.time()
-        if self._reject:
+        if self._rejects == "E020":
             record.rejected_at = record.rejected_at or now
-            return _result(document, {**_reply(message, response, now), **_REJECTED})
+            return _result(document, {**_reply(message, response, now), **_rejected("E020", "the league is full")})
+        if self._rejects == "E043" and record.put_off_at is None:
+            record.put_off_at = now
+            refusal = _rejected("E043", "waiting for the operator's approval, as A01; register again later")
+            waiting = {"context": {"pending": True, "applicant_id": "A01"}}
+            return _result(document, {**_reply(message, response, now), **refusal, **waiting})
         if self._drops and now < (record.dropped_at or now) + UNANSWERED_S / record.time_scale:
             record.dropped_at = record.dropped_at or now
             return None
@@ -166,14 +170,10 @@ class KitServer:
         return _result(document, {**reply, "query_type": kind or "GET_STATUS", "success": True, "data": data})
 
 
-_REJECTED: Final[Object] = {
-    "status": "REJECTED",
-    "player_id": None,
-    "reason": "the league is full",
-    "error_code": "E020",
-    "error_name": "LEAGUE_FULL",
-    "rpc_code": 2001,
-}
+def _rejected(code: str, reason: str) -> Object:
+    row = ERRORS[code]
+    named = {"error_code": code, "error_name": row.name, "rpc_code": row.number(Family.PLAYER_REGISTRATION)}
+    return {"status": "REJECTED", "player_id": None, "reason": reason, **named}
 
 
 async def _body(reader: asyncio.StreamReader, fields: dict[bytes, bytes]) -> bytes:

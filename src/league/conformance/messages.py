@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from league.conformance.conventions import Object
 from league.protocol import timestamps
+from league.protocol.versions import KIT_LEAGUE as LEAGUE
 from league.protocol.versions import PROTOCOL
 
-LEAGUE = "conformance"
+__all__ = ["LEAGUE", "MessageWriter", "number_in"]
 REFEREE = "REF01"
 EVEN_ODD = "even_odd"
 ROW = ("played", "wins", "draws", "losses", "points")

@@ -30,6 +30,13 @@ class CheckOutcome:
     detail: str = ""
     advice: str = ""
     evidence: tuple[Evidence, ...] = ()
+    fault: str = ""
+    """What outcomes of the same fault have in common, where their details differ."""
+
+    @property
+    def alike(self) -> tuple[str, str]:
+        """Outcomes that agree in this show the same fault."""
+        return self.advice, self.fault or self.detail
 
 
 def kept(detail: str = "", evidence: Iterable[Evidence] = ()) -> CheckOutcome:

@@ -214,6 +214,8 @@ class RunRecord:
     """The last request before nobody listened any more."""
     dropped_at: float | None = None
     rejected_at: float | None = None
+    put_off_at: float | None = None
+    """When a registration was told to wait for the operator's approval."""
 
     def set_aside(self, exchange: Probe) -> None:
         """This request was in a form that the agent does not understand."""

@@ -11,6 +11,8 @@ from league.protocol.safe_text import escaped
 
 WATCH_REJECTED_S: Final = 5.0
 """Longer than the first retry delays of a registration together."""
+WATCH_APPROVAL_S: Final = 12.0
+"""Longer than two of the pauses between registrations that wait for approval."""
 SETTLE_S: Final = 0.5
 """Time for an agent to read the answer to its registration; leagues do not start sooner either."""
 SHOWN, LONGEST_SHOWN = 3, 300
@@ -28,6 +30,9 @@ async def registration(kit: Kit) -> None:
         record.listening = f"nobody registered at {kit.manager_url} within {options.wait_s:g} seconds"
         for other in [one for one in record.arrivals if one.method == "POST"][:SHOWN]:
             record.listening += f"; POST {other.place} came, but without a LEAGUE_REGISTER_REQUEST: {_shown(other)}"
+        return
+    if record.put_off_at is not None:
+        await kit.server.wait_for(lambda _: record.member is not None, WATCH_APPROVAL_S / options.time_scale)
         return
     if record.rejected_at is not None:
         await asyncio.sleep(WATCH_REJECTED_S / options.time_scale)

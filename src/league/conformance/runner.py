@@ -16,7 +16,9 @@ from league.conformance.outcome import CheckOutcome, Verdict, judged
 from league.conformance.record import RunRecord
 from league.conformance.scenarios import run_scenarios
 
-REJECTED, RETRIES = "REGISTER.stops_when_rejected", "REGISTER.retries"
+RETRIES = "REGISTER.retries"
+REJECTING: Mapping[str, str] = {"REGISTER.stops_when_rejected": "E020", "REGISTER.waits_for_approval": "E043"}
+"""Checks that need a run of their own, and the error with which its registration is rejected."""
 ROBUST = (
     *("RPC.object", "RPC.batch", "RPC.bad_id", "RPC.unknown_method", "RPC.method_contradicts_type"),
     *("HTTP.other_statuses", "HTTP.origin_and_host", "READING.null_is_absent"),
@@ -104,16 +106,16 @@ def scenarios_of(ids: list[str], alone: bool) -> frozenset[str]:
 async def run(options: Options, notify: Callable[[str], None] = lambda _: None) -> CheckReport:
     """Run the scenarios against the player and judge the record; `notify` gets lines for the person who waits."""
     ids = chosen(options.only)
-    alone = ids == [REJECTED]
+    rejects = REJECTING.get(ids[0], "") if len(ids) == 1 else ""
     record = RunRecord(options.target, options.time_scale)
-    server = KitServer(record, reject=alone, drops_first=options.drops_first or RETRIES in options.only)
+    server = KitServer(record, rejects, drops_first=options.drops_first or RETRIES in options.only)
     began = time.monotonic()
     await server.open(options.host, options.listen or 0)
     try:
         kit = Kit(options, record, server)
         if options.listen is not None:
             notify(f"ready: {kit.manager_url}")
-        await run_scenarios(kit, scenarios_of(ids, alone))
+        await run_scenarios(kit, scenarios_of(ids, alone=bool(rejects)))
     finally:
         await server.close()
     checks, clauses = player_checks(), clauses_for("player")

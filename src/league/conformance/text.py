@@ -13,6 +13,8 @@ from league.conformance.runner import CheckReport, CheckResult
 COUNTED = (Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.UNTESTABLE)
 ROBUSTNESS = "Warnings about requests that no right caller makes"
 BODY_LINES = 12
+MOST_NAMED = 20
+"""So many ids of one fault are named; --json and the page have all of them."""
 WIDTH = 160
 
 
@@ -20,9 +22,10 @@ def lines(report: CheckReport) -> Iterator[str]:
     """The whole report."""
     yield summary(report)
     yield from about(report)
-    for number, one in enumerate(report.of(Verdict.FAIL), 1):
+    for number, alike in enumerate(_by_fault(report.of(Verdict.FAIL)), 1):
         yield ""
-        yield from _failure(number, one, report.record)
+        yield from _failure(number, alike[0], report.record)
+        yield from _others(alike)
     yield from _warnings(report.of(Verdict.WARN))
     yield ""
     yield from _untestable(report.of(Verdict.UNTESTABLE))
@@ -57,6 +60,22 @@ def about(report: CheckReport) -> Iterator[str]:
         yield f"It registered as {member.meta.get('display_name')!r} and was given the id {member.id}."
     elif report.record.listening:
         yield f"Registration was not tested: {report.record.listening}."
+
+
+def _by_fault(results: list[CheckResult]) -> list[list[CheckResult]]:
+    """The results, those that show the same fault together."""
+    found: dict[tuple[str, str], list[CheckResult]] = {}
+    for one in results:
+        found.setdefault(one.outcome.alike, []).append(one)
+    return list(found.values())
+
+
+def _others(alike: list[CheckResult]) -> Iterator[str]:
+    """All of one fault but the first, which is shown in full: how many, and which."""
+    others = [one.name for one in alike[1:]]
+    if others:
+        named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
+        yield f"   and {len(others)} more like it: {named}"
 
 
 def _failure(number: int, one: CheckResult, record: RunRecord) -> Iterator[str]:
@@ -107,10 +126,12 @@ def _warnings(results: list[CheckResult]) -> Iterator[str]:
         if found:
             yield ""
             yield title
-        for one in found:
+        for alike in _by_fault(found):
+            one = alike[0]
             yield f"  {one.name} ({one.clause.section}): {one.outcome.detail}"
             if one.outcome.advice and not robust:
                 yield f"      {one.outcome.advice}"
+            yield from _others(alike)
 
 
 def _untestable(results: list[CheckResult]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from league import events
 from league.events import Event
 from league.hosting import authors, console
 from league.hosting.display import Style, paint
+from league.protocol.versions import KIT_LEAGUE
 
 if TYPE_CHECKING:  # a process of one role does not load the others
     from league.agent.watch import ErrorNote
@@ -191,6 +192,8 @@ MANAGER: Mapping[type[Event], Sentence] = {
 
 
 def _registered(_: Machine, event: events.Registered) -> str:
+    if event.league_id == KIT_LEAGUE:
+        return f"registered as {event.agent_id} with the conformance kit: its matches are of no league"
     return f"registered as {event.agent_id}" + (f" in {event.league_id}" if event.league_id else "")
 
 
@@ -212,6 +215,9 @@ REFEREE: Mapping[type[Event], Sentence] = {
 }
 
 
+OF_KIT = "the kit's "
+
+
 def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
     me, matches = player.agent_id, player.announcement.matches if player.announcement else ()
     opponents = [
@@ -219,15 +225,25 @@ def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
         for one in matches
         if me in (one.player_A_id, one.player_B_id)
     ]
+    of_kit = player.announcement is not None and player.announcement.league_id == KIT_LEAGUE
+    title = f"{OF_KIT if of_kit else ''}round {event.round_id}"
     if not opponents:
-        return f"round {event.round_id}: you have a bye"
-    return f"round {event.round_id}: you play against {' and '.join(_title(player, one) for one in opponents)}"
+        return f"{title}: you have a bye"
+    return f"{title}: you play against {' and '.join(_title(player, one) for one in opponents)}"
 
 
 def _title(player: Competitor, player_id: str) -> str:
     """A player with its name, which tables say."""
     rows = player.standings.standings if player.standings else ()
     return next((f'{player_id} "{one.display_name}"' for one in rows if one.player_id == player_id), player_id)
+
+
+def _game_ended(player: Competitor, event: events.GameEnded) -> str:
+    told = authors.result(player.history[-1])
+    if not player.plays_with_kit(event.match_id, event.referee_id):
+        return told
+    is_over = event.status != "TECHNICAL_LOSS"
+    return f"{OF_KIT}match {told if is_over else f'{event.match_id} was called off: it has seen enough of it'}"
 
 
 def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
@@ -243,6 +259,6 @@ def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
 PLAYER: Mapping[type[Event], Sentence] = {
     events.Registered: _registered,
     events.RoundAnnounced: _announced,
-    events.GameEnded: lambda player, _: authors.result(player.history[-1]),
+    events.GameEnded: _game_ended,
     events.LeagueEnded: _league_over,
 }

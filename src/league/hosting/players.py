@@ -36,6 +36,7 @@ from league.player.strategies import BuiltIn, Strategy, Turn
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
 from league.protocol.safe_text import printable
+from league.protocol.versions import is_of_kit
 from league.strategies.human import Human
 
 HUMAN = "human"
@@ -286,7 +287,8 @@ class StrategyRunner:
 
     def _who(self, about: Turn) -> str:
         me = competitor(self._agent).agent_id
-        return f"{self.entrant.title}{f' ({me})' if me else ''} in {about.match_id}"
+        whose = "the kit's match " if about.call is not None and is_of_kit(about.call.conversation_id or "") else ""
+        return f"{self.entrant.title}{f' ({me})' if me else ''} in {whose}{about.match_id}"
 
 
 def _is_text(value: object) -> bool:

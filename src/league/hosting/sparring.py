@@ -14,7 +14,7 @@ import msgspec
 from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup
 from league.events import Event
-from league.hosting import CommandError, players, referees, serving
+from league.hosting import USAGE, CommandError, players, referees, serving
 from league.hosting.options import PlayerOptions, RefereeOptions, defaults
 from league.hosting.players import Entrant, Seeding, StrategyRunner
 from league.hosting.serving import Door, HostedAgent
@@ -79,7 +79,7 @@ async def probe(url: str, client: HttpClient, limit_s: float) -> None:
     except CallFailed as failed:
         if failed.failure is Failure.REFUSED:
             detail = f"nobody can be reached at {url} ({failed.detail}): is the player running, and at this address?"
-            raise CommandError(detail) from failed
+            raise CommandError(detail, USAGE) from failed
         return
     if reply.status in NO_PAGE and _is_of_the_framework(reply.body):
         raise CommandError(

@@ -37,6 +37,7 @@ from league.protocol.messages import (
     RoundCompleted,
 )
 from league.protocol.parts import PlayerMeta, QueryParams
+from league.protocol.versions import is_of_kit
 
 __all__ = ["Competitor", "StrategyFailed"]
 
@@ -104,6 +105,11 @@ class Competitor(RoleMachine):
         }
 
     # --- what it is ---------------------------------------------------------------------------------------------------
+
+    def plays_with_kit(self, match_id: str, referee_id: str) -> bool:
+        """Is this a match of the conformance kit, and of no league?"""
+        match = self._memory.matches.by(match_id, referee_id)
+        return match is not None and is_of_kit(match.invitation.conversation_id)
 
     @property
     def agent_id(self) -> str:

@@ -6,11 +6,18 @@ import re
 
 PROTOCOL = "league.v2"
 CURRENT = "2.1.0"
+KIT_LEAGUE = "conformance"
+"""The league that the conformance kit plays in; the conversations of its matches begin so, and no other's do."""
 
 _NUMBER = r"(?:0|[1-9][0-9]*)"
 _PRE = rf"(?:{_NUMBER}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 SEMVER_PATTERN = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRE}(?:\.{_PRE})*)?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$"
 _SEMVER = re.compile(SEMVER_PATTERN[1:-1])
+
+
+def is_of_kit(conversation_id: str) -> bool:
+    """Is this a conversation about a match of the conformance kit?"""
+    return conversation_id.startswith(f"{KIT_LEAGUE}-")
 
 
 def is_semver(text: str) -> bool:

@@ -106,7 +106,8 @@ async def _send(
         return untestable(f"{STRANGER}: {standing.missing}"), before
     probe = await kit.send_bad(case.what, case.make(standing))
     after = await observed(kit, standing) + (await also() if also else "")
-    return judged(case, probe, before == after, _may_be_taken(case, standing.role)), after
+    outcome = judged(case, probe, before == after, _may_be_taken(case, standing.role))
+    return replace(outcome, fault=_answered(probe)), after
 
 
 def _may_be_taken(case: BadInput, role: str) -> bool:

@@ -10,7 +10,7 @@ from league.conformance.outcome import Check, CheckOutcome, broken, kept, untest
 from league.conformance.record import Arrival, RunRecord
 
 REGISTER = "LEAGUE_REGISTER_REQUEST"
-SOONEST_S, TOLERANCE_S = 2.0, 0.5
+SOONEST_S, TOLERANCE_S, APPROVAL_S = 2.0, 0.5, 5.0
 PAUSE_ADVICE = "Wait 2 seconds before the first repetition, then 4, 8, 16 and 30."
 
 
@@ -55,6 +55,23 @@ def stops_when_rejected(record: RunRecord) -> CheckOutcome:
     return kept("no more registrations in 5 seconds", record.requests(REGISTER))
 
 
+def waits_for_approval(record: RunRecord) -> CheckOutcome:
+    if record.put_off_at is None:
+        return untestable(
+            record.listening
+            or "the kit let the player in at once; `--only REGISTER.waits_for_approval` on a freshly started player "
+            "has it wait for the operator"
+        )
+    first, *later = record.requests(REGISTER)
+    if not later:
+        advice = "When REJECTED with E043 says `context.pending`, register again every 5 seconds until you are let in."
+        return broken("it was told to wait for the operator's approval, and did not register again", advice, first)
+    pause = later[0].at - record.put_off_at
+    if pause < (APPROVAL_S - TOLERANCE_S) / record.time_scale:
+        return warning(f"registered again after {pause:.1f} s already", "Wait 5 seconds each time.", first, later[0])
+    return kept(f"registered again after {pause:.1f} s", later)
+
+
 def again_after_e012(record: RunRecord) -> CheckOutcome:
     queries = record.requests("LEAGUE_QUERY")
     if record.member is None or not queries:
@@ -97,6 +114,7 @@ def token_sent(record: RunRecord) -> CheckOutcome:
 CHECKS: Mapping[str, Check] = {
     "REGISTER.retries": Check(retries, ("registration",)),
     "REGISTER.stops_when_rejected": Check(stops_when_rejected, ("registration",)),
+    "REGISTER.waits_for_approval": Check(waits_for_approval, ("registration",)),
     "REGISTER.again_after_E012": Check(again_after_e012, ("registration", "dialect", "match")),
     "REGISTER.takes_any_id": Check(takes_any_id, ("registration", "dialect")),
     "TOKEN.sent": Check(token_sent, ("registration", "dialect", "match")),

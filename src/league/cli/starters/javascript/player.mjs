@@ -337,7 +337,7 @@ const PASSING = ["E010", "E025", "E041", "E042", "E099"]; // errors that may be 
 async function register(manager, endpoint) {
   const meta = { display_name: player.name, version: "1.0.0", game_types: ["even_odd"], contact_endpoint: endpoint };
   for (let attempt = 1; ; attempt++) {
-    let reason;
+    let reason, isPending = false;
     try {
       const params = { ...envelope("LEAGUE_REGISTER_REQUEST", `register-${attempt}`), player_meta: meta };
       const { result, error } = await post(manager, { jsonrpc: "2.0", id: attempt, method: "register_player", params });
@@ -349,14 +349,15 @@ async function register(manager, endpoint) {
         return true;
       }
       reason = said.reason ?? said.error_detail ?? said.message;
-      if (!PASSING.includes(said.error_code)) {
+      isPending = said.context?.pending === true; // told to wait for the operator's approval: we ask again (section 7.2)
+      if (!PASSING.includes(said.error_code) && !isPending) {
         tell(`the manager refuses this player: ${reason}`);
         return false;
       }
     } catch (error) {
       reason = error.cause?.code ?? error.cause?.message ?? error.message; // nobody there, or no JSON came back
     }
-    const pause = PAUSES[Math.min(attempt, PAUSES.length) - 1];
+    const pause = isPending ? 5 : PAUSES[Math.min(attempt, PAUSES.length) - 1];
     tell(`not registered yet: ${reason}; next try in ${pause} s`);
     await new Promise((done) => setTimeout(done, pause * 1000));
   }

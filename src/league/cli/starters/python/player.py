@@ -353,13 +353,15 @@ def register(player: Player, manager: str, endpoint: str) -> bool:
             if result.get("status") in ("ACCEPTED", "REGISTERED") and result.get("player_id"):
                 break
             reason = result.get("reason") or result.get("error_detail") or result.get("message")
-            is_final = result.get("error_code") not in PASSING
+            # Told to wait for the operator's approval: we ask again (section 7.2).
+            is_pending = (result.get("context") or {}).get("pending") is True
+            is_final = result.get("error_code") not in PASSING and not is_pending
         except (OSError, ValueError, LookupError, AttributeError, http.client.HTTPException) as error:
-            reason, is_final = repr(error), False
+            reason, is_final, is_pending = repr(error), False, False
         if is_final:
             tell(f"the manager refuses this player: {reason}")
             return False
-        pause = PAUSES[min(attempt, len(PAUSES)) - 1]
+        pause = 5 if is_pending else PAUSES[min(attempt, len(PAUSES)) - 1]
         tell(f"not registered yet: {reason}; next try in {pause} s")
         time.sleep(pause)
         attempt += 1
