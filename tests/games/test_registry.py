@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from league.cli.main import main
 from league.games import even_odd, registry
 from league.games.contract import SEATS
 
@@ -169,3 +170,21 @@ def test_a_package_without_a_description_is_a_problem_without_a_name(site: Path)
 def test_packages_without_games_are_passed_over(site: Path) -> None:
     install(site, "unrelated", "[console_scripts]\nthis line has no equals sign\n")
     assert registry.problems() == ()
+
+
+def test_a_game_that_fails_to_import_is_shown_with_its_error_wherever_people_look(
+    site: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(site, "league-chess", announcing(chess="league_chess:GAME"), league_chess="import no_such_module\n")
+    told = "the game 'chess' of league-chess cannot be used: ModuleNotFoundError: No module named 'no_such_module'"
+    monkeypatch.chdir(tmp_path_factory.mktemp("folder"))
+    assert main(["doctor"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("note") and told in line]
+    for command in (["demo"], ["manager"], ["simulate"], ["tournament", "--strategy", "random,mirror"]):
+        assert main([*command, "--game", "chess"]) == 2
+        assert told in capsys.readouterr().err
+    assert main(["demo", "--players", "2", "--strategy", "no_such_strategy"]) == 2
+    assert told in capsys.readouterr().err, "also if another game is played"

@@ -54,7 +54,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    from league.games import registry
     from league.hosting import require_game
+    from league.hosting.display import Style, harmless, paint
     from league.hosting.players import load
 
     if args.players < 2 or args.referees < 1:
@@ -62,6 +64,8 @@ def _check(args: argparse.Namespace) -> None:
     if args.port is not None and not 0 <= args.port <= 65535:
         raise CommandError(f"{args.port} is no port: they go from 0 to 65535", USAGE)
     require_game(args.game)
+    for problem in registry.problems():
+        print_lines([f"{paint('note:', Style.WARNING)} {harmless(problem)}"], sys.stderr)
     for one in args.strategy.split(","):
         load(one)  # whatever is wrong with it is said now, and not by a process
 

@@ -244,4 +244,20 @@ def _files() -> Iterator[Diagnosis]:
     yield Diagnosis("open files", hard >= files_needed(MANY_AGENTS), told, is_fatal=hard < least)
 
 
-CHECKS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (_python, _packages, _clock, _network, _ports, _disk, _files)
+def _games() -> Iterator[Diagnosis]:
+    from league.games import registry
+
+    yield Diagnosis("games", True, ", ".join(registry.known()))
+    yield from (Diagnosis("games", False, problem) for problem in registry.problems())
+
+
+CHECKS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (
+    _python,
+    _packages,
+    _clock,
+    _network,
+    _ports,
+    _disk,
+    _files,
+    _games,
+)

@@ -31,6 +31,11 @@ def problems() -> tuple[str, ...]:
     return plug_ins().problems
 
 
+def why_unknown(game_type: str) -> str:
+    """Why there is no such game: which there are, and what keeps others from being used."""
+    return "; ".join([f"there is no game {game_type!r}; there are {', '.join(known())}", *problems()])
+
+
 @dataclass(frozen=True, slots=True)
 class PlugIns:
     games: Mapping[str, Game]

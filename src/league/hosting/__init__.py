@@ -58,5 +58,4 @@ def require_game(name: str) -> None:
     from league.games import registry
 
     if registry.find(name) is None:
-        told = f"there is no game {name!r}; there are {', '.join(registry.known())}"
-        raise CommandError("; ".join([told, *registry.problems()]), USAGE)
+        raise CommandError(registry.why_unknown(name), USAGE)

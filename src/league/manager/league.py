@@ -56,7 +56,7 @@ class LeagueManager(RoleMachine):
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
-            raise ValueError(f"there is no game {settings.game_type!r}; there are {', '.join(registry.known())}")
+            raise ValueError(registry.why_unknown(settings.game_type))
         if unknown := set(settings.tiebreakers) - TIEBREAKERS:
             raise ValueError(
                 f"no tiebreakers: {', '.join(sorted(unknown))}; there are {', '.join(sorted(TIEBREAKERS))}"

@@ -102,7 +102,8 @@ def renew(one: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:
 def _check(one: AnnouncedMatch) -> None:
     if registry.find(one.game_type) is None:
         games = list(registry.known())
-        raise PeerError("E027", f"{one.game_type[:80]!r} is not played here", {"supported_games": games})
+        told = "; ".join([f"{one.game_type[:80]!r} is not played here", *registry.problems()])
+        raise PeerError("E027", told, {"supported_games": games})
 
 
 def take(
