@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -32,9 +33,14 @@ from league.reports.shared_files import (
 from league.reports.views import Object
 from league.storage.transcript import LetterNote
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What makes a cell a formula in a spreadsheet, the last four in East Asian ones."""
+_BOM: Final = "\ufeff".encode()
+"""Without it some spreadsheets take UTF-8 for something else."""
 
 Files = Iterator[File]
+Export = Callable[[LeagueManager, Journals], Files]
+"""How a league is written in one format."""
 
 
 def shared(manager: LeagueManager, journals: Journals) -> Files:
@@ -50,8 +56,8 @@ def shared(manager: LeagueManager, journals: Journals) -> Files:
         yield history_file(manager.ledger.settings.league_id, row, _past(manager, row["player_id"]), final)
 
 
-def as_csv(manager: LeagueManager, _: Journals) -> Files:
-    """Three tables."""
+def as_csv(manager: LeagueManager, _: Journals, groups: Mapping[str, str] | None = None) -> Files:
+    """Three tables for programs, and the grades for a spreadsheet. `groups`: the class list, who is in which group."""
     rows = views.standings(manager)["standings"]
     columns = ("rank", "player_id", "display_name", "played", "wins", "draws", "losses", "points")
     yield PurePosixPath("standings.csv"), _csv(columns, rows)
@@ -60,6 +66,7 @@ def as_csv(manager: LeagueManager, _: Journals) -> Files:
     agents = [{**one, "game_types": " ".join(one["game_types"])} for one in views.agents(manager)["agents"]]
     columns = ("agent_id", "role", "display_name", "version", "endpoint", "state", "game_types", "technical_losses")
     yield PurePosixPath("agents.csv"), _csv(columns, agents)
+    yield PurePosixPath("grades.csv"), _BOM + _csv(_GRADE_COLUMNS, _grades(manager, groups or {}))
 
 
 def as_json(manager: LeagueManager, journals: Journals) -> Files:
@@ -161,6 +168,28 @@ def _match_row(one: ScheduledMatch) -> Object:
         "drawn_number": accepted.details.get("drawn_number") if accepted else None,
         "decided_at": timestamps.write(result.at) if result else None,
     }
+
+
+_GRADE_COLUMNS: Final = (
+    "display_name", "group", "rank", "points", "matches", "wins", "draws", "losses", "technical_losses", "player_id",
+)  # fmt: skip
+
+
+def _grades(manager: LeagueManager, groups: Mapping[str, str]) -> Iterator[Object]:
+    """A row for each player by rank, then one for each name of the class list that did not take part."""
+    left = {_key(name): (name, group) for name, group in groups.items()}
+    document = views.standings(manager)
+    for row in document["standings"]:
+        _, group = left.pop(_key(row["display_name"]), ("", None))
+        technical = document["technical_losses"].get(row["player_id"])
+        yield {**row, "group": group, "matches": row["played"], "technical_losses": technical}
+    for name, group in left.values():
+        yield {"display_name": name, "group": group}
+
+
+def _key(name: str) -> str:
+    """By what a name on the class list is found again."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _points(one: ScheduledMatch) -> Mapping[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import stat
@@ -120,6 +121,57 @@ def test_tables_are_csv_and_no_name_is_a_formula(league: Path, tmp_path: Path) -
     assert set(matches) == {"R1M1", "R2M1", "R3M1"}
     assert "WALKOVER" in {row["outcome"] for row in matches.values()}
     assert len((out / "agents.csv").read_text(encoding="utf-8").splitlines()) == 5
+
+
+def graded(league: Path, out: Path, *options: str) -> list[dict[str, str]]:
+    assert main(["export", str(league), "--to", str(out), "--format", "csv", *options]) == 0
+    raw = (out / "grades.csv").read_bytes()
+    assert raw.startswith(codecs.BOM_UTF8), "spreadsheets know it as UTF-8 by this alone"
+    return list(csv.DictReader(raw.decode("utf-8-sig").splitlines()))
+
+
+def test_grades_have_a_row_for_each_player_by_rank_with_names_a_spreadsheet_takes_for_text(
+    league: Path, tmp_path: Path
+) -> None:
+    rows = graded(league, tmp_path / "out")
+    assert [row["rank"] for row in rows] == ["1", "2", "3"]
+    assert {row["display_name"] for row in rows} == {"'=SUM(A1)", "I am tok_…", "Sam"}
+    assert {row["matches"] for row in rows} == {"2"}
+    assert [int(row["points"]) for row in rows] == sorted((int(row["points"]) for row in rows), reverse=True)
+    assert {row["group"] for row in rows} == {""}
+    assert {row["technical_losses"] for row in rows} <= {"0", "1", "2"}
+
+
+def test_a_class_list_puts_groups_into_the_grades_and_shows_who_was_missing(league: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "class.csv"
+    listed.write_text('\ufeff sam ,10b\n\n"Änne, the late",+10a\n', encoding="utf-8")
+    rows = {row["display_name"]: row for row in graded(league, tmp_path / "out", "--groups", str(listed))}
+    assert rows["Sam"]["group"] == "10b"
+    assert rows["'=SUM(A1)"]["group"] == ""
+    absent = rows["Änne, the late"]
+    assert (absent["group"], absent["rank"], absent["points"]) == ("'+10a", "", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"Ann\n", "line 1 is not NAME,GROUP"),
+        (b"Ann,1\nBo,1,2\n", "line 2 is not NAME,GROUP"),
+        (b"Ann,1\nAnn,2\n", "line 2 names somebody again"),
+        (b"\xff,1\n", "cannot be read"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_a_class_list_that_is_wrong_is_refused_before_anything_is_written(
+    league: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: bytes | None, told: str
+) -> None:
+    listed, out = tmp_path / "class.csv", tmp_path / "out"
+    if text is not None:
+        listed.write_bytes(text)
+    assert main(["export", str(league), "--to", str(out), "--format", "csv", "--groups", str(listed)]) == 2
+    assert told in capsys.readouterr().err
+    assert not out.exists()
+    assert main(["export", str(league), "--to", str(out), "--groups", str(listed)]) == 2
 
 
 def test_json_is_one_document(league: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
