@@ -23,7 +23,9 @@ BLOCK = re.compile(
     r"(?:^<!-- (?P<note>[^\n]+) -->\n)?^```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 PROMPT, LEFT_OUT = "$ ", "…"
-ASKS_A_MANAGER = frozenset({"standings", "schedule", "match", "agents", "start", "pause", "resume"})
+ASKS_A_MANAGER = frozenset(
+    {"standings", "schedule", "match", "agents", "start", "pause", "resume", "approve", "reject", "close"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Reader:
                 self._start(rest, one)
             elif what == "said by":
                 for line in one.text.splitlines():
-                    _said(self.terminals[rest], line)
+                    _said(self.terminals[rest], self._moved(line))
             elif what != "not run" and one.language in ("sh", "console"):
                 self._run(one)
 
@@ -114,7 +116,7 @@ class Reader:
         self._addresses |= {one.removeprefix(READY): process.endpoint for one in shown if one.startswith(READY)}
         for one in shown:
             if one != LEFT_OUT and not one.startswith(READY):
-                process.said(self._moved(one))
+                process.said(self._moved(one).removesuffix(LEFT_OUT))
 
     def _run(self, block: Block) -> None:
         status = int(block.note.removeprefix("exits with ") or 0)
@@ -159,10 +161,11 @@ class Reader:
 
 
 def _said(process: Process, line: str) -> None:
-    """Wait until it says this; but the number of a match of the conformance kit is another with each run."""
-    named = re.match(r"(.*(?: in|kit's match) R\d+M)\d+(.*)", line)
+    """Wait until it says this; but the number of a match of the conformance kit is another with each run, and so is
+    that of a player among several."""
+    named = re.match(r"(.*(?: in|kit's match) R\d+M|registered as P)\d+(.*)", line)
     if named is None:
-        process.said(line)
+        process.said(line.removesuffix(LEFT_OUT))
         return
     found = process.said(named[1])
     assert any(one.lstrip("0123456789") == named[2] for one in found), (line, found)
