@@ -55,11 +55,9 @@ def _argument(action: argparse.Action) -> Argument:
     return Argument(tuple(action.option_strings), help_text, tuple(map(str, action.choices or ())), action.nargs != 0)
 
 
-def _offered(arguments: list[Argument]) -> Iterator[tuple[str, str]]:
-    """What may come next in a command, with its help: its options, and the values of arguments without a name."""
-    for one in arguments:
-        yield from ((flag, one.help) for flag in one.flags)
-        yield from ((value, one.help) for value in one.values if not one.flags)
+def _offered(arguments: list[Argument]) -> str:
+    """What may come next in a command: its options, and the values of arguments without a name."""
+    return " ".join(word for one in arguments for word in one.flags or one.values)
 
 
 def _valued(commands: Commands) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -80,7 +78,7 @@ def bash(commands: Commands) -> Iterator[str]:
         yield f"        *:{quote(said)}) words={quote(' '.join(values))} ;;"
     yield '        *) case "$command" in'
     for name, (_, arguments) in commands.items():
-        yield f"            {name}) words={quote(' '.join(word for word, _ in _offered(arguments)))} ;;"
+        yield f"            {name}) words={quote(_offered(arguments))} ;;"
     yield "        esac ;;"
     yield "    esac"
     yield '    COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))'
@@ -89,32 +87,9 @@ def bash(commands: Commands) -> Iterator[str]:
 
 
 def zsh(commands: Commands) -> Iterator[str]:
-    """With the help beside what is offered."""
-
-    def described(offered: Iterator[tuple[str, str]]) -> str:
-        return " ".join(quote(f"{word}:{told}") for word, told in offered)
-
-    yield "#compdef league"
-    yield "_league() {"
-    yield "    local -a found"
-    yield "    if (( CURRENT == 2 )); then"
-    yield f"        found=({described((name, told) for name, (told, _) in commands.items())})"
-    yield "        _describe -t commands command found"
-    yield "        return"
-    yield "    fi"
-    yield '    case "$words[2] $words[CURRENT-1]" in'
-    for said, values in _valued(commands):
-        offer = f"compadd -- {' '.join(values)}" if values else "_files"
-        yield f"        ({quote(said)}) {offer}; return ;;"
-    yield "    esac"
-    yield '    case "$words[2]" in'
-    for name, (_, arguments) in commands.items():
-        yield f"        ({name}) found=({described(_offered(arguments))}) ;;"
-    yield "    esac"
-    yield "    _describe -t options option found"
-    yield "    _files"
-    yield "}"
-    yield "compdef _league league"
+    """zsh takes the script of bash."""
+    yield "autoload -U +X bashcompinit && bashcompinit"
+    yield from bash(commands)
 
 
 def fish(commands: Commands) -> Iterator[str]:
