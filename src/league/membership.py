@@ -8,7 +8,7 @@ up by `resume`. How a manager is spoken to is found out by registering (spec sec
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from msgspec import structs
@@ -73,6 +73,8 @@ class Membership:
         self.agent_id = ""
         self.league_id = ""
         self.serial = 0
+        self.first_serial = 1
+        """Of the registrations in this league."""
         self.registered_at = ""
         """The endpoint that we told our manager."""
         self.derived_tokens = False
@@ -175,6 +177,10 @@ class Membership:
         self.agent_id, self.league_id = event.agent_id, event.league_id
         self.sender = f"{self.role}:{self.agent_id}"
         self.serial, self.derived_tokens = event.serial, event.derived_tokens
+        if event.new_league:
+            self.first_serial, self.token = event.serial, None
+            self._deviations.clear()
+            self._of_manager.clear()
         self.registered_at = event.endpoint
         self.convention = convention_of(event.convention)
         given = self._context.secrets.get(f"token/{event.serial}")
@@ -197,15 +203,6 @@ class Membership:
         }
 
 
-_NO_ANSWER: Mapping[Failure, str] = {
-    Failure.REFUSED: "connection refused",
-    Failure.FORBIDDEN: "no agent is called there (spec section 7.5)",
-    Failure.TIMEOUT: "no answer in time",
-    Failure.BROKEN: "no proper answer",
-    Failure.BUSY: "busy",
-}
-
-
 class Registration:
     """The request to become a member, repeated until the manager answers it."""
 
@@ -219,11 +216,15 @@ class Registration:
         self.trouble = ""
         """Why the last attempt came to nothing, for people."""
         self.on_registered: Callable[[float], None] = lambda _: None
+        self.on_new_league: Callable[[float], None] = lambda _: None
+        """Told before the manager's word that we are in another league now becomes true."""
         self.on_call_ended: Callable[[float], None] = lambda _: None
         self._membership, self._endpoint, self._context = membership, endpoint, context
         self._delivery: Delivery | None = None
         self._may_come_back = True
         self._shows_token = True
+        self.token_refused = False
+        """Our manager does not know the token it gave us."""
         self._count = 0
 
     @property
@@ -251,13 +252,14 @@ class Registration:
 
     def request_refused(self, code: str, now: float) -> None:
         """A request of ours got this error: after E012 we register again, once."""
+        self.token_refused |= code == "E012"
         if code == "E012" and self._may_come_back and not self.is_under_way:
             self._may_come_back = False
             self.register(now)
 
     def request_accepted(self) -> None:
         """A request of ours was taken: the token works."""
-        self._may_come_back = True
+        self._may_come_back, self.token_refused = True, False
 
     def register(self, now: float) -> None:
         first = self._membership.convention
@@ -311,7 +313,7 @@ class Registration:
     def _refused(self, delivery: Delivery, refusal: Refusal) -> Interpretation:
         if refusal.code == "E012" and self._token is not None:
             # The manager does not know the token we come back with: it may know our name and address.
-            self._shows_token = False
+            self._shows_token, self.token_refused = False, True
             return Interpretation(Reaction.CALL_AGAIN)
         if not refusal.understood or refusal.code in _UNREAD:
             return Interpretation(Reaction.NOT_UNDERSTOOD, refusal.detail)
@@ -332,7 +334,7 @@ class Registration:
         elif failed.failure is Failure.ERROR:
             self.trouble = failed.detail
         else:
-            self.trouble = f"{self._endpoint}: {_NO_ANSWER[failed.failure]}"
+            self.trouble = f"{self._endpoint}: {failed.in_words}"
         if failed.failure is Failure.REFUSED:
             # Nobody is there: who comes may speak otherwise.
             negotiation.forget()
@@ -358,10 +360,12 @@ class Registration:
     def _accepted(self, delivery: Delivery, answer: Answer, now: float) -> None:
         member, to = self._membership, delivery.attempt.to
         assert to is not None, "it was called"
-        serial = member.serial + 1
+        serial, new_league = member.serial + 1, self._is_new_league(answer)
+        if new_league:
+            self.on_new_league(now)
         if answer.auth_token:
             self._context.keep_secret(f"token/{serial}", answer.auth_token)
-        self._shows_token = True
+        self._shows_token, self.token_refused = True, False
         self.rejected, self.pending, self.trouble = None, None, ""
         self._context.happened(
             Registered(
@@ -373,9 +377,16 @@ class Registration:
                 # Who registers agents at a path of its own is spoken to by the documents everywhere else.
                 convention=(to.convention if to.endpoint == self._endpoint else Convention.SPEC).value,
                 endpoint=member.meta.contact_endpoint,
+                new_league=new_league,
             )
         )
         self.on_registered(now)
+
+    def _is_new_league(self, answer: Answer) -> bool:
+        """Another id, or the same from a manager that forgot our token: one that derives tokens never forgets any."""
+        member = self._membership
+        has_other_id = bool(answer.league_id and member.league_id) and answer.league_id != member.league_id
+        return member.is_registered and (has_other_id or (member.derived_tokens and self.token_refused))
 
 
 class EarlyLetters:
@@ -389,7 +400,8 @@ class EarlyLetters:
 
     def hold(self, letter: Letter) -> bool:
         """Keep it, if it is early."""
-        waits = self._membership.registration.is_calling and not self._membership.is_registered
+        registration = self._membership.registration
+        waits = registration.is_calling and (registration.token_refused or not self._membership.is_registered)
         if waits and len(self._letters) < EARLY:
             self._letters.append(letter)
             return True

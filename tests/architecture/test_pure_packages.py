@@ -20,6 +20,7 @@ PURE = (
     "league/calling",
     "league/dialects",
     "league/membership.py",
+    "league/status_poll.py",
     "league/manager",
     "league/referee",
     "league/player",

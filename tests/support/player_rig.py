@@ -34,10 +34,11 @@ class Rig(Bench[Competitor, Message]):
 
     def __init__(self, profile: Profile = "compat", derived: bool = True) -> None:
         self.derived = derived
+        self.meta = META
         super().__init__(START, profile)
 
     def _new(self) -> Competitor:
-        return Competitor(META, MANAGER_URL, Random(1).randbytes, self.secrets, self.profile)
+        return Competitor(self.meta, MANAGER_URL, Random(1).randbytes, self.secrets, self.profile)
 
     @property
     def player(self) -> Competitor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -62,6 +62,15 @@ class Policy:
     """Does the end of the league wait for what becomes of it?"""
 
 
+_IN_WORDS: Mapping[Failure, str] = {
+    Failure.REFUSED: "connection refused",
+    Failure.FORBIDDEN: "no agent is called there (spec section 7.5)",
+    Failure.TIMEOUT: "no answer in time",
+    Failure.BROKEN: "no proper answer",
+    Failure.BUSY: "busy",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
     """A failure that counts. `retry_at` is when the next attempt is made, None after the last."""
@@ -69,6 +78,11 @@ class FailedAttempt:
     failure: Failure
     detail: str
     retry_at: float | None
+
+    @property
+    def in_words(self) -> str:
+        """What went wrong, for people."""
+        return _IN_WORDS.get(self.failure, self.detail)
 
 
 @dataclass(slots=True)

@@ -31,6 +31,8 @@ class Registered(Event, frozen=True, kw_only=True):
     """How the manager is spoken to."""
     endpoint: str = ""
     """Where we said that we live."""
+    new_league: bool = False
+    """It is another league than before: nothing that we know of matches and tokens holds there."""
 
 
 class ConventionLearned(Event, frozen=True, kw_only=True):
@@ -47,3 +49,7 @@ class LeagueEnded(Event, frozen=True, kw_only=True):
     champion: str
     rank: int | None = None
     points: int | None = None
+
+
+class Withdrawn(Event, frozen=True, kw_only=True):
+    """The manager said that its operator took this agent out of the league."""

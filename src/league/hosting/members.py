@@ -12,7 +12,7 @@ from typing import Protocol, cast
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell, Think
-from league.events import Event
+from league.events import AgentState, Event
 from league.hosting import console, serving
 from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
@@ -47,11 +47,15 @@ class HostedMember:
     on_stopping: Callable[[], Awaitable[None]] | None = None
 
 
-class Registering(Protocol):
-    """What both kinds of machine say about their registration."""
+class MemberMachine(Protocol):
+    """What both kinds of machine say about themselves and their registration."""
 
     @property
     def agent_id(self) -> str: ...
+    @property
+    def state(self) -> AgentState: ...
+    @property
+    def is_asking(self) -> bool: ...
     @property
     def rejected(self) -> Refusal | None: ...
     @property
@@ -83,7 +87,7 @@ class MemberProcess:
         self._hosts: list[HostedAgent] = []
         self._members: list[HostedMember] = []
 
-    async def serve(self, is_over: Callable[[Agent], bool], stop: asyncio.Event) -> int:
+    async def serve(self, stop: asyncio.Event) -> int:
         """Until their league is over, or they are stopped; the exit status."""
         serving.say_if_too_few_files(self._options.count)
         registering: list[asyncio.Task[None]] = []
@@ -92,10 +96,10 @@ class MemberProcess:
             while len(self._hosts) < self._options.count and not stop.is_set():
                 host = await self._bring_up(len(self._hosts), port)
                 self._hosts.append(host)
-                registering.append(asyncio.create_task(_report_obstacles(host, self._role)))
+                registering.append(asyncio.create_task(_report_obstacles(host)))
                 port = host.port + 1 if port else 0
             agents = [host.running for host in self._hosts]
-            is_done = _is_refused if self._options.until_stdin_closes else is_over
+            is_done = _is_refused if self._options.until_stdin_closes else _is_over
             await serving.until(stop, serving.all_over(agents, is_done))
             await asyncio.gather(*(one.on_stopping() for one in self._members if one.on_stopping is not None))
         finally:
@@ -137,6 +141,8 @@ class MemberProcess:
             transcript=options.transcript,
         )
         agent = await host.start(setup, journal, self._shared)
+        if _machine(agent).is_asking and not options.quiet:
+            console.say(f"the league of this journal is over; asking {options.manager} for another one")
         self._members.append(member)
         self._ready(host)
         if member.on_started is not None:
@@ -147,7 +153,7 @@ class MemberProcess:
         """What is said about a member; its id comes first where there are several."""
 
         def prefix() -> str:
-            return f"{_registering(host.running).agent_id}: " if self._options.count > 1 else ""
+            return f"{_machine(host.running).agent_id}: " if self._options.count > 1 else ""
 
         return None if self._options.quiet else Narrator(self._sentences, prefix)
 
@@ -155,38 +161,44 @@ class MemberProcess:
 # --- registration -----------------------------------------------------------------------------------------------------
 
 
-def _registering(agent: Agent) -> Registering:
-    return cast(Registering, agent.machine)
+def _machine(agent: Agent) -> MemberMachine:
+    return cast(MemberMachine, agent.machine)
 
 
 def _is_refused(agent: Agent) -> bool:
-    return _registering(agent).rejected is not None
+    return _machine(agent).rejected is not None
 
 
-async def _report_obstacles(host: HostedAgent, role: Role) -> None:
-    """Tell whoever started us what keeps this member from registering, until it is registered or refused, and a referee
-    from playing its matches; now and again, as long as it lasts."""
+def _is_over(agent: Agent) -> bool:
+    """Its league is over, and it does not ask for another one."""
+    machine = _machine(agent)
+    return (machine.state == "SHUTDOWN" and not machine.is_asking) or machine.rejected is not None
+
+
+async def _report_obstacles(host: HostedAgent) -> None:
+    """Tell whoever started us what keeps this member from registering, a referee from playing its matches, and anybody
+    from hearing of its league, until it is refused; now and again, as long as it lasts."""
     agent, loop = host.running, asyncio.get_running_loop()
     told: dict[str, float] = {}
-    while (role is Role.REFEREE or not _registering(agent).agent_id) and not _is_refused(agent):
+    while not _is_refused(agent):
         agent.changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(REMIND_S):
                 await agent.changed.wait()
-        obstacle = _obstacle(_registering(agent), host.endpoint)
+        obstacle = _obstacle(_machine(agent), host.endpoint)
         if obstacle and loop.time() - told.get(obstacle, -math.inf) >= REMIND_S:
             told[obstacle] = loop.time()
             console.complain(obstacle)
-    if (refusal := _registering(agent).rejected) is not None:
+    if (refusal := _machine(agent).rejected) is not None:
         said = f"{refusal.code} {refusal.detail}".strip()
         console.complain(f"the manager refused {host.endpoint}: {said}")
 
 
-def _obstacle(machine: Registering, endpoint: str) -> str:
-    """Why this member is none yet, in a sentence, if it does not just take its time."""
+def _obstacle(machine: MemberMachine, endpoint: str) -> str:
+    """What this member waits for, in a sentence, if it does not just take its time."""
     if machine.pending is not None:
         return f"{endpoint} is no member yet and keeps trying: {machine.pending.detail}"
-    does = "cannot play a match yet" if machine.agent_id else "cannot register yet"
+    does = "waits" if machine.agent_id else "cannot register yet"
     return f"{endpoint} {does}: {machine.trouble}; trying again" if machine.trouble else ""
 
 

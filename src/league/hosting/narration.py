@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a process of one role does not load the others
     from league.player.competitor import Competitor
     from league.referee.desk import RefereeDesk
 
+WITHDRAWN = "the operator has taken this agent out of the league"
 LEADERS = 3
 """So many of the table are named when a round is over."""
 SHOWN_AGAIN = frozenset(10**power for power in range(1, 10))
@@ -194,7 +195,8 @@ MANAGER: Mapping[type[Event], Sentence] = {
 def _registered(_: Machine, event: events.Registered) -> str:
     if event.league_id == KIT_LEAGUE:
         return f"registered as {event.agent_id} with the conformance kit: its matches are of no league"
-    return f"registered as {event.agent_id}" + (f" in {event.league_id}" if event.league_id else "")
+    again = "the manager has begun another league: " if event.new_league else ""
+    return f"{again}registered as {event.agent_id}" + (f" in {event.league_id}" if event.league_id else "")
 
 
 def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
@@ -212,6 +214,7 @@ REFEREE: Mapping[type[Event], Sentence] = {
     events.ReportSettled: _not_counted,
     events.MatchDropped: lambda _, event: f"{event.match_id} is dropped: {event.why}",
     events.LeagueEnded: lambda _, event: f"the league is over; the champion is {event.champion}",
+    events.Withdrawn: lambda *_: WITHDRAWN,
 }
 
 
@@ -261,4 +264,5 @@ PLAYER: Mapping[type[Event], Sentence] = {
     events.RoundAnnounced: _announced,
     events.GameEnded: _game_ended,
     events.LeagueEnded: _league_over,
+    events.Withdrawn: lambda *_: WITHDRAWN,
 }

@@ -177,7 +177,7 @@ async def serve(
         )
 
     try:
-        return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(_is_over, stop)
+        return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(stop)
     finally:
         await asyncio.gather(*(one.stop() for one in runners))
 
@@ -195,11 +195,6 @@ def _refuse_unplayable(entrant: Entrant, game: str) -> None:
     if callable(plays) and not plays(game):
         either = "choose_parity(self, call) or " if game == USUAL_GAME else ""
         raise CommandError(f"{entrant.title} cannot play {game}: it has no method {either}move(self, turn)")
-
-
-def _is_over(agent: Agent) -> bool:
-    machine = competitor(agent)
-    return machine.state == "SHUTDOWN" or machine.rejected is not None
 
 
 def build(

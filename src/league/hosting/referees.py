@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from league.agent import sources
-from league.agent.agent import Agent
 from league.hosting import USAGE, CommandError
 from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
@@ -43,13 +42,7 @@ async def serve(options: RefereeOptions, stop: asyncio.Event, ready: Ready = say
     def member(number: int) -> HostedMember:
         return HostedMember(partial(build, options, number))
 
-    return await MemberProcess(options, Role.REFEREE, member, REFEREE, ready).serve(_is_over, stop)
-
-
-def _is_over(agent: Agent) -> bool:
-    machine = agent.machine
-    assert isinstance(machine, RefereeDesk)
-    return machine.state == "SHUTDOWN" or machine.rejected is not None
+    return await MemberProcess(options, Role.REFEREE, member, REFEREE, ready).serve(stop)
 
 
 def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[str, str]) -> RefereeDesk:

@@ -141,6 +141,9 @@ class LeagueQueries(ManagerPart):
             "referees": len(members) - players,
             "matches_completed": len(ledger.matches) - ledger.undecided,
             "total_matches": len(ledger.matches),
+            "champion": ledger.champion,
+            "your_state": asking.state,
+            "withdrawn": asking.withdrawn,
         }
 
     # --- what agents by others ask ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from league.calling.role import RoleMachine
-from league.events import AgentState, ConventionLearned, DeviationRecorded, Event, Registered
+from league.events import AgentState, ConventionLearned, DeviationRecorded, Event, LeagueEnded, Registered, Withdrawn
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
 from league.membership import LONGEST_NAME, EarlyLetters, Membership
 from league.player.choices import Choices, StrategyFailed, turn_for_strategy
@@ -38,6 +38,7 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import PlayerMeta, QueryParams
 from league.protocol.versions import is_of_kit
+from league.status_poll import StatusPoll
 
 __all__ = ["Competitor", "StrategyFailed"]
 
@@ -68,8 +69,12 @@ class Competitor(RoleMachine):
         self._memory = context.memory
         self._choices = Choices(context)
         self._queries = ManagerQueries(context)
-        context.show_token = self._queries.show_token
-        self._league = ManagerMessages(context, self._choices, self._queries)
+        self._status = StatusPoll(context, self._membership, self._is_idle, self._found_ended)
+        context.show_token = self._status.show_token
+        self._league = ManagerMessages(context, self._queries)
+        self._league.on_ended = self._ended
+        self._membership.registration.on_registered = self._status.begin
+        self._membership.registration.on_new_league = self._leave_league
         self._early = EarlyLetters(self._membership, self._take)
         self._handlers = self._new_handlers()
 
@@ -138,8 +143,8 @@ class Competitor(RoleMachine):
 
     @property
     def trouble(self) -> str:
-        """Why we are no member yet, as far as something is wrong."""
-        return self._membership.registration.trouble
+        """Why we are no member yet, or hear nothing of our league, as far as something is wrong."""
+        return self._membership.registration.trouble or self._status.trouble
 
     @property
     def state(self) -> AgentState:
@@ -179,6 +184,11 @@ class Competitor(RoleMachine):
         """The newest round the manager announced."""
         return self._league.announcement
 
+    @property
+    def is_asking(self) -> bool:
+        """Has the manager not yet answered how the league stands?"""
+        return self._status.is_asking
+
     def turn(self, ask: Ask) -> Turn:
         """What the strategy may know when it answers this."""
         return turn_for_strategy(ask, self._context)
@@ -195,8 +205,11 @@ class Competitor(RoleMachine):
 
     def resume(self, now: float) -> Step:
         self._begin()
-        if not self._memory.is_over:
+        if self._memory.is_over:
+            self._status.ask(now)  # another league may have begun
+        else:
             self._membership.registration.resume(now)
+            self._status.begin(now)
         return self._conclude(now)
 
     def answered(self, key: str, value: object, now: float) -> Step:
@@ -209,6 +222,29 @@ class Competitor(RoleMachine):
         self._begin()
         self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
+
+    # --- the end of a league ------------------------------------------------------------------------------------------
+
+    def _is_idle(self) -> bool:
+        return self._memory.playing is None
+
+    def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+        """The league is over for us."""
+        self._status.stop()
+        self._choices.drop_all(PeerError("E031", "the league is over"))
+        self._membership.registration.stop()
+        self._happened(event)
+
+    def _found_ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+        if not self._memory.is_over:
+            self._ended(event, now)
+
+    def _leave_league(self, now: float) -> None:
+        """Our manager has begun another one."""
+        self._choices.drop_all(PeerError("E031", "another league has begun"))
+        self._league.forget()
+
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content

@@ -116,9 +116,9 @@ class Credentials:
         return self.for_referee(sender, match_id, attempt)
 
     def _keys(self) -> Iterator[str]:
-        """K of our registrations, the newest first."""
-        newest = self._membership.serial
-        for serial in range(newest, max(newest - REGISTRATIONS, 0), -1):
+        """K of our registrations in this league, the newest first."""
+        newest, first = self._membership.serial, self._membership.first_serial
+        for serial in range(newest, max(newest - REGISTRATIONS, first - 1), -1):
             token = self._secrets.get(f"token/{serial}")
             if token is not None:
                 yield tokens.deriver(token)

@@ -3,14 +3,13 @@ asks it (LEAGUE_QUERY). Of queries nothing survives a crash: whoever asked asks 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
-from league.player.choices import Choices
 from league.player.context import NO_MATCH, PlayerContext
 from league.player.credentials import SenderIdentity
 from league.player.news import error_in, result_in, round_in, standings_in
@@ -37,8 +36,6 @@ from league.protocol.parts import AnnouncedMatch, QueryParams
 POLICY: Final = Policy(
     EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
 )
-SHOW_TOKEN_S: Final = 60.0
-"""Not more often than this we show the manager which token we go by."""
 
 Notification = RoundAnnouncement | RoundCompleted | LeagueStandingsUpdate | LeagueCompleted
 
@@ -63,7 +60,6 @@ class ManagerQueries:
         self._context = context
         self._membership = context.membership
         self._count = 0
-        self._token_shown_until = -math.inf
 
     def ask(self, key: str, query_type: str, params: QueryParams, now: float) -> None:
         """What becomes of it will be told under this key."""
@@ -78,13 +74,6 @@ class ManagerQueries:
         query.on_end = lambda one, outcome, _: _ended(one, outcome, tell)
         query.on_attempt_failed = lambda one, failed, _: _attempt_failed(one, failed, tell)
         self._context.calls.deliver([query], now)
-
-    def show_token(self, now: float) -> None:
-        """A registration that was delivered twice leaves the manager with a newer token than ours. Any request shows it
-        which one we go by (R-36)."""
-        if now >= self._token_shown_until:
-            self._token_shown_until = now + SHOW_TOKEN_S
-            self._context.calls.deliver([self._query("GET_STATUS", QueryParams(), now)], now)
 
     def _query(self, query_type: str, params: QueryParams, now: float) -> Delivery:
         self._count += 1
@@ -148,13 +137,18 @@ def _error_in(content: Content | None) -> tuple[str, str]:
 class ManagerMessages:
     """Follows the league; every notification is acknowledged."""
 
-    def __init__(self, context: PlayerContext, choices: Choices, queries: ManagerQueries) -> None:
+    def __init__(self, context: PlayerContext, queries: ManagerQueries) -> None:
         self.announcement: RoundAnnouncement | None = None
         self.standings: LeagueStandingsUpdate | None = None
+        self.on_ended: Callable[[LeagueEnded, float], None] = lambda *_: None
         self._context = context
         self._memory = context.memory
-        self._choices = choices
         self._queries = queries
+
+    def forget(self) -> None:
+        """We are in another league."""
+        self.announcement = self.standings = None
+        self._queries.announced_league = ""
 
     def round_announced(self, letter: Letter, message: RoundAnnouncement, now: float) -> None:
         sender = self._identify(message, now)
@@ -209,9 +203,7 @@ class ManagerMessages:
         memory, result = self._memory, result_in(message, self._me)
         if memory.is_over and (memory.champion, memory.final) == (result.champion_id, (result.rank, result.points)):
             return
-        self._choices.drop_all(PeerError("E031", "the league is over"))
-        self._context.membership.registration.stop()
-        self._context.happened(LeagueEnded(at=now, champion=result.champion_id, rank=result.rank, points=result.points))
+        self.on_ended(LeagueEnded(at=now, champion=result.champion_id, rank=result.rank, points=result.points), now)
         self._context.tell(result)
 
     def erred(self, letter: Letter, error: LeagueError, now: float) -> None:
@@ -231,7 +223,7 @@ class ManagerMessages:
         context = self._context
         sender = context.credentials.identify(message.sender, message.auth_token, *NO_MATCH)
         if not sender.trusted:
-            self._queries.show_token(now)
+            self._context.show_token(now)
         context.check_token(sender, message, now, must_prove=must_prove)
         return sender
 

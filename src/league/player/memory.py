@@ -23,6 +23,7 @@ from league.events import (
     Registered,
     RoundAnnounced,
     RoundEnded,
+    Withdrawn,
 )
 from league.lifecycle import after
 from league.player.history import REMEMBERED, History, past_match
@@ -187,6 +188,22 @@ class PlayerMemory:
     """The state of a player, but for what its registrations gave it. Only `apply` changes it."""
 
     def __init__(self) -> None:
+        self._begin_league()
+        self._effects: Mapping[type[Event], Callable[[Any], None]] = {
+            Registered: self._registered,
+            RoundAnnounced: self._round_announced,
+            RoundEnded: self._round_ended,
+            InvitationAnswered: self._invitation_answered,
+            ChoiceGiven: lambda event: self.matches.chosen(event),
+            ChoiceRefused: lambda event: self.matches.refused(event),
+            ChoiceFailed: self._choice_failed,
+            GameEnded: self._game_ended,
+            LeagueEnded: self._league_ended,
+            Withdrawn: self._withdrawn,
+        }
+
+    def _begin_league(self) -> None:
+        """Nothing is known of this league yet. Match ids of another one come again in it: none of them is kept."""
         self.state: AgentState = "INIT"
         self.announced_round = 0
         self.ended_round = 0
@@ -199,17 +216,6 @@ class PlayerMemory:
         self.history = History()
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
         self._playing: tuple[str, str] | None = None
-        self._effects: Mapping[type[Event], Callable[[Any], None]] = {
-            Registered: self._registered,
-            RoundAnnounced: self._round_announced,
-            RoundEnded: self._round_ended,
-            InvitationAnswered: self._invitation_answered,
-            ChoiceGiven: self.matches.chosen,
-            ChoiceRefused: self.matches.refused,
-            ChoiceFailed: self._choice_failed,
-            GameEnded: self._game_ended,
-            LeagueEnded: self._league_ended,
-        }
 
     def apply(self, event: Event) -> None:
         """Make one event true; what is none of a player's changes nothing."""
@@ -255,7 +261,9 @@ class PlayerMemory:
             "playing": self._playing,
         }
 
-    def _registered(self, _: Registered) -> None:
+    def _registered(self, event: Registered) -> None:
+        if event.new_league:
+            self._begin_league()
         self.state = after(self.state, "register")
 
     def _round_announced(self, event: RoundAnnounced) -> None:
@@ -294,3 +302,6 @@ class PlayerMemory:
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")
         self.champion, self.final = event.champion, (event.rank, event.points)
+
+    def _withdrawn(self, _: Withdrawn) -> None:
+        self.state = after(self.state, "withdraw")

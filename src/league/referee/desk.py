@@ -19,6 +19,7 @@ from league.events import (
     MatchBegun,
     MatchDropped,
     Registered,
+    Withdrawn,
 )
 from league.machine import (
     ASSIGNMENTS,
@@ -63,6 +64,7 @@ from league.referee.context import RefereeContext, RefereeSettings
 from league.referee.match import Docket, Match
 from league.referee.polling import Polling, assignee
 from league.referee.records import Records
+from league.status_poll import StatusPoll
 
 ACKS: Mapping[str, type[Message]] = {
     "ROUND_ANNOUNCEMENT": RoundAnnouncementAck,
@@ -114,7 +116,9 @@ class RefereeDesk(RoleMachine):
         self._capacity = meta.max_concurrent_matches or 1
         self._conducts: dict[str, Conduct] = {}
         self._early = EarlyLetters(self._membership, self._take)
-        self._membership.registration.on_registered = self._polling.begin
+        self._status = StatusPoll(context, self._membership, lambda: not self._docket.open, self._ended)
+        self._membership.registration.on_registered = self._registered
+        self._membership.registration.on_new_league = self._leave_league
 
     # --- for the shell and for people ---------------------------------------------------------------------------------
 
@@ -143,8 +147,13 @@ class RefereeDesk(RoleMachine):
 
     @property
     def trouble(self) -> str:
-        """Why we are not registered yet, or cannot play a match, as far as something is wrong."""
-        return self._addresses.trouble if self._membership.is_registered else self._membership.registration.trouble
+        """Why we are not registered yet, cannot play a match, or hear nothing, as far as something is wrong."""
+        return self._membership.registration.trouble or self._addresses.trouble or self._status.trouble
+
+    @property
+    def is_asking(self) -> bool:
+        """Has the manager not yet answered how the league stands?"""
+        return self._status.is_asking
 
     @property
     def matches(self) -> Mapping[tuple[str, int], Match]:
@@ -165,7 +174,10 @@ class RefereeDesk(RoleMachine):
     def resume(self, now: float) -> Step:
         self._begin()
         self._membership.registration.resume(now)
-        self._polling.begin(now)
+        if self.state == "SHUTDOWN":
+            self._status.ask(now)  # another league may have begun
+        else:
+            self._registered(now)
         for match in [one for one in self._docket.open.values() if one.begun]:
             self._conduct(match, now)
         self._begin_waiting(now)
@@ -271,7 +283,7 @@ class RefereeDesk(RoleMachine):
             self._membership.check_manager(read)
         except PeerError as error:
             if error.code == "E012":
-                self._records.show_token(self._membership.league_id, now)
+                self._status.show_token(now)
             raise
 
     def _acknowledged(self, message: Message, now: float) -> Message:
@@ -311,14 +323,31 @@ class RefereeDesk(RoleMachine):
                 conduct.renew_tokens()
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
+        self._ended(LeagueEnded(at=now, champion=message.champion.player_id), now)
+
+    def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+        """The league is over for us: the manager told us, or answered so when we asked."""
         if self.state in ("INIT", "SHUTDOWN"):  # not registered: nothing to end
             return
+        self._status.stop()
+        self._drop_all("the league is over", now)
+        self._happened(event)
+
+    def _registered(self, now: float) -> None:
+        self._polling.begin(now)
+        self._status.begin(now)
+
+    def _leave_league(self, now: float) -> None:
+        """Our manager has begun another one."""
+        self._drop_all("another league has begun", now)
+        self._records.forget()
+
+    def _drop_all(self, why: str, now: float) -> None:
         self._polling.end()
         self._addresses.end()
         for match in list(self._docket.open.values()):
-            self._happened(MatchDropped(at=now, **match.named, why="the league is over"))
+            self._happened(MatchDropped(at=now, **match.named, why=why))
             self._stop(match.match_id)
-        self._happened(LeagueEnded(at=now, champion=message.champion.player_id))
 
     # --- matches ------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from league.events import (
     RecordsShown,
     Registered,
     ReportSettled,
+    Withdrawn,
     WrongAnswer,
 )
 from league.games import registry
@@ -267,6 +268,10 @@ class Docket:
     """Only `apply` changes it. `open` holds the newest attempt of each match until it is reported or dropped."""
 
     def __init__(self) -> None:
+        self._begin_league()
+
+    def _begin_league(self) -> None:
+        """Nothing is known of this league yet. Match ids of another one come again in it: none of them is kept."""
         self.state: AgentState = "INIT"
         self.champion: str | None = None
         self.matches: dict[tuple[str, int], Match] = {}
@@ -296,7 +301,11 @@ class Docket:
     def apply(self, event: Event) -> None:
         match event:
             case Registered():
+                if event.new_league:
+                    self._begin_league()
                 self.state = after(self.state, "register")
+            case Withdrawn():
+                self.state = after(self.state, "withdraw")
             case LeagueEnded():
                 self.state, self.champion = after(self.state, "league_end"), event.champion
             case ConventionLearned():

@@ -18,7 +18,6 @@ from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
 from league.referee.context import RefereeContext
 
-SHOW_TOKEN_S: Final = 60.0
 ZEROS: Final[Mapping[str, int]] = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
 _ROW: Final = EXCHANGES["LEAGUE_QUERY"]
 
@@ -31,7 +30,6 @@ class Records:
         self._rows: dict[str, dict[str, int]] = {}
         self._asked: set[tuple[str, int]] = set()
         self._queries = 0
-        self._show_at = 0.0
 
     def of(self, player_id: str) -> dict[str, int]:
         """Zeros, if no table told us of this player."""
@@ -43,12 +41,10 @@ class Records:
             self._asked.add((league_id, round_id))
             self._query(league_id, now)
 
-    def show_token(self, league_id: str, now: float) -> None:
-        """A registration delivered twice leaves the manager with a newer token than ours: what it shows us then is not
-        what we know. Any request tells it which token we go by (R-36)."""
-        if now >= self._show_at:
-            self._show_at = now + SHOW_TOKEN_S
-            self._query(league_id, now)
+    def forget(self) -> None:
+        """We are in another league."""
+        self._rows.clear()
+        self._asked.clear()
 
     def _query(self, league_id: str, now: float) -> None:
         self._queries += 1

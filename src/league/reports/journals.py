@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -134,9 +135,10 @@ class _Found:
 
 def _read_all(path: Path, match_id: str | None, letters: bool) -> _Found:
     found = _Found(sorted(path.glob("*.db")) if path.is_dir() else [path])
+    league_id = _league_of(found.files)
     for file in found.files:
         with open_for_reading(file) as journal:
-            events = list(journal.events())
+            events = _in_league(list(journal.events()), league_id)
             found.has_events |= bool(events)
             role = role_of(events, journal.meta.get("role"))
             enrolled = next((event.agent_id for event in events if isinstance(event, Registered)), None)
@@ -149,6 +151,29 @@ def _read_all(path: Path, match_id: str | None, letters: bool) -> _Found:
             elif role is Role.PLAYER and enrolled is not None:
                 found.players[enrolled] = events
     return found
+
+
+def _league_of(files: Sequence[Path]) -> str | None:
+    """The id of the league whose manager kept one of these journals."""
+    for file in files:
+        with open_for_reading(file) as journal:
+            first = next(iter(journal.events()), None)
+            if isinstance(first, LeagueCreated):
+                return first.settings.league_id
+    return None
+
+
+def _in_league(events: Sequence[Event], league_id: str | None) -> Sequence[Event]:
+    """Of a referee or player that was in several leagues, what belongs to this one, or to the last: match ids come
+    again."""
+    begun = [place for place, event in enumerate(events) if isinstance(event, Registered) and event.new_league]
+    parts = [events[first:last] for first, last in pairwise([0, *begun, len(events)])]
+    wanted = [one for one in parts if league_id in (None, *_league_ids(one))]
+    return events if not begun else wanted[-1] if wanted else ()
+
+
+def _league_ids(events: Sequence[Event]) -> set[str]:
+    return {event.league_id for event in events if isinstance(event, Registered)}
 
 
 def _referee_journal(

@@ -117,6 +117,9 @@ def test_the_status_counts() -> None:
         "referees": 0,
         "matches_completed": 0,
         "total_matches": 0,
+        "champion": None,
+        "your_state": "REGISTERED",
+        "withdrawn": False,
     }
     league = started()
     league.report("R1M1")

@@ -249,8 +249,7 @@ def test_the_managers_tokens_of_the_last_two_registrations_are_known() -> None:
     given = [tokens.mint("P01", bytes([n] * 32)) for n in range(3)]
     agent.accept(auth_token=given[0])
     for token in given[1:]:
-        agent.registration.request_accepted()
-        agent.registration.request_refused("E012", agent.now)
+        agent.registration.register(agent.now)
         agent.accept(auth_token=token)
     shown = [tokens.derive(tokens.deriver(one), tokens.MANAGER, "P01", "spring") for one in given]
     assert [agent.membership.is_managers(one) for one in shown] == [False, True, True]

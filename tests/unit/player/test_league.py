@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from league.events import DeviationRecorded, LeagueEnded, Registered, RoundAnnounced, RoundEnded
 from league.machine import Blame, Failure, Operate, Outgoing, Ping, Pong, Refusal, Step, Undelivered
@@ -22,7 +23,8 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from tests.support.player_rig import KEY, LEAGUE, MANAGER_URL, ME, TOKEN, Rig
+from league.status_poll import POLL_S
+from tests.support.player_rig import KEY, LEAGUE, MANAGER_URL, ME, META, START, TOKEN, Rig
 
 
 @pytest.fixture
@@ -200,7 +202,7 @@ def test_after_the_end_no_match_is_begun_or_played_on(rig: Rig) -> None:
     assert rig.answer_to(letter).code == "E031"
     assert rig.refusal_of(rig.call()) == "E031"
     assert rig.refusal_of(rig.invitation("R2M1")) == "E031"
-    assert rig.restart().outbox == []
+    assert [type(one.message) for one in rig.restart().outbox] == [LeagueQuery]
     assert rig.player.state == "SHUTDOWN"
 
 
@@ -264,8 +266,8 @@ def test_a_referee_that_cannot_prove_itself_gets_a_token_that_opens_nothing(rig:
 
 
 def test_a_referee_that_goes_by_our_last_registration_gets_the_answer_it_can_check(rig: Rig) -> None:
-    (call,) = rig.take(rig.player.query("mine", "GET_STATUS", {}, rig.now)).outbox
-    (register,) = rig.answer(call, Refusal("E012", "unknown token")).outbox
+    rig.meta = structs.replace(META, contact_endpoint="http://127.0.0.1:8102/mcp")
+    (register,) = rig.restart().outbox
     rig.answer(register, rig.accepted(tokens.mint(ME, bytes(32))))
     assert len([event for event in rig.journal if isinstance(event, Registered)]) == 2
     assert rig.say(rig.invitation()).auth_token == tokens.derive(KEY, ME, "REF01", LEAGUE, "R1M1", 1)
@@ -428,7 +430,7 @@ def test_a_query_nobody_answers_is_repeated_three_times_and_then_given_up(rig: R
     rig.fail(Undelivered(call.key, "league_manager", Failure.TIMEOUT))
     assert len({*keys, call.key}) == 4
     assert [answer.error for answer in rig.query_answers] == ["E001"]
-    assert rig.player.deadline is None
+    assert rig.player.deadline == START + POLL_S
 
 
 def test_what_our_own_process_slept_through_is_not_counted(rig: Rig) -> None:
@@ -475,7 +477,7 @@ def test_after_the_end_of_the_league_nobody_registers_again(rig: Rig) -> None:
 def test_an_answer_that_will_not_get_better_ends_the_query(rig: Rig, content: Any) -> None:
     rig.answer(ask(rig), content)
     assert rig.query_answers[0].error is not None
-    assert rig.player.deadline is None
+    assert rig.player.deadline == START + POLL_S
 
 
 def test_before_registering_there_is_nobody_to_ask() -> None:

@@ -11,15 +11,17 @@ from league.machine import Failure, Ping, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MatchResultReport
+from league.status_poll import POLL_S
 from tests.support.referee_rig import ME, START, TOKEN, Rig, announced, plain
 
 ENDS = ("E014", "E016", "E017", "E039", "E040")
 KIND = "MATCH_RESULT_REPORT"
 
 
-def reporting() -> Rig:
-    rig = Rig().given().joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd")
-    return rig.hears_game_over("P01", "P02")
+def reporting(derived: bool = True) -> Rig:
+    rig = Rig().enrolled(derived=derived)
+    rig.announce(announced())
+    return rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
 
 
 def settled(rig: Rig) -> list[str]:
@@ -29,14 +31,12 @@ def settled(rig: Rig) -> list[str]:
 @pytest.mark.requirement("REPORT.until_acknowledged")
 def test_a_report_is_repeated_3_times_2_seconds_apart_then_after_4_8_16_30_and_every_30_seconds() -> None:
     rig = reporting()
-    for _ in range(9):
+    pauses = [2, 2, 2, 4, 8, 16, 30, 30, 30]
+    for pause in pauses:
         rig.fail(rig.open("league_manager", KIND), Failure.REFUSED)
-        due = rig.desk.deadline
-        assert due is not None
-        rig.until(due - START)
+        rig.wait(pause)
     times = rig.times(KIND, "league_manager")
-    pauses = [later - earlier for earlier, later in pairwise(times)]
-    assert pauses == [2, 2, 2, 4, 8, 16, 30, 30, 30]
+    assert [later - earlier for earlier, later in pairwise(times)] == pauses
 
 
 @pytest.mark.requirement("REPORT.until_acknowledged")
@@ -57,7 +57,7 @@ def test_some_errors_end_a_report(code: str) -> None:
     rig = reporting()
     rig.answer(rig.open("league_manager", KIND), Refusal(code, "no"))
     assert settled(rig) == [code]
-    assert rig.desk.deadline is None
+    assert rig.desk.deadline == START + POLL_S
     assert rig.request(Ping()) == Pong(())
 
 
@@ -110,12 +110,12 @@ def test_a_busy_manager_gets_the_time_it_asks_for() -> None:
 
 @pytest.mark.requirement("REGISTER.again_after_E012")
 def test_a_report_refused_for_its_token_is_repeated_with_the_token_of_a_new_registration() -> None:
-    rig = reporting()
+    rig = reporting(derived=False)
     rig.answer(rig.open("league_manager", KIND), Refusal("E012", "who are you?"))
     registration = rig.open("league_manager", "REFEREE_REGISTER_REQUEST")
     assert registration.to.token == TOKEN
     second = tokens.mint(ME, b"2" * 32)
-    rig.answer(registration, rig.accepted(second))
+    rig.answer(registration, rig.accepted(second, derived=False))
     rig.until(2)
     assert rig.open("league_manager", KIND).to.token == second
     rig.answer(rig.open("league_manager", KIND), Refusal("E012", "still not"))
@@ -126,9 +126,9 @@ def test_a_report_refused_for_its_token_is_repeated_with_the_token_of_a_new_regi
 
 @pytest.mark.requirement("REGISTER.again_after_E012")
 def test_a_token_that_has_worked_in_between_may_be_renewed_again() -> None:
-    rig = reporting()
+    rig = reporting(derived=False)
     rig.answer(rig.open("league_manager", KIND), Refusal("E012", "who are you?"))
-    rig.answer(rig.open("league_manager", "REFEREE_REGISTER_REQUEST"), rig.accepted())
+    rig.answer(rig.open("league_manager", "REFEREE_REGISTER_REQUEST"), rig.accepted(derived=False))
     rig.until(2).acknowledge()
     rig.announce(announced("R1M2", "P03", "P04"))
     rig.joins("P03", "P04").chooses("P03", "even").chooses("P04", "odd").hears_game_over("P03", "P04")
