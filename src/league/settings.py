@@ -34,6 +34,8 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How long the league is held in one round while many players are gone at once; 0: never."""
     unique_names: bool = True
     late_referees: bool = True
+    late: Literal["admit", "refuse"] = "refuse"
+    """Players that come when the league has started: admitted ones play what they missed in extra rounds."""
     max_concurrent_matches_limit: int = 10
     tiebreakers: tuple[str, ...] = ("points", "wins", "draws", "head_to_head")
     enrolment: Literal["guarded", "open", "key", "approve"] = "guarded"

@@ -26,14 +26,14 @@ class Bug:
     dialects: float = 0.0
     outages: float = 0.0
     cheats: float = 0.0
+    late: int = 0
     promise: int | None = None
     stateful: str = ""
 
     @property
     def plan(self) -> Plan:
-        return Plan(
-            self.players, 3, self.faults, self.game, dialects=self.dialects, outages=self.outages, cheats=self.cheats
-        )
+        shares = (self.dialects, self.outages, self.cheats)
+        return Plan(self.players, 3, self.faults, self.game, False, *shares, self.late)
 
 
 BUGS = (
@@ -147,6 +147,14 @@ BUGS = (
         "one, other = turning[(turn + distance) % count], turning[(turn - distance) % count]",
         "one, other = turning[distance % count], turning[-distance % count]",
         faults=0.0,
+    ),
+    Bug(
+        "who comes late is admitted and forgotten",
+        "manager/rounds.py",
+        "if not ledger.late or ledger.current_round < len(ledger.rounds):",
+        "if True:",
+        faults=0.0,
+        late=2,
     ),
     Bug(
         "an id is given twice",

@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cheats", type=float, default=0.0, help="share of players that cheat, and of leagues with a rogue referee"
     )
+    parser.add_argument("--late", type=int, default=0, help="players in each that may come after the start")
     parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)")
     add_json_option(parser)
 
@@ -47,9 +48,8 @@ def run(args: argparse.Namespace) -> int:
     from league.simulation.runs import Plan, play_many
 
     _check(args)
-    plan = Plan(
-        args.players, args.referees, args.faults, args.game, args.double, args.dialects, args.outages, args.cheats
-    )
+    shares = (args.dialects, args.outages, args.cheats)
+    plan = Plan(args.players, args.referees, args.faults, args.game, args.double, *shares, args.late)
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     from league.hosting import require_game
 
-    if args.leagues < 1 or args.players < 2 or args.referees < 1:
+    if args.leagues < 1 or args.players < 2 or args.referees < 1 or args.late < 0:
         raise CommandError("at least 1 league, 2 players and 1 referee", USAGE)
     if not all(0 <= share <= 1 for share in (args.faults, args.dialects, args.outages, args.cheats)):
         raise CommandError("faults, dialects, outages and cheats go from 0 to 1", USAGE)

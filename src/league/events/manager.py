@@ -148,6 +148,8 @@ class Pairing(Struct, frozen=True):
 
 
 class ScheduleMade(Event, frozen=True, kw_only=True):
+    """The rounds of the league; made again, it adds rounds at the end, for players that came late."""
+
     rounds: tuple[tuple[Pairing, ...], ...]
     byes: tuple[str | None, ...]
 

@@ -164,6 +164,7 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         referee_patience_s=options.referee_patience,
         outage_minutes=options.outage_minutes,
         unique_names=options.unique_names,
+        late=options.late,
         late_referees=options.late_referees and not official,
         max_concurrent_matches_limit=options.max_concurrent_matches_limit,
         tiebreakers=options.tiebreakers,

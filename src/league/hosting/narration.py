@@ -94,7 +94,10 @@ def _named(manager: LeagueManager, agent_id: str) -> str:
 def _joined(manager: LeagueManager, event: events.AgentRegistered) -> str:
     settings, there = manager.ledger.settings, manager.ledger.roster.count(event.role)
     needed = settings.players if event.role == "player" else settings.referees
-    return f"{_who(manager, event.agent_id)} registered, at {event.endpoint} ({there} of {max(there, needed)})"
+    who = f"{_who(manager, event.agent_id)} registered, at {event.endpoint}"
+    if event.agent_id in manager.ledger.late:
+        return f"{who}; it comes late, and plays what it missed in extra rounds at the end"
+    return f"{who} ({there} of {max(there, needed)})"
 
 
 def _applied(_: LeagueManager, event: events.AgentApplied) -> str:
@@ -111,6 +114,8 @@ def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> s
 
 def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
     matches = sum(map(len, event.rounds))
+    if len(event.rounds) < len(manager.ledger.rounds):
+        return f"{len(event.rounds)} extra rounds for players that came late: {matches} matches"
     players = manager.ledger.roster.count("player")
     silent = ", ".join(_named(manager, one) for one in manager.not_answering)
     warning = f"; not answering: {silent}" if silent else ""

@@ -80,6 +80,7 @@ class ManagerOptions(RoleOptions):
     referee_patience: float | None
     outage_minutes: float
     unique_names: bool
+    late: Literal["admit", "refuse"]
     late_referees: bool
     shared: str | None
     """None: in the folder of the journal; "": nowhere."""
@@ -211,6 +212,7 @@ PATIENCE = "seconds a referee may take for a match it has acknowledged (default:
 HOME = "where a player lives, such as P01=http://127.0.0.1:8101, if the manager does not say; may be repeated"
 AGENTS = "a file that says where players live, if the manager does not"
 ALLOW = "a network (10.1.0.0/16), HOST or HOST:PORT that agents may be at too, whoever registers it; may be repeated"
+LATE = "players that come after the start: admit (what they missed is played in extra rounds at the end) or refuse"
 OUTAGE = "how long a round is held while half of the players are gone at once (0: never)"
 
 OPTIONS: tuple[Option, ...] = (
@@ -234,6 +236,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("rounds", WHOLE, None, "play only so many rounds of the schedule", _M, least=1),
     Option("double", FLAG, False, "every pair meets twice", _M),
     Option("start", TEXT, "when-full", "when the league starts: when-full, manual, or a time such as 18:30", _M),
+    Option("late", TEXT, "refuse", LATE, _M, ("admit", "refuse")),
     Option("preset", TEXT, "local", "local: quick; official: a minute between announcement and play", _M, PRESETS),
     Option("move_seconds", NUMBER, 30.0, "how long a player may think about a move", _M, least=0.1),
     Option("outage_minutes", NUMBER, 10.0, OUTAGE, _M, least=0),

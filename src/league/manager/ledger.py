@@ -45,6 +45,8 @@ class Ledger(Struct):
     rounds: list[ScheduledRound] = []
     matches: dict[str, ScheduledMatch] = {}
     matches_of: dict[str, list[str]] = {}
+    late: list[str] = []
+    """Players that came after the start and have no place in the schedule yet."""
     current_round: int = 0
     finished_rounds: int = 0
     undecided: int = 0
@@ -125,6 +127,9 @@ class Ledger(Struct):
         if event.role == "player":
             self.standings.enter(event.agent_id)
             self.matches_of[event.agent_id] = []
+            if self.rounds:
+                self.late.append(event.agent_id)
+                self.standings.version += 1
         else:
             self.in_play.holdings[event.agent_id] = {}
 
@@ -176,7 +181,9 @@ class Ledger(Struct):
     # --- rounds and matches -------------------------------------------------------------------------------------------
 
     def _scheduled(self, event: events.ScheduleMade) -> None:
-        for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), start=1):
+        self.late.clear()
+        first = len(self.rounds) + 1
+        for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), first):
             self.rounds.append(ScheduledRound([one.match_id for one in pairings], bye, len(pairings)))
             self.undecided += len(pairings)
             for one in pairings:

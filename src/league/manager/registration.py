@@ -36,6 +36,8 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 TOKEN_SCHEME = "derived"
 NO_CONVERSATION = "conv-register"
 LONGEST_NAME = 100
+LATE_ROOM = 2
+"""With late players a league may become so many times as large as it was meant to be."""
 RENEWALS = Rate(per_s=0.5, burst=20)
 """How often an agent may register again: every time is an event."""
 
@@ -134,6 +136,8 @@ class Admission(ManagerPart):
             raise PeerError("E031", "the league is over")
         if ledger.state == "WAITING_FOR_REGISTRATIONS":
             return
+        if role == "player" and ledger.settings.late == "admit":
+            return
         if role == "player":
             known = ledger.roster.with_name(role, application.meta.display_name)
             hint = f"; {_known_as(known)}" if known is not None else ""
@@ -145,6 +149,8 @@ class Admission(ManagerPart):
     def _check_room(self, role: AgentRole) -> None:
         settings, there = self._ledger.settings, self._ledger.roster.count(role)
         room = settings.players if role == "player" else settings.max_referees
+        if role == "player" and self._ledger.rounds:
+            room *= LATE_ROOM
         if there >= room:
             raise PeerError("E020", f"all {room} places are taken", {f"max_{role}s": room, f"current_{role}s": there})
 
@@ -315,16 +321,17 @@ class RegistrationDesk(ManagerPart):
         return wanted_id != agent_id and wanted_id in self._ledger.roster.members
 
     def _welcome(self, member: Member, now: float) -> None:
-        """Before the start a new member is probed; a referee that comes later goes to work at once."""
+        """Before the start a new member is probed; who comes later goes to work at once."""
         if self.context.probes_before_accepting:
             self.probes.alive(member.agent_id)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.begin(member.agent_id, now)
         else:
             self.context.change(member, "league_start", now)
-            self.heartbeats.alive(member, now)
-            self.heartbeats.greet(member, now)
-            self.assignments.came_back(now)
+            if not member.is_player:
+                self.heartbeats.alive(member, now)
+                self.heartbeats.greet(member, now)
+                self.assignments.came_back(now)
 
     def _renew(self, comeback: Comeback, application: Application, now: float) -> str:
         member = comeback.member

@@ -25,7 +25,7 @@ from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import ScheduledMatch, ScheduledRound
 from league.manager.outages import Outages
 from league.manager.roster import Member
-from league.manager.schedule import round_robin
+from league.manager.schedule import extra_rounds, round_robin
 from league.manager.standings import number_of
 
 FEWEST_PLAYERS, FEWEST_REFEREES = 2, 1
@@ -110,6 +110,7 @@ class Rounds(ManagerPart):
         ledger = self._ledger
         current = ledger.open_round
         if current is not None and not current.undecided and current.assignments_sent:
+            self._make_extra_rounds(now)
             self.context.happened(RoundFinished(at=now, round_id=ledger.current_round))
             return True
         if ledger.controls.paused:
@@ -125,7 +126,19 @@ class Rounds(ManagerPart):
             return False
         if ledger.finished_rounds < len(ledger.rounds):
             return self._open(ledger.finished_rounds + 1, now)
-        self._finish_league(now)
+        if not self._make_extra_rounds(now):
+            self._finish_league(now)
+        return True
+
+    def _make_extra_rounds(self, now: float) -> bool:
+        """With the last round over, players that came late get their matches; False if there is nothing to do. Rounds
+        that were announced are never changed for them."""
+        ledger, settings = self._ledger, self._ledger.settings
+        if not ledger.late or ledger.current_round < len(ledger.rounds):
+            return False
+        playing = sorted((one.agent_id for one in ledger.roster.of_role("player") if not one.withdrawn), key=number_of)
+        made = extra_rounds(playing, ledger.late, len(ledger.rounds), settings.double, settings.rounds)
+        self.context.happened(ScheduleMade(at=now, rounds=made.rounds, byes=made.byes))
         return True
 
     def _is_played_again(self) -> bool:

@@ -8,7 +8,7 @@ a double round robin is the first with the sides swapped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from league.events import Pairing
@@ -28,14 +28,30 @@ class Schedule:
 
 def round_robin(players: Sequence[str], double: bool = False, rounds: int | None = None) -> Schedule:
     """Everybody against everybody, once or twice; only the first so many rounds if that is fewer."""
-    half = list(_single(players))
-    if double:
-        half += [([(b, a) for a, b in pairs], bye) for pairs, bye in half]
-    played = half[:rounds]
+    played = _all_rounds(players, double)[:rounds]
     return Schedule(
         tuple(_numbered(round_id, pairs) for round_id, (pairs, _) in enumerate(played, start=1)),
         tuple(bye for _, bye in played),
     )
+
+
+def extra_rounds(
+    players: Sequence[str], late: Collection[str], after: int, double: bool = False, rounds: int | None = None
+) -> Schedule:
+    """What late players missed, in rounds that come after so many: a round robin of all players, of which only their
+    matches are left. Nobody who has no match then counts as having a bye."""
+    found = ([pair for pair in pairs if not set(pair).isdisjoint(late)] for pairs, _ in _all_rounds(players, double))
+    played = [pairs for pairs in found if pairs][:rounds]
+    return Schedule(
+        tuple(_numbered(round_id, pairs) for round_id, pairs in enumerate(played, after + 1)), (None,) * len(played)
+    )
+
+
+def _all_rounds(players: Sequence[str], double: bool) -> list[tuple[list[Pair], str | None]]:
+    if len(players) < 2:
+        return []
+    half = list(_single(players))
+    return half + [([(b, a) for a, b in pairs], bye) for pairs, bye in half] if double else half
 
 
 def _single(players: Sequence[str]) -> Iterator[tuple[list[Pair], str | None]]:

@@ -98,8 +98,9 @@ def _is_acknowledged(call: RecordedCall) -> bool:
 
 def reused(evidence: Evidence) -> Iterator[Breach]:
     yield from _repeated("manager", evidence.manager, {AgentRegistered: lambda event: event.agent_id}, "the id {}")
+    ids: Counter[str] = Counter()
     for place, schedule in places(evidence.manager, ScheduleMade):
-        ids = Counter(pairing.match_id for pairings in schedule.rounds for pairing in pairings)
+        ids.update(pairing.match_id for pairings in schedule.rounds for pairing in pairings)
         for match_id, times in ids.items():
             if times > 1:
                 yield Breach(f"{times} matches are called {match_id}", event_at("manager", place))

@@ -43,10 +43,10 @@ class Slot(NamedTuple):
 
 def schedule_of(manager: Sequence[Event]) -> Mapping[str, Slot]:
     """Match id to its place in the schedule."""
-    made = next((event for _, event in places(manager, ScheduleMade)), None)
+    rounds = [pairings for _, made in places(manager, ScheduleMade) for pairings in made.rounds]
     return {
         pairing.match_id: Slot(round_id, pairing.match_id, (pairing.player_a, pairing.player_b))
-        for round_id, pairings in enumerate(made.rounds if made else (), start=1)
+        for round_id, pairings in enumerate(rounds, start=1)
         for pairing in pairings
     }
 

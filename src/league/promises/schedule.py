@@ -1,4 +1,5 @@
-"""Promise 1: every pair meets as often as the format says, nobody twice in a round, nobody against itself."""
+"""Promise 1: every pair meets as often as the format says, late players in extra rounds; nobody plays twice in a round,
+nobody against itself."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from itertools import combinations
 from league.events import (
     AgentRegistered,
     Event,
+    LeagueFinished,
     LeagueSettings,
     MatchTaken,
     PlayerWithdrawn,
@@ -30,6 +32,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from (Breach(detail, where) for detail in _rounds(schedule))
     entrants = _entrants(evidence.manager[:place])
     yield from (Breach(detail, where) for detail in _pairs(schedule, settings, *entrants))
+    yield from _late(evidence.manager, settings, place)
     slots = schedule_of(evidence.manager)
     yield from _announced(evidence, slots)
     yield from _invited(evidence, slots)
@@ -78,6 +81,33 @@ def _pairs(schedule: ScheduleMade, settings: LeagueSettings, players: set[str], 
     for round_id, pairings in enumerate(schedule.rounds, start=1):
         if len(pairings) != len(field) // 2:
             yield f"round {round_id} has {len(pairings)} matches for {len(field)} players"
+
+
+def _late(manager: Sequence[Event], settings: LeagueSettings, start: int) -> Iterator[Breach]:
+    """Who came after the start plays everybody else in extra rounds, and nobody else plays in them."""
+    extras = list(places(manager, ScheduleMade))[1:]
+    if settings.late != "admit":
+        yield from (Breach("extra rounds, and late players are refused", event_at("manager", one)) for one, _ in extras)
+        return
+    late = {event.agent_id for _, event in places(manager[start:], AgentRegistered) if event.role == "player"}
+    legs = 2 if settings.double else 1
+    scheduled: set[str] = set()
+    for place, extra in extras:
+        where = event_at("manager", place)
+        players, withdrawn = _entrants(manager[:place])
+        new = (players & late) - scheduled
+        scheduled |= new
+        met = Counter(frozenset((one.player_a, one.player_b)) for pairings in extra.rounds for one in pairings)
+        for pair in map(frozenset, combinations(sorted(players - withdrawn), 2)):
+            wanted = legs if pair & new else 0
+            if met[pair] > wanted or (met[pair] < wanted and settings.rounds is None):
+                yield Breach(f"{' and '.join(sorted(pair))} meet {met[pair]} more times, not {wanted}", where)
+        yield from (Breach(detail, where) for detail in _rounds(extra))
+    finished = next(places(manager, LeagueFinished), None)
+    if finished is not None:
+        players, withdrawn = _entrants(manager[: finished[0]])
+        for player in sorted((players & late) - scheduled - withdrawn):
+            yield Breach(f"{player} came late and never got its matches", event_at("manager", finished[0]))
 
 
 # --- what agents were sent --------------------------------------------------------------------------------------------

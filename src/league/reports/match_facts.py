@@ -145,12 +145,11 @@ def _deviations(involved: Collection[str], journals: Journals) -> tuple[e.Deviat
 
 
 def _scheduled(match_id: str, events: Sequence[e.Event]) -> tuple[int, tuple[str, str]] | None:
-    for event in events:
-        if isinstance(event, e.ScheduleMade):
-            for round_id, pairings in enumerate(event.rounds, start=1):
-                for one in pairings:
-                    if one.match_id == match_id:
-                        return round_id, (one.player_a, one.player_b)
+    rounds = [pairings for event in events if isinstance(event, e.ScheduleMade) for pairings in event.rounds]
+    for round_id, pairings in enumerate(rounds, start=1):
+        for one in pairings:
+            if one.match_id == match_id:
+                return round_id, (one.player_a, one.player_b)
     return None
 
 

@@ -34,6 +34,8 @@ class Plan:
     """How many of the leagues have power cuts, 0 to 1."""
     cheats: float = 0.0
     """How many of the players cheat, and how many of the leagues have a rogue referee, 0 to 1."""
+    late: int = 0
+    """How many more players come when the league may have begun."""
 
     def settings(self, seed: int) -> LeagueSettings:
         return LeagueSettings(
@@ -42,6 +44,7 @@ class Plan:
             players=self.players,
             referees=self.referees,
             double=self.double,
+            late="admit" if self.late else "refuse",
         )
 
     @classmethod
@@ -57,11 +60,12 @@ class Plan:
             dialects=dice.choice((0.0, 0.0, 0.4, 1.0)),
             outages=dice.choice((0.0, 0.0, 1.0)),
             cheats=dice.choice((0.0, 0.0, 0.3, 1.0)),
+            late=dice.choice((0, 0, 0, 1, 2)),
         )
 
     def command(self, seed: int) -> str:
         """What plays this league again."""
-        shares = {"dialects": self.dialects, "outages": self.outages, "cheats": self.cheats}
+        shares = {"dialects": self.dialects, "outages": self.outages, "cheats": self.cheats, "late": self.late}
         return " ".join(
             [
                 f"league simulate --leagues 1 --seed {seed} --players {self.players} --referees {self.referees}",
@@ -73,7 +77,8 @@ class Plan:
 
     def world(self, seed: int, excluded: frozenset[str] = frozenset()) -> World:
         """The league of this seed, ready to run."""
-        return World(self.settings(seed), seed, self.faults, excluded, self.dialects, self.outages, self.cheats)
+        shares = (self.dialects, self.outages, self.cheats)
+        return World(self.settings(seed), seed, self.faults, excluded, *shares, self.late)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ from league.simulation.power import PowerCuts
 ENROLMENT_KEY = "what the manager and its own referees know"
 PATIENCE_S = 12 * 3600.0
 """Virtual time after which a league that has not finished counts as stalled."""
+LATEST_S = 20.0
+"""When the last of the late players comes."""
 POSTING = 0.3
 """The share of players that post their answers, of those that speak a dialect."""
 AFTERMATH_S = 300.0
@@ -42,7 +44,8 @@ class World:
     """One simulated league. `excluded` are kinds of faults that are left out, `dialects` the share of players that
     understand only one way of calling (some of them acknowledge with an empty body and post their answers) and of
     referees that know one way to be given a match, `outages` the probability of power cuts, `cheats` the share of
-    players that cheat and the probability of a rogue referee; then all processes share one address."""
+    players that cheat and the probability of a rogue referee (then all processes share one address), `late` how many
+    players come when the league may have begun."""
 
     def __init__(
         self,
@@ -53,6 +56,7 @@ class World:
         dialects: float = 0.0,
         outages: float = 0.0,
         cheats: float = 0.0,
+        late: int = 0,
     ) -> None:
         self.settings, self.seed = settings, seed
         self._one_machine = cheats > 0
@@ -69,7 +73,7 @@ class World:
         ]
         self.players = [
             self._add(f"player-{n}", Role.PLAYER, 8100 + n, partial(self._player, n))
-            for n in range(1, settings.players + 1)
+            for n in range(1, settings.players + late + 1)
         ]
         convention_dice = Random(f"{seed}/dialects")
         for player in self.players:
@@ -133,8 +137,11 @@ class World:
 
     def run(self) -> Evidence:
         """Play the league to its end, or until it counts as stalled."""
-        for node in (self.manager, *self.referees, *self.players):
+        in_time, late = self.players[: self.settings.players], self.players[self.settings.players :]
+        for node in (self.manager, *self.referees, *in_time):
             self.agenda.after(self.faults.dice.uniform(0, 5), partial(self.power.boot, node))
+        for node in late:
+            self.agenda.after(self.faults.dice.uniform(5, LATEST_S), partial(self.power.boot, node))
         self.operator.start()
         self.cheats.start()
         self.power.start()
