@@ -64,7 +64,7 @@ class StatusPoll:
         self._is_stopped = True
         self._context.timers.clear(self)
         if self._delivery is not None:
-            self._context.calls.drop(self._delivery, cancel=True)
+            self._context.calls.drop(self._delivery)
             self._delivery = None
 
     def ask(self, now: float) -> None:
