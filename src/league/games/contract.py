@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 Seat = Literal[0, 1]
+Measure = Literal["rating", "points"]
+"""How well somebody plays is told by a rating; or by points alone, where decided matches are coin tosses."""
 Players = tuple[str, str]
 """The ids of PLAYER_A and PLAYER_B, indexed by seat."""
 
@@ -158,6 +160,7 @@ class Game:
     rules: Rules[Any]
     wire: Wire[Any]
     turns: int
+    measure: Measure = "rating"
 
     def __post_init__(self) -> None:
         if not self.name or self.turns < 1:
