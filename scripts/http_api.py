@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from league.events import AgentRole, AgentState, LeagueState
+from league.games.contract import Measure
 from league.hosting.admin_api import LONGEST_KEY, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
 from league.protocol.schemas import schema as message_schema
+from league.reports.statistics.words import EXPLAINED
 from scripts.tables import table
 
 AGENT_STATUS = ("registered", "playing", "not playing", "not answering", "withdrawn", "finished")
@@ -64,8 +66,14 @@ def ref(shape: str) -> Schema:
     return {"$ref": f"#/components/schemas/{shape}"}
 
 
+def explained(name: str, schema: Schema) -> Field:
+    """A number of the statistics, in the words it always has."""
+    return Field(schema, EXPLAINED[name])
+
+
 FLAG: Schema = {"type": "boolean"}
-SECONDS: Schema = {"type": "number"}
+NUMBER: Schema = {"type": "number"}
+SECONDS = NUMBER
 COUNTS: Schema = {"type": "object", "additionalProperties": count()}
 ROLE = text(*get_args(AgentRole))
 WAITING = ("WAITING_FOR_REGISTRATIONS", "PAUSED", "WAITING_FOR_PLAYERS", "WAITING_FOR_OPERATOR", "WAITING_FOR_REFEREE")
@@ -176,6 +184,68 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "origin": Field(text(), "the address it applied from"),
         "applied_at": Field(SECONDS, "seconds since 1970, UTC"),
     },
+    "Statistics": {
+        "league_id": Field(text(), "the league"),
+        "game_type": Field(text(), "what is played"),
+        "measure": Field(text(*get_args(Measure)), "what the game declares: which of the two tables there is"),
+        "matches": explained("matches", count()),
+        "left_out": explained("left_out", ref("LeftOut")),
+        "points": Field(
+            or_null(many(ref("PlayerPoints"))), "the most points per match first; null: the game has a rating"
+        ),
+        "rating": Field(or_null(ref("RatingTable")), "null: the game has none, or NumPy is missing"),
+        "missing": Field(or_null(text()), "why the rating is missing, and what helps"),
+        "referees": Field(many(ref("RefereeDraws")), "whether their draws look uniform"),
+        "explained": Field({"type": "object"}, "a sentence for every number, by its name"),
+    },
+    "LeftOut": {
+        "technical_losses": Field(count(), "matches that a player, or both, failed in"),
+        "walkovers": Field(count(), "matches that were not played because a player was withdrawn"),
+        "repeated": Field(count(), "matches that repeat another one, move for move"),
+    },
+    "PlayerRecord": {
+        "player_id": Field(text(), "such as P01"),
+        "display_name": Field(text(), "its name"),
+        "wins": Field(count(), "of the matches that count"),
+        "draws": Field(count(), "of the matches that count"),
+        "losses": Field(count(), "of the matches that count"),
+        "technical_losses": explained("technical_losses", count()),
+    },
+    "PlayerPoints": {
+        "record": Field(ref("PlayerRecord"), "its matches"),
+        "points_per_match": explained("points_per_match", NUMBER),
+        "interval": explained("points_interval", many(NUMBER)),
+        "p_value": explained("p_value", NUMBER),
+        "is_luck": explained("is_luck", FLAG),
+    },
+    "RatingTable": {
+        "players": Field(many(ref("PlayerRating")), "best first; at the end those without a match that counts"),
+        "neighbours": Field(many(ref("Neighbours")), "who stands next to each other"),
+        "seat_advantage": explained("seat_advantage", NUMBER),
+        "seat_interval": explained("seat_advantage", many(NUMBER)),
+        "groups": explained("groups", count()),
+    },
+    "PlayerRating": {
+        "record": Field(ref("PlayerRecord"), "its matches"),
+        "rating": explained("rating", or_null(NUMBER)),
+        "interval": explained("rating_interval", or_null(many(or_null(NUMBER)))),
+        "rank_range": explained("rank_range", or_null(many(count(1)))),
+        "first": explained("first", or_null(NUMBER)),
+        "tied_with": explained("tied_with", many(text())),
+    },
+    "Neighbours": {
+        "better": Field(text(), "one player"),
+        "worse": Field(text(), "the next one"),
+        "apart": Field(FLAG, "do the matches tell them apart?"),
+        "more_matches": explained("more_matches", or_null(count())),
+    },
+    "RefereeDraws": {
+        "referee_id": Field(text(), "such as REF01"),
+        "draws": explained("draws", count()),
+        "counts": Field(many(count()), "how often each number, from 1 on"),
+        "p_value": explained("draws_p_value", or_null(NUMBER)),
+        "verdict": explained("verdict", text("uniform", "not uniform", "too few")),
+    },
     "Health": {"status": Field(text("ok"), "the process answers")},
     "Readiness": {"status": Field(text("ready", "not ready"), "not ready: it starts, or its storage is down")},
     "Carried_out": {
@@ -197,6 +267,7 @@ PAGES: tuple[Page, ...] = (
     Page("/api/schedule", "all rounds with their matches", "Schedule", unready=True),
     Page("/api/matches/{match_id}", "one match", "Match", missing="there is no such match", unready=True),
     Page("/api/agents", "who takes part, and who waits to", "Agents", unready=True),
+    Page("/api/statistics", "what the results tell, and what is luck", "Statistics", unready=True),
     Page("/healthz", "is the process alive?", "Health", "all three roles"),
     Page("/readyz", "does it take messages?", "Readiness", "all three roles", unready=True),
     Page("/metrics", "counters and times for Prometheus, as text", None, "all three roles"),

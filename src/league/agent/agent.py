@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
 from league.agent.log import Log
@@ -62,6 +62,7 @@ class LiveJournal(Journal, Protocol):
     def close(self) -> None: ...
 
 
+Shown = TypeVar("Shown")
 Think = Callable[[Ask], Awaitable[object]]
 Tell = Callable[[Sequence[object]], None]
 
@@ -167,7 +168,7 @@ class Agent:
         """The number of the newest event the machine knows; the disk may not have it yet."""
         return self._position.seq
 
-    async def shown(self, show: Callable[[Machine, int], bytes]) -> bytes:
+    async def shown(self, show: Callable[[Machine, int], Shown]) -> Shown:
         """A view of the machine at a position of its journal, once that is durable: what was shown stays true."""
         while True:
             body, position = show(self.machine, self._position.seq), self._position.appended

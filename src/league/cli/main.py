@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "schedule": "show",
     "match": "show",
     "agents": "show",
+    "statistics": "statistics",
     "explain": "explain",
     "validate": "validate",
     "check": "check",

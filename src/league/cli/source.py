@@ -66,6 +66,8 @@ class JournalPages:
 
     def get(self, path: str) -> Any:
         from league.reports import views
+        from league.reports.statistics import analysis
+        from league.reports.statistics.observations import observe
 
         manager = self._replayed.manager
         if path.startswith(MATCHES):
@@ -75,5 +77,6 @@ class JournalPages:
             "/api/standings": lambda: views.standings(manager),
             "/api/schedule": lambda: views.schedule(manager),
             "/api/agents": lambda: views.agents(manager),
+            "/api/statistics": lambda: analysis.document(analysis.analyse(observe(manager))),
         }
         return shown[path]()

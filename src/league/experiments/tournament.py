@@ -19,11 +19,11 @@ from functools import partial
 from itertools import combinations
 from typing import Any, Final
 
-from league.experiments import intervals
 from league.experiments.series import FAILED, Make, MatchEnd, SeriesPlan, SeriesResult, openings, play
 from league.games import registry
 from league.hosting import CommandError
 from league.player.strategies import Strategy
+from league.reports.statistics import points
 from league.simulation.workers import worker_pool
 
 SERIES: Final = 1_000
@@ -77,14 +77,14 @@ class Score:
 
     def row(self) -> dict[str, Any]:
         """As the results show it."""
-        low, high = intervals.interval(self.wins, self.draws, self.losses)
+        low, high = points.interval(self.wins, self.draws, self.losses)
         return {
             "played": self.played,
             "wins": self.wins,
             "draws": self.draws,
             "losses": self.losses,
             "technical_losses": self.technical_losses,
-            "points_per_match": intervals.points_per_match(self.wins, self.draws, self.losses),
+            "points_per_match": points.points_per_match(self.wins, self.draws, self.losses),
             "interval": [low, high],
         }
 

@@ -14,6 +14,7 @@ from league.dialects import registrations
 from league.hosting import admin_api
 from league.hosting.bare_posts import take
 from league.hosting.serving import HostedAgent
+from league.hosting.statistics_page import StatisticsPage
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
@@ -30,6 +31,7 @@ PAGES: Mapping[str, View] = {
     "/api/schedule": lambda manager, _: views.schedule(manager),
     "/api/agents": lambda manager, _: views.agents(manager),
 }
+STATISTICS = "/api/statistics"
 MATCHES = "/api/matches/"
 REGISTER = "/register"
 _JSON = msgspec.json.Encoder()
@@ -42,7 +44,7 @@ def league_pages(host: HostedAgent) -> dict[str, Callable[[], Awaitable[Response
     def page(view: View) -> Callable[[], Awaitable[Response]]:
         return lambda: _shown(host, view)
 
-    return {path: page(view) for path, view in PAGES.items()}
+    return {path: page(view) for path, view in PAGES.items()} | {STATISTICS: StatisticsPage(host).show}
 
 
 def league_gauges(agent: Agent) -> dict[str, float]:

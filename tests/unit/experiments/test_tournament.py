@@ -19,11 +19,11 @@ import pytest
 
 import league
 from league.cli.main import main
-from league.experiments import intervals
 from league.experiments.series import MatchEnd
 from league.experiments.tournament import Score, score_of, tournament
 from league.hosting import CommandError
 from league.player.strategies import Turn
+from league.reports.statistics import points
 
 MINE = """
 from league import Player
@@ -185,7 +185,7 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(played: int, cha
     truth = 3 * chances[0] + chances[1]
     for _ in range(runs):
         ends = dice.choices((0, 1, 2), chances, k=played)
-        low, high = intervals.interval(ends.count(0), ends.count(1), ends.count(2))
+        low, high = points.interval(ends.count(0), ends.count(1), ends.count(2))
         held += low <= truth <= high
     assert held / runs >= 0.93
     assert 0 <= low <= high <= 3

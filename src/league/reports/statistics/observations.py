@@ -1,0 +1,99 @@
+"""Which results of a league tell how well its players play, and which numbers its referees drew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+
+from league.events import ResultAccepted, WalkoverDecided
+from league.manager.league import LeagueManager
+from league.manager.ledger import ScheduledMatch
+from league.reports.statistics.findings import LeftOut, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A match that counts: who sat in seat A and in seat B, and who won (None: a draw)."""
+
+    player_a: str
+    player_b: str
+    winner: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """What the results of a league show, in the order of its schedule."""
+
+    league_id: str
+    game_type: str
+    names: Mapping[str, str]
+    """What every player is called, by id."""
+    technical_losses: Mapping[str, int]
+    """By player; they are left out of the matches."""
+    matches: tuple[Observation, ...]
+    left_out: LeftOut
+    draws: Mapping[str, tuple[int, ...]]
+    """The numbers every referee drew, in the matches that were played to their end."""
+
+    def records(self) -> list[Record]:
+        """What every player made of the matches that count."""
+        won = Counter(one.winner for one in self.matches)
+        drawn = Counter(who for one in self.matches if one.winner is None for who in (one.player_a, one.player_b))
+        played = Counter(who for one in self.matches for who in (one.player_a, one.player_b))
+        return [
+            Record(one, name, won[one], drawn[one], played[one] - won[one] - drawn[one], self.technical_losses[one])
+            for one, name in self.names.items()
+        ]
+
+
+def observe(manager: LeagueManager) -> Observations:
+    """Look at the results in force of a league."""
+    settings, players = manager.ledger.settings, list(manager.ledger.roster.of_role("player"))
+    results = list(manager.ledger.matches.values())
+    played = [one for one in results if isinstance(one.result, ResultAccepted) and not _is_technical(one.result)]
+    distinct = list(_distinct(played))
+    return Observations(
+        league_id=settings.league_id,
+        game_type=settings.game_type,
+        names={one.agent_id: one.display_name for one in players},
+        technical_losses={one.agent_id: one.technical_losses for one in players},
+        matches=tuple(Observation(one.player_a, one.player_b, one.result.winner) for one in distinct if one.result),
+        left_out=LeftOut(
+            technical_losses=sum(isinstance(one.result, ResultAccepted) for one in results) - len(played),
+            walkovers=sum(isinstance(one.result, WalkoverDecided) for one in results),
+            repeated=len(played) - len(distinct),
+        ),
+        draws=_draws(played),
+    )
+
+
+def _is_technical(result: ResultAccepted) -> bool:
+    return result.status == "TECHNICAL_LOSS"
+
+
+def _distinct(played: Iterable[ScheduledMatch]) -> Iterator[ScheduledMatch]:
+    """Without repetitions: if two players always played the same match in the same seats, move for move, it is one
+    observation, however often they meet. Only games without chance list their moves."""
+    seats = attrgetter("player_a", "player_b")
+    for _, group in groupby(sorted(played, key=seats), seats):
+        met = list(group)
+        moves = [_details(one).get("moves") for one in met]
+        is_repetition = moves[0] is not None and all(one == moves[0] for one in moves)
+        yield from met[:1] if is_repetition else met
+
+
+def _draws(played: Iterable[ScheduledMatch]) -> dict[str, tuple[int, ...]]:
+    """By referee; what its details call a number may be anything, since a referee may report anything."""
+    found: dict[str, list[int]] = {}
+    for one in played:
+        number = _details(one).get("drawn_number")
+        if isinstance(one.result, ResultAccepted) and type(number) is int:
+            found.setdefault(one.result.referee_id, []).append(number)
+    return {referee_id: tuple(numbers) for referee_id, numbers in sorted(found.items())}
+
+
+def _details(one: ScheduledMatch) -> Mapping[str, object]:
+    return one.result.details if isinstance(one.result, ResultAccepted) else {}
