@@ -24,7 +24,7 @@ class LeftOut:
     walkovers: int
     """Nobody played: a player was withdrawn."""
     repeated: int
-    """The same two players, in the same seats, played the same match before, move for move."""
+    """The same two players played the same match before, move for move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class PlayerPoints:
 
 @dataclass(frozen=True, slots=True)
 class PlayerRating:
-    """A player's rating. All of it is None for a player without a match that counts; `rank` and what follows are None
+    """A player's rating. All of it is None for a player without a match that counts; `rank_range` and `first` are None
     as long as the matches do not connect all players."""
 
     record: Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
+
+import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
@@ -75,14 +75,15 @@ def _is_technical(result: ResultAccepted) -> bool:
 
 
 def _distinct(played: Iterable[ScheduledMatch]) -> Iterator[ScheduledMatch]:
-    """Without repetitions: if two players always played the same match in the same seats, move for move, it is one
-    observation, however often they meet. Only games without chance list their moves."""
-    seats = attrgetter("player_a", "player_b")
-    for _, group in groupby(sorted(played, key=seats), seats):
-        met = list(group)
-        moves = [_details(one).get("moves") for one in met]
-        is_repetition = moves[0] is not None and all(one == moves[0] for one in moves)
-        yield from met[:1] if is_repetition else met
+    """Without repetitions: a match that two players played before, move for move, says nothing new. Only games without
+    chance list their moves."""
+    seen: set[tuple[frozenset[str], bytes]] = set()
+    for one in played:
+        moves = _details(one).get("moves")
+        known = frozenset((one.player_a, one.player_b)), msgspec.json.encode(moves, order="deterministic")
+        if moves is None or known not in seen:
+            seen.add(known)
+            yield one
 
 
 def _draws(played: Iterable[ScheduledMatch]) -> dict[str, tuple[int, ...]]:

@@ -8,8 +8,8 @@ from typing import Final
 EXPLAINED: Final[Mapping[str, str]] = {
     "matches": "The matches that count: played to their end, and no repetition of one that was played before.",
     "left_out": (
-        "Left out: technical losses and walkovers, which tell of software and not of play, and repetitions of a match, "
-        "move for move, by the same players in the same seats, which tell nothing new."
+        "Technical losses and walkovers, which tell of software and not of play, and matches that two players played "
+        "before, move for move, which tell nothing new."
     ),
     "technical_losses": "Matches lost by one's own fault: they cost points in the table, but count here for nobody.",
     "points_per_match": "The average of 3 for a win, 1 for a draw and 0 for a loss.",
