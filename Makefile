@@ -30,7 +30,7 @@ demo: .venv/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
 # Many tests wait, for processes and for time limits: three at a time keep two processors busy.
-test: .venv/.dev ## run all tests except the long suites
+test: .venv/.dev .venv/.mcp-servers ## run all tests except the long suites
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 check: .venv/.dev ## format, lint, types, import contracts, generated files
@@ -80,3 +80,14 @@ clean: ## remove the environment and all caches; leagues that were played stay
 	@echo "installing agent-league and the tools to develop it"
 	@$(PIP) -c constraints.txt -e '.[dev]'
 	@touch .venv/.plain $@
+
+# MCP servers by others that tests play against. Their packages exclude each other and ours, so each set has a folder
+# of its own, beside what all of them share. The lists are complete: pip looks for nothing else.
+MCP_SERVERS := $(wildcard tests/mcp_servers/*.txt)
+.venv/.mcp-servers: .venv/.made $(MCP_SERVERS)
+	@echo "installing the MCP servers that tests play against"
+	@rm -rf .venv/mcp-servers
+	@for list in $(MCP_SERVERS); do \
+	  PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(PIP) --no-deps --target .venv/mcp-servers/$$(basename $$list .txt) -r $$list || exit 1; \
+	done
+	@touch $@

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from league.dialects.forms import halved
+from league.dialects import tools
+from league.dialects.forms import halved, returned
+from league.dialects.normalise import named
+from league.dialects.tools import NO_SESSION, Session, Tool
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import ENVELOPED, joined_halves
+from league.protocol.jsonrpc import ENVELOPED, TOOLS_CALL, joined_halves
 
 Object = dict[str, Any]
 """A JSON object (Any: whatever agents say)."""
@@ -28,19 +30,6 @@ class Convention(Enum):
 
 DOCUMENTED: Final = (Convention.SPEC, Convention.TYPE)
 """Those in the documents: D1 calls by the verb, D2 by the message type (R-01)."""
-ABOUT: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "GAME_INVITATION": (("invit",),),
-    "CHOOSE_PARITY_CALL": (("parity",), ("choose",)),
-    "GAME_MOVE_CALL": (("move",),),
-    "GAME_OVER": (("game", "over"), ("game", "end"), ("match", "result"), ("result",)),
-    "GAME_ERROR": (("game", "error"), ("error",)),
-    "LEAGUE_ERROR": (("league", "error"),),
-    "ROUND_ANNOUNCEMENT": (("round", "announ"), ("round", "start"), ("new", "round"), ("round",)),
-    "ROUND_COMPLETED": (("round", "complet"), ("round", "end")),
-    "LEAGUE_STANDINGS_UPDATE": (("standing",),),
-    "LEAGUE_COMPLETED": (("league", "complet"), ("league", "end")),
-}
-"""Words in the names of tools that take a message, the surest first."""
 
 
 @dataclass(slots=True)
@@ -48,16 +37,16 @@ class CallForm:
     """A convention, and the details of it that an agent turned out to use."""
 
     convention: Convention = Convention.SPEC
-    tools: Mapping[str, str] = field(default_factory=dict)
-    """The names of its tools, each with what it says of itself."""
+    tools: tuple[Tool, ...] = ()
+    """What it offers as tools."""
     verbs: Mapping[str, str] = field(default_factory=dict)
     """Methods in SPEC that are not the usual ones."""
     lower_case: bool = False
     """Are the methods in TYPE written in lower case?"""
     method: str = "handle_message"
     """The method of everything in NESTED."""
-    headers: tuple[tuple[str, str], ...] = ()
-    """Of an MCP session, if the agent opened one."""
+    session: Session = NO_SESSION
+    """How it is spoken to as an MCP server."""
 
     def wrap(self, request_id: object, message: Object, method: str | None = None) -> Object:
         """The JSON document of a request."""
@@ -68,7 +57,9 @@ class CallForm:
             case Convention.TYPE:
                 return {**call, "method": method or (kind.lower() if self.lower_case else kind)}
             case Convention.TOOLS:
-                return {**call, "method": "tools/call", "params": {"name": self._tool(kind), "arguments": message}}
+                tool = self._tool(kind)
+                params = {"name": tool.name, "arguments": tools.arguments(tool, message)}
+                return {**call, "method": TOOLS_CALL, "params": self.session.params(params)}
             case Convention.NESTED:
                 inner = halved(message) if self.method == ENVELOPED else {"message": message}
                 return {**call, "method": self.method, "params": inner}
@@ -77,31 +68,25 @@ class CallForm:
             case Convention.SPEC:
                 return call
 
-    def _tool(self, kind: str) -> str:
-        row = EXCHANGES[kind]
-        known = (row.method, *row.other_methods)
-        names = [name for name in self.tools if name in known or name.lower() == kind.lower()]
-        names += [name for name, about in self.tools.items() if kind in about]
-        for words in ABOUT.get(kind, ()):
-            names += [name for name in self.tools if all(word in name.lower() for word in words)]
-        return names[0] if names else row.method
+    def headers(self, method: str, kind: str) -> tuple[tuple[str, str], ...]:
+        """What the session wants in the head of a request."""
+        return self.session.headers(method, self._tool(kind).name if kind and method == TOOLS_CALL else "")
+
+    def _tool(self, kind: str) -> Tool:
+        return tools.pick(kind, self.tools) or Tool(EXCHANGES[kind].method)
 
 
-def unpacked(content: object) -> object:
-    """The message MCP content holds; anything else as it is."""
+def unpacked(content: object, kind: str) -> object:
+    """The message MCP content holds, as the answer to a message of that kind; anything else as it is."""
     if not isinstance(content, dict):
         return content
     whole = joined_halves(content)
     if whole is not None:
         return whole
-    structured = content.get("structuredContent")
-    if isinstance(structured, dict):
-        return structured
-    try:
-        value = json.loads(text_of_content(content))
-    except ValueError:
+    if "message_type" in content or not ("content" in content or "structuredContent" in content):
         return content
-    return value if isinstance(value, dict) else content
+    found = returned(content)
+    return named(found, kind) if isinstance(found, dict) else content
 
 
 def text_of_content(content: Object) -> str:

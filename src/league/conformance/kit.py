@@ -164,10 +164,10 @@ class Kit:
         proper: bool,
         convention: Convention = Convention.SPEC,
     ) -> Probe:
-        request = RawRequest(self.options.target, body, headers=self.form.headers)
+        request = RawRequest(self.options.target, body, headers=self.form.headers(method, kind))
         limit_s = self.limit_s(kind)
         response, at = await self._send(request, limit_s)
-        parsed = parse_answer(response, convention)
+        parsed = parse_answer(response, convention, kind)
         return Probe(label, kind, message, request_id, method, proper, request.raw(), response, at, limit_s, parsed)
 
     async def _send(self, request: RawRequest, limit_s: float) -> tuple[RawResponse, float]:

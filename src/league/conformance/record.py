@@ -271,8 +271,8 @@ class RunRecord:
 # --- reading an answer ------------------------------------------------------------------------------------------------
 
 
-def parse_answer(response: RawResponse, convention: Convention) -> ParsedAnswer:
-    """Read the body of an HTTP answer."""
+def parse_answer(response: RawResponse, convention: Convention, kind: str = "") -> ParsedAnswer:
+    """Read the body of an HTTP answer to a message of that kind."""
     if response.trouble is not None or not response.body.strip():
         return ParsedAnswer(response.detail or f"the answer has no body (status {response.status})")
     streamed = "text/event-stream" in response.headers.get("content-type", "")
@@ -285,7 +285,7 @@ def parse_answer(response: RawResponse, convention: Convention) -> ParsedAnswer:
     if convention is Convention.BARE and "result" not in value and "jsonrpc" not in value:
         return ParsedAnswer(rpc=None, content=value, error=_error_in(value), place=AnswerPlace.BODY)
     return _with_status(
-        _parse_error(value) if value.get("error") is not None else _parse_result(value), response.status
+        _parse_error(value) if value.get("error") is not None else _parse_result(value, kind), response.status
     )
 
 
@@ -304,10 +304,10 @@ def _parse_error(value: Mapping[str, Any]) -> ParsedAnswer:
     return ParsedAnswer(rpc=value, error=_error_answer(value["error"]))
 
 
-def _parse_result(value: Mapping[str, Any]) -> ParsedAnswer:
+def _parse_result(value: Mapping[str, Any], kind: str) -> ParsedAnswer:
     """A result, wherever it is: an answer in the wrong place is judged too."""
     if "result" in value:
-        return _unwrapped(value, value["result"])
+        return _unwrapped(value, value["result"], kind)
     if isinstance(value.get("params"), dict):
         content = value["params"]
         return ParsedAnswer(rpc=value, content=content, error=_error_in(content), place=AnswerPlace.PARAMS)
@@ -316,8 +316,8 @@ def _parse_result(value: Mapping[str, Any]) -> ParsedAnswer:
     return ParsedAnswer("the answer holds neither a result nor an error", value)
 
 
-def _unwrapped(value: Mapping[str, Any], result: object) -> ParsedAnswer:
-    content = unpacked(result)
+def _unwrapped(value: Mapping[str, Any], result: object, kind: str) -> ParsedAnswer:
+    content = unpacked(result, kind)
     if isinstance(result, dict) and result.get("isError") is True:
         refusal = ErrorAnswer(None, None, None, text_of_content(result) or str(content))
         return ParsedAnswer(rpc=value, content=content, error=refusal, place=AnswerPlace.CONTENT)

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from league.conformance import malformed, registering
 from league.conformance.conventions import DOCUMENTED, CallForm, Convention, Object
@@ -15,6 +15,7 @@ from league.conformance.kit import Kit
 from league.conformance.messages import EVEN_ODD, number_in
 from league.conformance.record import Probe
 from league.conformance.wire import Trouble
+from league.dialects import tools
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 
@@ -30,7 +31,6 @@ FORMS: Final = (
     CallForm(Convention.BARE),
 )
 """In the order in which they are tried."""
-MCP_VERSION: Final = "2025-06-18"
 STRANGE_TOKEN: Final = "tok_P02_somebody_else"
 UNREAD: Final = (-32700, -32600, -32601)
 """JSON-RPC's numbers for a request that was not understood as one."""
@@ -102,25 +102,27 @@ async def dialect(kit: Kit) -> None:
 
 
 async def _open_session(kit: Kit) -> None:
-    """The handshake of MCP before the first call of a tool; most agents do without."""
-    client = {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": {"name": "league", "version": "1"}}
-    opened = await kit.send_document("MCP: initialize", _rpc(kit, "initialize", client))
-    session = opened.response.headers.get("mcp-session-id")
-    if session is not None:
-        kit.form.headers = (("Mcp-Session-Id", session),)
+    """The handshake of MCP before the first call of a tool; most agents do without, and some know none."""
+    opened = await kit.send_document("MCP: initialize", _rpc(kit, "initialize", tools.GREETING))
     if opened.parsed.error is None and opened.is_readable:
+        kit.form.session = tools.greeted(opened.parsed.content, opened.response.headers.get("mcp-session-id", ""))
         await kit.send_document(
             "MCP: initialized", {"jsonrpc": "2.0", "method": "notifications/initialized"}, proper=False
         )
+    await _list_tools(kit)
+    if not kit.form.tools and not kit.form.session.id:
+        before, kit.form.session = kit.form.session, tools.WITHOUT_HANDSHAKE
+        await _list_tools(kit)
+        kit.form.session = kit.form.session if kit.form.tools else before
+
+
+async def _list_tools(kit: Kit) -> None:
     answer = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", {}))
-    listed = answer.parsed.fields.get("tools")
-    rows = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    named = [one for one in rows if isinstance(one.get("name"), str)]
-    kit.form.tools = {one["name"]: str(one.get("description", "")) for one in named}
+    kit.form.tools = tools.listed(answer.parsed.fields)
 
 
-def _rpc(kit: Kit, method: str, params: Object) -> Object:
-    return {"jsonrpc": "2.0", "id": kit.next_id(), "method": method, "params": params}
+def _rpc(kit: Kit, method: str, params: Mapping[str, Any]) -> Object:
+    return {"jsonrpc": "2.0", "id": kit.next_id(), "method": method, "params": kit.form.session.params(params)}
 
 
 def _learn_id(kit: Kit, answer: Probe) -> None:

@@ -3,15 +3,16 @@ shape unwrapped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from league.dialects import assignments
+from league.dialects import tools
 from league.dialects.normalise import OTHER_TYPES
 from league.dialects.registrations import META_FIELDS
+from league.dialects.tools import Session, Tool
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Stage, Violation
@@ -20,85 +21,21 @@ from league.protocol.jsonrpc import ENVELOPED, NESTED_METHODS, TOOLS_CALL, RpcAn
 from league.protocol.judge import ENVELOPE
 from league.protocol.messages import Message
 
-# What the tool for a message is called, when it is not called by its verb or its type.
-_HINTS: Mapping[str, tuple[str, ...]] = {
-    "GAME_INVITATION": ("invitation", "invite", "join"),
-    "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move"),
-    "GAME_MOVE_CALL": ("move", "choose", "choice"),
-    "GAME_OVER": ("game_over", "match_result", "over", "result", "game_has_ended", "game_end"),
-    "GAME_ERROR": ("game_error", "error"),
-    "ROUND_ANNOUNCEMENT": ("announcement", "announce", "notify_round", "new_round", "round_start"),
-    "ROUND_COMPLETED": ("round_completed", "round_complete", "round_end"),
-    "LEAGUE_STANDINGS_UPDATE": ("standings", "table", "ranking"),
-    "LEAGUE_COMPLETED": ("league_completed", "league_complete", "league_end"),
-    "LEAGUE_REGISTER_REQUEST": ("register_player", "player_register", "register"),
-    "REFEREE_REGISTER_REQUEST": ("register_referee", "referee_register"),
-    "MATCH_RESULT_REPORT": ("match_result", "report"),
-    "LEAGUE_QUERY": ("query",),
-    "START_MATCH": ("start_match", "start", "run_match"),
-    "MATCH_ASSIGNMENT": ("assign",),
-    "GET_ASSIGNED_MATCHES": ("assigned", "my_matches"),
-}
-
-
 # --- calls ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool an agent offers; `wrapper` is its one parameter, if it takes the message as a whole in it."""
-
-    name: str
-    wrapper: str | None = None
 
 
 def spellings(convention: Convention, message_type: str) -> tuple[str, ...]:
     """What the method or the tool may be called, the likeliest first."""
-    row = EXCHANGES.get(message_type)
-    others = assignments.VERBS.get(message_type, (message_type.lower(),))
-    verbs = (row.method, *row.other_methods) if row else others
+    verbs = tools.verbs(message_type)
     if convention in (Convention.TYPE, Convention.LOWER):
         kinds = (message_type, *OTHER_TYPES.get(message_type, ()))
         kinds = kinds if convention is Convention.TYPE else tuple(map(str.lower, kinds))
         # What is in no document has no type either: everybody may go by its verb.
-        return kinds if row else tuple(dict.fromkeys((*kinds, *others)))
+        return kinds if message_type in EXCHANGES else tuple(dict.fromkeys((*kinds, *verbs)))
     return _NESTED if convention is Convention.NESTED else verbs
 
 
 _NESTED = (*NESTED_METHODS[:2], ENVELOPED)
-
-
-def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
-    """The tool for a message among those an agent lists: by name, else by what its name speaks of."""
-    tools = {one.name.lower(): one for one in offered}
-    lower = message_type.lower()
-    for name in (*spellings(Convention.TOOLS, message_type), lower, f"receive_{lower}", *NESTED_METHODS):
-        if name in tools:
-            return tools[name]
-    for hint in _HINTS.get(message_type, ()):
-        for name, tool in tools.items():
-            if hint in name:
-                return tool
-    return None
-
-
-def listed(content: object) -> tuple[Tool, ...]:
-    """The tools in an answer to `tools/list`."""
-    tools = content.get("tools") if isinstance(content, dict) else None
-    found = [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
-    return tuple(
-        Tool(one["name"], _wrapper(one.get("inputSchema"))) for one in found if isinstance(one.get("name"), str)
-    )
-
-
-def _wrapper(schema: object) -> str | None:
-    """A tool with one parameter that is no field of a message takes the whole message in it."""
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or len(properties) != 1:
-        return None
-    (name, kind), *_ = properties.items()
-    is_text = isinstance(kind, dict) and kind.get("type") in ("string", "integer", "number", "boolean", "array")
-    return None if is_text else str(name)
 
 
 def retyped(message: Message, body: bytes, name: str) -> bytes:
@@ -119,8 +56,11 @@ _ENVELOPE = frozenset((*ENVELOPE, "auth_token"))
 _OUTSIDE = _ENVELOPE | {"league_id", "round_id", "match_id"}
 
 
-def frame(convention: Convention, request_id: int, tool: Tool, body: bytes) -> bytes:
-    """A request around an encoded message. Whatever the frame, the message carries its type."""
+def frame(
+    convention: Convention, request_id: int, tool: Tool, body: bytes, session: Session = tools.NO_SESSION
+) -> bytes:
+    """A request around an encoded message. Whatever the frame, the message carries its type, unless a tool declares
+    others of its fields alone."""
     if convention is Convention.BARE:
         return body
     if convention is Convention.NESTED and tool.name == ENVELOPED:
@@ -128,10 +68,9 @@ def frame(convention: Convention, request_id: int, tool: Tool, body: bytes) -> b
     elif convention is Convention.NESTED:
         body = b'{"message":' + body + b"}"
     elif convention is Convention.TOOLS:
-        name = msgspec.json.encode(tool.name)
-        if tool.wrapper is not None:
-            body = b"{" + msgspec.json.encode(tool.wrapper) + b":" + body + b"}"
-        return jsonrpc.encode_call(request_id, TOOLS_CALL, b'{"name":' + name + b',"arguments":' + body + b"}")
+        given = tools.arguments(tool, msgspec.json.decode(body))
+        params = session.params({"name": tool.name, "arguments": given})
+        return jsonrpc.encode_call(request_id, TOOLS_CALL, msgspec.json.encode(params))
     return jsonrpc.encode_call(request_id, tool.name, body)
 
 
@@ -183,15 +122,16 @@ def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
         return answer
     if "message_type" in content:
         return answer
-    failed = answer.is_error or content.get("isError") is True
-    return replace(answer, content=_structured(content), is_error=failed)
+    failed = content.get("isError") is True
+    return replace(answer, content=returned(content), is_error=answer.is_error or failed, is_tool_error=failed)
 
 
-def _structured(content: Mapping[str, Any]) -> object:
+def returned(content: Mapping[str, Any]) -> object:
+    """What a tool returned: a message, if it is one; a lone text under `text`, any other lone value under `result`."""
     structured = content.get("structuredContent")
     if isinstance(structured, dict):
         inner = structured.get("result") if len(structured) == 1 else None
-        return _read_text(inner) if isinstance(inner, str) else inner if isinstance(inner, dict) else structured
+        return _read_text(inner) if isinstance(inner, str) else inner if isinstance(inner, dict | list) else structured
     parts = content.get("content")
     first = parts[0] if isinstance(parts, list) and parts else None
     text = first.get("text") if isinstance(first, dict) else None
@@ -200,9 +140,10 @@ def _structured(content: Mapping[str, Any]) -> object:
 
 def _read_text(text: str) -> object:
     try:
-        return jsonrpc.parse_answer(text.encode(errors="replace"), jsonrpc.MANAGER_LIMIT)
+        value = jsonrpc.parse_answer(text.encode(errors="replace"), jsonrpc.MANAGER_LIMIT)
     except PeerError:
         return {"text": text}
+    return value if isinstance(value, dict | list) else {"text": value} if isinstance(value, str) else {"result": value}
 
 
 def event_data(body: bytes) -> bytes:

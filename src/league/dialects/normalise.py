@@ -24,6 +24,7 @@ OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
 """What messages are called outside the documents."""
 _STANDS_FOR: Mapping[str, str] = {other: kind for kind, others in OTHER_TYPES.items() for other in others}
 _JOINED = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
+_PARITIES = ("even", "odd")
 _MEMBERSHIPS = frozenset(one.replace("REQUEST", "RESPONSE") for one in META_FIELDS)
 _MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CONFIRMED", "ACK", "ACKNOWLEDGED"})
 _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
@@ -31,6 +32,7 @@ _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FA
 
 def normalise_answer(content: dict[str, Any], sent: str) -> Normalised:
     """An answer as it is said out there, read as the message it stands for."""
+    content = named(content, sent)
     if sent == "GAME_INVITATION":
         return _join(content)
     if sent == "CHOOSE_PARITY_CALL":
@@ -38,6 +40,19 @@ def normalise_answer(content: dict[str, Any], sent: str) -> Normalised:
     if sent in META_FIELDS:
         return _membership(content, sent)
     return content, ()
+
+
+def named(content: dict[str, Any], sent: str) -> dict[str, Any]:
+    """A lone word or truth value that a tool returned, under the name of the field that it is."""
+    text = content.get("text") if content.keys() == {"text"} else None
+    word = text.strip() if isinstance(text, str) else ""
+    if sent == "CHOOSE_PARITY_CALL" and word.lower() in _PARITIES:
+        return {"parity_choice": text}
+    if sent == "GAME_INVITATION" and word.upper() in _JOINED:
+        return {"status": word.upper()}
+    if sent == "GAME_INVITATION" and content.keys() == {"result"} and isinstance(content["result"], bool):
+        return {"accept": content["result"]}
+    return content
 
 
 def _join(content: dict[str, Any]) -> Normalised:

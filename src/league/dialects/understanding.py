@@ -20,6 +20,8 @@ _WORDS: Final = re.compile(
     r"|not[ _-]?implemented",
     re.IGNORECASE,
 )
+_RAISED: Final = re.compile(r"Error (?:executing|calling) tool ")
+"""So begins what MCP servers say of a tool that is there, and failed."""
 _STATUSES: Final = re.compile(
     r"unknown.*|unsupported.*|unrecogni[sz]ed.*|unhandled.*|invalid_method|not_(?:supported|implemented|found)"
 )
@@ -44,7 +46,8 @@ def says_unknown(content: object, number: int | None = None, *, is_error: bool =
         return says_unknown(inner, code if isinstance(code, int) else None, is_error=True)
     if content.get("error_code") == "E036" or _is_unknown_status(content):
         return True
-    return (is_error or is_trouble(content)) and bool(_WORDS.search(_text_in(content)))
+    said = _text_in(content)
+    return (is_error or is_trouble(content)) and not _RAISED.match(said) and bool(_WORDS.search(said))
 
 
 def is_trouble(content: object) -> bool:

@@ -57,6 +57,8 @@ class RpcAnswer:
     is_error: bool = False
     deviations: tuple[Violation, ...] = ()
     """What is odd about its shape."""
+    is_tool_error: bool = False
+    """A tool of an MCP server says so: it was called, and failed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

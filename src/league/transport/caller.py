@@ -13,20 +13,20 @@ from functools import lru_cache
 
 import msgspec
 
-from league.dialects import forms, understanding
-from league.dialects.forms import Tool
+from league.dialects import forms, tools, understanding
+from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool
 from league.machine import Address, Ping
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import TOOLS_CALL
 from league.protocol.messages import ACKS, Message
 from league.transport import letters
 from league.transport.http import MCP_PATH
 from league.transport.http_call import HttpReply
 from league.transport.http_client import HttpClient
 
-MCP_VERSION = "2025-06-18"
 LIST_LIMIT = 256 * 1024
 """The largest list of tools that is read."""
 ENDPOINTS = 4096
@@ -36,9 +36,8 @@ _MAY_BE_UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 """Whatever says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""
-_GREETING = msgspec.json.encode(
-    {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": {"name": "agent-league", "version": "1"}}
-)
+_LIST = "tools/list"
+_GREETING = msgspec.json.encode(tools.GREETING)
 _GREETED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
@@ -49,15 +48,9 @@ class EndpointForm:
     words: dict[tuple[Convention, str], Tool] = field(default_factory=dict)
     tools: tuple[Tool, ...] | None = None
     """What it offers as tools; None before it was asked."""
-    session: str = ""
+    session: Session = NO_SESSION
     url: str = ""
     """Where it really takes messages, if it was named without a path."""
-
-    @property
-    def headers(self) -> bytes:
-        if not self.session:
-            return b""
-        return f"Mcp-Session-Id: {self.session}\r\nMCP-Protocol-Version: {MCP_VERSION}\r\n".encode("latin-1")
 
 
 class Caller:
@@ -98,8 +91,9 @@ class Caller:
     ) -> HttpReply:
         """One name after the other, until one is known there; that is remembered."""
         for tool in candidates:
-            raw = letters.write_call(request_id, message, body, to, tool)
-            reply = await self._post_in_session(to, raw, due, limit, message.type in _NOTIFICATIONS)
+            known = self._known.get(to.endpoint, _NOTHING)
+            raw = letters.write_call(request_id, message, body, to, tool, known.session)
+            reply = await self._post_in_session(to, raw, due, limit, message.type in _NOTIFICATIONS, tool.name)
             if not _is_unknown(reply):
                 self._form_of(to.endpoint).words[to.convention, message.type] = tool
                 return reply
@@ -126,49 +120,69 @@ class Caller:
         names = _names(to.convention, message_type)
         if to.convention is Convention.TOOLS and known.tools:
             # What it does not offer it need not hear: one call, so that it is its own answer that says so.
-            return (forms.pick(message_type, known.tools) or names[0],)
+            return (tools.pick(message_type, known.tools) or names[0],)
         return names
 
     async def _learn_tools(self, to: Address, due: float) -> None:
-        """Ask for the list of tools, once; who does not give it may want to be greeted first."""
+        """Ask for the list of tools, once; who does not give it may want to be greeted first, or to hear of no session
+        at all."""
         known = self._form_of(to.endpoint)
         if known.tools is not None:
             return
         known.tools = await self._list(to, due)
         if not known.tools and await self._greet(to, known, due):
             known.tools = await self._list(to, due)
+        if not known.tools:
+            known.session = WITHOUT_HANDSHAKE
+            known.tools = await self._list(to, due)
+        if not known.tools:
+            known.session = NO_SESSION
 
     async def _greet(self, to: Address, known: EndpointForm, due: float) -> bool:
         """MCP's handshake."""
         raw = jsonrpc.encode_call(1, "initialize", _GREETING)
         reply = await self._post(to, raw, _left(due), LIST_LIMIT)
-        if reply.status >= 300 or _content(reply) is None:
+        content = _content(reply)
+        if reply.status >= 300 or content is None:
             return False
-        known.session = reply.session
+        known.session = tools.greeted(content, reply.session)
         await self._post(to, _GREETED, _left(due), LIST_LIMIT)
         return True
 
     async def _list(self, to: Address, due: float) -> tuple[Tool, ...]:
-        raw = jsonrpc.encode_call(1, "tools/list", b"{}")
-        return forms.listed(_content(await self._post(to, raw, _left(due), LIST_LIMIT)))
+        session = self._known.get(to.endpoint, _NOTHING).session
+        raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params({})))
+        return tools.listed(_content(await self._post(to, raw, _left(due), LIST_LIMIT, method=_LIST)))
 
-    async def _post_in_session(self, to: Address, raw: bytes, due: float, limit: int, gives_way: bool) -> HttpReply:
+    async def _post_in_session(
+        self, to: Address, raw: bytes, due: float, limit: int, gives_way: bool, tool: str
+    ) -> HttpReply:
         """A session that is over is opened anew, once: without one the server did nothing."""
-        had_one = bool(self._known.get(to.endpoint, _NOTHING).session)
-        reply = await self._post(to, raw, _left(due), limit, gives_way)
+        had_one = bool(self._known.get(to.endpoint, _NOTHING).session.id)
+        reply = await self._post(to, raw, _left(due), limit, gives_way, TOOLS_CALL, tool)
         if had_one and reply.status in (400, 404):
             self._known.pop(to.endpoint, None)
             await self._learn_tools(to, due)
-            reply = await self._post(to, raw, _left(due), limit, gives_way)
+            reply = await self._post(to, raw, _left(due), limit, gives_way, TOOLS_CALL, tool)
         return reply
 
-    async def _post(self, to: Address, raw: bytes, wait: float, limit: int, gives_way: bool = False) -> HttpReply:
+    async def _post(
+        self,
+        to: Address,
+        raw: bytes,
+        wait: float,
+        limit: int,
+        gives_way: bool = False,
+        method: str = "",
+        tool: str = "",
+    ) -> HttpReply:
         known, due = self._known.get(to.endpoint, _NOTHING), asyncio.get_running_loop().time() + wait
-        reply = await self._client.post(known.url or to.endpoint, raw, wait, limit, known.headers, to.origin, gives_way)
+        headers = _headers(known.session, method, tool) if known.session.version else b""
+        reply = await self._client.post(known.url or to.endpoint, raw, wait, limit, headers, to.origin, gives_way)
         if reply.status in _NOT_HERE and not known.url and _has_no_path(to.endpoint):
             # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
             usual = to.endpoint.rstrip("/") + MCP_PATH
-            reply = await self._client.post(usual, raw, _left(due), limit, known.headers, to.origin, gives_way)
+            reply = await self._client.post(usual, raw, _left(due), limit, headers, to.origin, gives_way)
             if reply.status not in _NOT_HERE:
                 self._form_of(to.endpoint).url = usual
         return _without_events(reply)
@@ -181,6 +195,10 @@ _NOT_HERE = (404, 405)
 
 def _has_no_path(endpoint: str) -> bool:
     return "/" not in endpoint.partition("://")[2].rstrip("/")
+
+
+def _headers(session: Session, method: str, tool: str) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in session.headers(method, tool)).encode("latin-1")
 
 
 @lru_cache(maxsize=128)

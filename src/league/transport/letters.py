@@ -13,6 +13,7 @@ import msgspec
 
 from league.dialects import forms, normalise, understanding
 from league.dialects.assignments import is_answered_freely, name_of_round
+from league.dialects.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
     Acknowledged,
@@ -32,7 +33,7 @@ from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
 from league.protocol.exchanges import EXCHANGES, Role, family_of
-from league.protocol.jsonrpc import BadRequestError, Id, is_int
+from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, is_int
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
 
 PING = "ping"
@@ -80,7 +81,12 @@ class Speaker:
 
 
 def write_call(
-    request_id: int, message: Message | Ping, body: bytes, to: Address, tool: forms.Tool | None = None
+    request_id: int,
+    message: Message | Ping,
+    body: bytes,
+    to: Address,
+    tool: Tool | None = None,
+    session: Session = NO_SESSION,
 ) -> bytes:
     """A request; the body was encoded once for all receivers, the receiver's token is spliced in. `tool` is what the
     method is called there, if it is not what the documents call it."""
@@ -95,8 +101,8 @@ def write_call(
         body = forms.with_flat_meta(message, body)
     if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
         return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
-    tool = tool or forms.Tool(forms.spellings(to.convention, message.type)[0])
-    return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name))
+    tool = tool or Tool(forms.spellings(to.convention, message.type)[0])
+    return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
 
 
 def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
@@ -285,7 +291,7 @@ def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
     content, deviations = answer.content, answer.deviations
     said = content.get("message_type") if isinstance(content, dict) else None
     if answer.is_error or (said not in expected and _is_refusal(content)):
-        return _refusal(content, answer.number, answer.is_error)
+        return _refusal(answer)
     if compat and isinstance(content, dict):
         content, more = normalise.normalise_answer(content, sent.type)
         said, deviations = content.get("message_type"), more + deviations
@@ -328,9 +334,9 @@ def _read_record(raw: bytes, limit: int) -> Content:
         answer = jsonrpc.decode_answer(raw, limit)
     except PeerError as error:
         return _unreadable(error)
-    content = answer.content if isinstance(answer.content, dict) else {}
     if answer.is_error:
-        return _refusal(content, answer.number, answer.is_error)
+        return _refusal(answer)
+    content = answer.content if isinstance(answer.content, dict) else {}
     match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
     if match_id is None or not is_int(attempt) or not isinstance(events, list):
         return Acknowledged()
@@ -339,10 +345,10 @@ def _read_record(raw: bytes, limit: int) -> Content:
 
 def _read_information(value: object) -> Content:
     """Whatever is said, if it is no error; a list alone is of matches, the only thing that is asked for so."""
-    answer = jsonrpc.RpcAnswer(value) if isinstance(value, list) else forms.answer_in(value)
+    answer = RpcAnswer(value) if isinstance(value, list) else forms.answer_in(value)
     content = answer.content
     if answer.is_error or _is_refusal(content):
-        return _refusal(content, answer.number, answer.is_error)
+        return _refusal(answer)
     listed = {"matches": content} if isinstance(content, list) else content
     return Information(listed) if isinstance(listed, dict) else Acknowledged()
 
@@ -363,7 +369,8 @@ def _is_refusal(content: object) -> bool:
     )
 
 
-def _refusal(content: object, number: int | None, is_error: bool) -> Refusal:
+def _refusal(answer: RpcAnswer) -> Refusal:
+    content, number, is_error = answer.content, answer.number, answer.is_error
     fields = content if isinstance(content, dict) else {}
     inner = fields.get("error")
     fields = inner if isinstance(inner, dict) else fields
@@ -373,7 +380,7 @@ def _refusal(content: object, number: int | None, is_error: bool) -> Refusal:
     known = "E036" if is_unknown else read_foreign(code, name, number)
     said = (_text(fields, place) for place in ("error_detail", "reason", "message"))
     detail = next(filter(None, said), None) or name or words or ERRORS[known].when
-    is_no = _is_no(content, is_error) and not is_unknown
+    is_no = (answer.is_tool_error or _is_no(content, is_error)) and not is_unknown
     understood = is_no or not understanding.is_not_understood(content, number)
     return Refusal(known, detail[:500], understood, words)
 

@@ -148,42 +148,6 @@ def test_who_offers_to_run_matches_registers_as_a_referee(fields: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("tools", "message_type", "found"),
-    [
-        (["handle_game_invitation", "parity_choose"], "CHOOSE_PARITY_CALL", "parity_choose"),
-        (["choose_parity"], "CHOOSE_PARITY_CALL", "choose_parity"),
-        (["receive_game_invitation", "receive_game_over"], "GAME_OVER", "receive_game_over"),
-        (["notify_standings"], "LEAGUE_STANDINGS_UPDATE", "notify_standings"),
-        (["on_invited_to_game", "pick_a_parity"], "GAME_INVITATION", "on_invited_to_game"),
-        (["handle_message"], "GAME_OVER", "handle_message"),
-        (["weather"], "GAME_OVER", None),
-    ],
-)
-def test_the_tool_for_a_message_is_found_by_its_name(tools: list[str], message_type: str, found: str | None) -> None:
-    picked = forms.pick(message_type, map(forms.Tool, tools))
-    assert (picked.name if picked else None) == found
-
-
-@pytest.mark.parametrize(
-    ("schema", "wrapper"),
-    [
-        ({"properties": {"message": {"type": "object"}}}, "message"),
-        ({"properties": {"match_id": {"type": "string"}}}, None),
-        ({"properties": {"match_id": {"type": "string"}, "round_id": {"type": "integer"}}}, None),
-        ({"type": "object"}, None),
-        (None, None),
-    ],
-)
-def test_a_tool_with_one_parameter_takes_the_whole_message_in_it(schema: object, wrapper: str | None) -> None:
-    (tool,) = forms.listed({"tools": [{"name": "t", "inputSchema": schema}, {"name": 7}, "x"]})
-    assert tool == forms.Tool("t", wrapper)
-    raw = forms.frame(Convention.TOOLS, 1, tool, jsonrpc.encode_body(INVITATION))
-    arguments = json.loads(raw)["params"]["arguments"]
-    assert (arguments[wrapper] if wrapper else arguments)["message_type"] == "GAME_INVITATION"
-    assert message_in(asked(raw, PLAYER)) == INVITATION
-
-
-@pytest.mark.parametrize(
     "error",
     [
         {"code": -32601, "message": "Method not found"},

@@ -209,6 +209,15 @@ def test_an_author_reads_its_own_words_and_what_we_called() -> None:
     )
 
 
+@pytest.mark.requirement("DIALECT.tool_results")
+def test_a_tool_that_fails_is_quoted_and_not_called_in_another_way() -> None:
+    said = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"KeyError: seat"}],"isError":true}}'
+    rig = Rig().given(announced(player_B_convention="TOOLS")).joins("P01").says("P02", said)
+    (failed,) = rig.of(e.AttemptFailed)
+    assert failed.detail.startswith('answered handle_game_invitation (TOOLS) with "KeyError: seat"')
+    assert put(rig) == ["TOOLS"]
+
+
 def test_a_convention_of_no_document_is_recorded_once() -> None:
     rig = Rig().given(announced(player_B_convention="BARE")).joins("P01", "P02")
     found = [one for one in rig.of(e.PlayerDeviated) if one.requirement == "RPC.method"]

@@ -11,6 +11,7 @@ import pytest
 from league import events as e
 from league.dialects import forms
 from league.dialects.assignments import GetAssignedMatches
+from league.dialects.tools import Tool, pick
 from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
@@ -402,8 +403,8 @@ def test_who_goes_by_message_types_may_know_it_by_its_verb_all_the_same() -> Non
 
 
 def test_a_tool_for_it_is_found_by_what_it_speaks_of() -> None:
-    tools = [forms.Tool(name) for name in ("report", "list_assigned", "assign_match")]
-    assert forms.pick(POLL, tools) == forms.Tool("list_assigned")
+    offered = [Tool(name) for name in ("report", "list_assigned", "assign_match")]
+    assert pick(POLL, offered) == Tool("list_assigned")
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,9 @@ def _not_one_answer(one: Probe) -> str:
 def understands_calls(record: RunRecord) -> CheckOutcome:
     assert record.convention is not None
     first = record.of("invitation")
+    if record.convention is Convention.TOOLS:
+        advice = "Take the verb or the message type as the method too (2.3): not every league calls tools."
+        return warning(f"a deviation: {SPEAKS[record.convention]}", advice, *first)
     if record.convention not in DOCUMENTED:
         advice = "Take the verb or the message type as the method (2.3), and the message itself as params."
         detail = f"neither the verb nor the message type is understood as a method; {SPEAKS[record.convention]}"

@@ -1,0 +1,256 @@
+"""Tools of an MCP server (spec section 13.1): which of them takes a message, which arguments it declares, and in which
+of MCP's eras the server is spoken to. Manager, referee and kit call tools through this module. Pure.
+
+A schema of others may be anything, so references are followed a few steps and no further.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from league.dialects import assignments
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import NESTED_METHODS
+from league.protocol.messages import MESSAGES
+
+Fields = Mapping[str, Any]
+"""A JSON object (Any: schemas of others, and messages)."""
+
+HANDSHAKE: Final = "2025-06-18"
+"""The version of MCP that is asked for in a handshake."""
+STATELESS: Final = "2026-07-28"
+"""The version of MCP without handshake and session: every request says all about itself."""
+CLIENT: Final = {"name": "agent-league", "version": "1"}
+META: Final[Fields] = {
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+"""What a request without a session carries as `_meta`."""
+GREETING: Final[Fields] = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT}
+"""The params of `initialize`."""
+DEEPEST: Final = 4
+"""So many levels of a message are wrapped in each other, so many references followed, and no more."""
+_VERSION: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_PLAIN: Final = re.compile(r"[\x21-\x7e]+")
+
+_HINTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "GAME_INVITATION": ("invitation", "invite", "join"),
+    "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move"),
+    "GAME_MOVE_CALL": ("move", "choice"),
+    "GAME_OVER": ("game_over", "match_result", "over", "result", "game_has_ended", "game_end"),
+    "GAME_ERROR": ("game_error", "error"),
+    "LEAGUE_ERROR": ("league_error",),
+    "ROUND_ANNOUNCEMENT": ("announcement", "announce", "notify_round", "new_round", "round_start"),
+    "ROUND_COMPLETED": ("round_completed", "round_complete", "round_end"),
+    "LEAGUE_STANDINGS_UPDATE": ("standings", "table", "ranking"),
+    "LEAGUE_COMPLETED": ("league_completed", "league_complete", "league_end"),
+    "LEAGUE_REGISTER_REQUEST": ("register_player", "player_register", "register"),
+    "REFEREE_REGISTER_REQUEST": ("register_referee", "referee_register"),
+    "MATCH_RESULT_REPORT": ("match_result", "report"),
+    "LEAGUE_QUERY": ("query",),
+    "START_MATCH": ("start_match", "start", "run_match"),
+    "MATCH_ASSIGNMENT": ("assign",),
+    "GET_ASSIGNED_MATCHES": ("assigned", "my_matches"),
+}
+"""Words in the name of the tool for a message, the surest first."""
+
+
+# --- which tool -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool an agent offers, or just the method that it knows; `schema` declares the arguments."""
+
+    name: str
+    about: str = ""
+    schema: Fields = field(default_factory=dict, compare=False, repr=False)
+
+
+def listed(content: object) -> tuple[Tool, ...]:
+    """The tools in an answer to `tools/list`."""
+    found = content.get("tools") if isinstance(content, dict) else None
+    rows = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return tuple(
+        Tool(one["name"], str(one.get("description", "")), _object(one.get("inputSchema")))
+        for one in rows
+        if isinstance(one.get("name"), str)
+    )
+
+
+def verbs(message_type: str) -> tuple[str, ...]:
+    """What the method or the tool for a message is called, the likeliest first."""
+    row = EXCHANGES.get(message_type)
+    return (row.method, *row.other_methods) if row else assignments.VERBS.get(message_type, (message_type.lower(),))
+
+
+def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
+    """The tool for a message among those an agent lists: by name, by its description, or by words in its name."""
+    tools = {one.name.lower(): one for one in offered}
+    lower = message_type.lower()
+    for name in (*verbs(message_type), lower, f"receive_{lower}", *NESTED_METHODS):
+        if name in tools:
+            return tools[name]
+    about = [one for one in tools.values() if re.search(rf"\b{re.escape(message_type)}\b", one.about)]
+    hinted = (tool for hint in _HINTS.get(message_type, ()) for name, tool in tools.items() if hint in name)
+    return next(iter(about), None) or next(hinted, None)
+
+
+# --- which arguments --------------------------------------------------------------------------------------------------
+
+
+def arguments(tool: Tool, message: Fields) -> Fields:
+    """What a tool is given for a message: the fields it declares and nothing else, for many refuse the rest. The whole
+    message goes into a parameter that is no field of it. Who declares nothing gets the message as it is."""
+    return _Declaration(tool.schema, _own_fields(message)).shape(tool.schema, message, DEEPEST)
+
+
+def _own_fields(message: Fields) -> frozenset[str]:
+    kind = MESSAGES.get(str(message.get("message_type")))
+    return frozenset((*message, *(kind.__struct_fields__ if kind else ())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """The schema of a tool, read for one message with these fields."""
+
+    root: Fields
+    own: frozenset[str]
+
+    def shape(self, schema: Fields, message: Fields, left: int) -> Fields:
+        properties = schema.get("properties")
+        if not isinstance(properties, dict) or not left:
+            return message
+        required = schema.get("required")
+        needed = required if isinstance(required, list) else []
+        given = {
+            name: self.fit(message[name], place)
+            for name, place in properties.items()
+            if name in message and (message[name] is not None or self._takes(place, "null"))
+        }
+        others = {name: place for name, place in properties.items() if name not in self.own}
+        wrapped = self._wrapped(others, needed, bool(given), message, left)
+        is_open = schema.get("additionalProperties") not in (None, False) and not wrapped
+        return {**(message if is_open else {}), **given, **wrapped}
+
+    def _wrapped(self, others: Fields, needed: list[Any], has_fields: bool, message: Fields, left: int) -> Fields:
+        """The message as a whole in a parameter that is none of its fields: as an object, or else as JSON text."""
+        order = sorted(others, key=lambda name: name not in needed)
+        objects = [name for name in order if self._takes(others[name], "object")]
+        if has_fields:
+            objects = [name for name in objects if name in needed]
+        else:
+            texts = [name for name in order if self._takes(others[name], "string")]
+            if texts and not objects:
+                return {texts[0]: _text(message)}
+            objects = objects[:1]
+        return {name: self.shape(self._object_at(others[name]), message, left - 1) for name in objects}
+
+    def fit(self, value: object, place: object) -> object:
+        """A value as its parameter takes it: text where only text is taken, an object without what is unknown."""
+        if not isinstance(value, str) and self._takes(place, "string") and not self._takes(place, _kind_of(value)):
+            return _text(value)
+        if isinstance(value, list):
+            items = next((one.get("items") for one in self._alternatives(place) if "items" in one), None)
+            return [self.fit(one, items) for one in value]
+        declared = self._object_at(place)
+        properties = declared.get("properties")
+        if not isinstance(value, dict) or declared.get("additionalProperties") is not False:
+            return value
+        known = properties if isinstance(properties, dict) else {}
+        return {name: self.fit(one, known[name]) for name, one in value.items() if name in known}
+
+    def _object_at(self, place: object) -> Fields:
+        return next((one for one in self._alternatives(place) if "object" in _kinds(one)), {})
+
+    def _takes(self, place: object, kind: str) -> bool:
+        return any(kind in _kinds(one) for one in self._alternatives(place))
+
+    def _alternatives(self, place: object) -> list[Fields]:
+        """The schema at a place, or those it is one of."""
+        schema = self._followed(place)
+        union = schema.get("anyOf", schema.get("oneOf"))
+        return [self._followed(one) for one in union] if isinstance(union, list) else [schema]
+
+    def _followed(self, place: object) -> Fields:
+        """The schema that a reference leads to."""
+        for _ in range(DEEPEST):
+            reference = place.get("$ref") if isinstance(place, dict) else None
+            if not isinstance(reference, str):
+                break
+            place = self.root
+            for step in reference.removeprefix("#/").split("/"):
+                place = _object(place).get(step)
+        return _object(place)
+
+
+_KINDS: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
+
+
+def _kinds(schema: Fields) -> tuple[str, ...]:
+    """The kinds of JSON it takes; whatever names none takes all."""
+    kind = schema.get("type", "object" if "properties" in schema else _KINDS)
+    return (kind,) if isinstance(kind, str) else tuple(map(str, kind)) if isinstance(kind, list | tuple) else _KINDS
+
+
+def _kind_of(value: object) -> str:
+    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return kinds.get(type(value), "null")
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _object(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}
+
+
+# --- in which era -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """How an MCP server wants to be spoken to: with what it answered to the handshake, or without one."""
+
+    version: str = ""
+    id: str = ""
+
+    @property
+    def is_stateless(self) -> bool:
+        return self.version == STATELESS
+
+    def headers(self, method: str, name: str = "") -> tuple[tuple[str, str], ...]:
+        """The headers of a request, `name` being that of the tool it calls."""
+        found = [("Mcp-Session-Id", self.id), ("MCP-Protocol-Version", self.version)]
+        if self.is_stateless:
+            found += [("Mcp-Method", method), ("Mcp-Name", _header_value(name))]
+        return tuple((title, value) for title, value in found if value)
+
+    def params(self, params: Fields) -> Fields:
+        """The params of a request."""
+        return {**params, "_meta": META} if self.is_stateless else params
+
+
+NO_SESSION: Final = Session()
+WITHOUT_HANDSHAKE: Final = Session(STATELESS)
+
+
+def greeted(content: object, session_id: str) -> Session:
+    """The session that the answer to `initialize` opens."""
+    version = _object(content).get("protocolVersion")
+    return Session(version if isinstance(version, str) and _VERSION.fullmatch(version) else HANDSHAKE, session_id)
+
+
+def _header_value(name: str) -> str:
+    """A name as MCP writes it into a header, whatever characters it has."""
+    if not name or _PLAIN.fullmatch(name):
+        return name
+    return f"=?base64?{base64.b64encode(name.encode(errors='replace')).decode()}?="

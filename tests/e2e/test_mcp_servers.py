@@ -1,0 +1,113 @@
+"""Players that are MCP servers and nothing else, by packages of others: they play, and the kit is right about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.conformance.kit import Options
+from league.conformance.outcome import Verdict
+from league.conformance.runner import check_player
+from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
+from tests.conformance.defects import failed, told
+from tests.support.processes import Process, Processes, assert_kept
+
+PROGRAM = Path(__file__).parents[1] / "mcp_servers" / "players.py"
+PACKAGES = Path(sys.prefix) / "mcp-servers"
+PLAYERS = {
+    "fastmcp2": ("FastMCP 2", "SDK 1, one message", "SDK 1, text"),
+    "fastmcp3": ("FastMCP 3",),
+    "fastmcp4": ("FastMCP 4, bare results", "SDK 2, coroutines", "SDK 2, models", "SDK 2, no handshake"),
+}
+"""Which packages serve which players."""
+NOT_TOLD = {"BROADCAST.acknowledged", "GAME_ERROR.acknowledged"}
+"""It has no tools for these."""
+FEW_WORDS = NOT_TOLD | {"ENVELOPE.message_type", "CHOOSE_PARITY_RESPONSE.match_id", "GAME_JOIN_ACK.arrival_timestamp"}
+FAILS = {
+    "FastMCP 2": FEW_WORDS,
+    "SDK 1, one message": {"GAME_JOIN_ACK.arrival_timestamp"},
+    "SDK 1, text": {"GAME_JOIN_ACK.arrival_timestamp"},
+    "FastMCP 3": FEW_WORDS,
+    "FastMCP 4, bare results": FEW_WORDS | {"GAME_JOIN_ACK.match_id", "GAME_OVER.acknowledged"},
+    "SDK 2, coroutines": FEW_WORDS - {"ENVELOPE.message_type"} | {"GAME_JOIN_ACK.player_id", "GAME_OVER.acknowledged"},
+    "SDK 2, models": FEW_WORDS | {"GAME_OVER.acknowledged"},
+    "SDK 2, no handshake": FEW_WORDS,
+}
+"""What each author forgot: all that fails."""
+DEVIATION = "a deviation: this player takes MCP's tools/call only"
+TIME_SCALE = 4.0
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The endpoints of all these players, by name."""
+    assert PACKAGES.is_dir(), "`make .venv/.mcp-servers` installs the MCP servers of others"
+    with ExitStack() as stack:
+        started = {name: _started(name, tmp_path_factory.mktemp(name)) for name in PLAYERS}
+        for process in started.values():
+            stack.callback(process.kill)
+        lines = [line for name, process in started.items() for line in process.said("ready: ", len(PLAYERS[name]))]
+        found = {name: endpoint for name, _, endpoint in (line.rpartition(" ") for line in lines)}
+        assert found.keys() == {name for names in PLAYERS.values() for name in names}
+        yield found
+
+
+def _started(packages: str, folder: Path) -> Process:
+    path = os.pathsep.join(str(PACKAGES / name) for name in (packages, "shared"))
+    return Process(packages, [packages], folder, ("env", f"PYTHONPATH={path}", sys.executable, str(PROGRAM)))
+
+
+def register(manager: str, name: str, endpoint: str) -> None:
+    """Register a player that only serves, as its author does by hand."""
+    meta = {"display_name": name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
+    message = {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": f"player:{name}",
+        "timestamp": "2025-01-15T10:00:00Z",
+        "conversation_id": "conv-by-hand",
+        "player_meta": meta,
+    }
+    call = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message}
+    request = urllib.request.Request(manager, json.dumps(call).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as response:
+        answer: dict[str, Any] = json.load(response)
+    assert answer["result"]["status"] == "ACCEPTED", answer
+
+
+@pytest.mark.requirement("DIALECT.tool_arguments")
+@pytest.mark.requirement("DIALECT.tool_results")
+@pytest.mark.requirement("DIALECT.mcp_eras")
+def test_eight_mcp_servers_by_others_play_a_league_without_a_technical_loss(
+    processes: Processes, servers: dict[str, str]
+) -> None:
+    manager = processes.manager(players=len(servers) + 2, rounds=3)
+    for name, endpoint in servers.items():
+        register(manager.endpoint, name, endpoint)
+    good = processes.players(manager, count=2)
+    referee = processes.referee(manager, max_concurrent_matches=8)
+    assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
+    names = {one.agent_id: one.display_name for one in processes.events("manager", AgentRegistered)}
+    faults = [(names[one.player_id], one.code, one.detail) for one in processes.events("referee", PlayerFaulted)]
+    assert faults == []
+    results = processes.events("manager", ResultAccepted)
+    assert len(results) == 3 * (len(servers) + 2) // 2
+    assert {one.status for one in results} <= {"WIN", "DRAW"}
+    assert_kept(processes)
+    assert processes.bugs == []
+
+
+def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: dict[str, str]) -> None:
+    for name, fails in FAILS.items():
+        report = check_player(Options(servers[name], time_scale=TIME_SCALE))
+        assert (report.dialect, failed(report)) == ("TOOLS", fails), f"{name}: {told(report)}"
+        (called,) = (one for one in report.results if one.clause.id == "PLAYER.understands_calls")
+        assert (called.verdict, called.outcome.detail) == (Verdict.WARN, DEVIATION)
