@@ -218,7 +218,7 @@ def test_a_player_is_invited_and_asked_in_every_way_there_is(tmp_path: Path) -> 
 HELLO = {"capabilities": {}, "clientInfo": {"name": "client", "version": "1"}}
 
 
-@pytest.mark.parametrize(("asked", "given"), [("2025-03-26", "2025-03-26"), ("1999-01-01", "2025-06-18")])
+@pytest.mark.parametrize(("asked", "given"), [("2025-03-26", "2025-03-26"), ("1999-01-01", "2025-11-25")])
 def test_an_mcp_client_is_greeted_and_told_our_tools(asked: str, given: str, tmp_path: Path) -> None:
     with MANAGERS["SPEC"]() as manager, Processes(tmp_path) as processes:
         player, referee = processes.players(manager.endpoint, count=1), processes.referee(manager.endpoint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
 from tests.conformance.defects import failed, told
 from tests.support.processes import Process, Processes, assert_kept
 
-PROGRAM = Path(__file__).parents[1] / "mcp_servers" / "players.py"
+PROGRAMS = Path(__file__).parents[1] / "mcp_servers"
 PACKAGES = Path(sys.prefix) / "mcp-servers"
 PLAYERS = {
     "fastmcp2": ("FastMCP 2", "SDK 1, one message", "SDK 1, text"),
@@ -60,9 +61,23 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         yield found
 
 
-def _started(packages: str, folder: Path) -> Process:
+def _started(packages: str, folder: Path, program: str = "players.py", argument: str | None = None) -> Process:
     path = os.pathsep.join(str(PACKAGES / name) for name in (packages, "shared"))
-    return Process(packages, [packages], folder, ("env", f"PYTHONPATH={path}", sys.executable, str(PROGRAM)))
+    command = ("env", f"PYTHONPATH={path}", sys.executable, str(PROGRAMS / program))
+    return Process(packages, [argument or packages], folder, command)
+
+
+def ask(url: str, method: str, params: object, version: str = "") -> tuple[int, dict[str, Any]]:
+    """Make a call, as a caller that speaks this version of MCP if there is one; its status and answer."""
+    headers = {"Content-Type": "application/json", **({"MCP-Protocol-Version": version} if version else {})}
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    request = urllib.request.Request(url, json.dumps(call).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, json.load(refused)
 
 
 def register(manager: str, name: str, endpoint: str) -> None:
@@ -76,11 +91,8 @@ def register(manager: str, name: str, endpoint: str) -> None:
         "conversation_id": "conv-by-hand",
         "player_meta": meta,
     }
-    call = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message}
-    request = urllib.request.Request(manager, json.dumps(call).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request) as response:
-        answer: dict[str, Any] = json.load(response)
-    assert answer["result"]["status"] == "ACCEPTED", answer
+    status, answer = ask(manager, "register_player", message)
+    assert (status, answer["result"]["status"]) == (200, "ACCEPTED"), answer
 
 
 @pytest.mark.requirement("DIALECT.tool_arguments")
@@ -111,3 +123,44 @@ def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: d
         assert (report.dialect, failed(report)) == ("TOOLS", fails), f"{name}: {told(report)}"
         (called,) = (one for one in report.results if one.clause.id == "PLAYER.understands_calls")
         assert (called.verdict, called.outcome.detail) == (Verdict.WARN, DEVIATION)
+
+
+@pytest.mark.requirement("RPC.mcp_answers")
+def test_mcp_clients_by_others_list_and_call_our_tools_and_are_told_why_not(processes: Processes) -> None:
+    manager = processes.manager(players=2)
+    with ExitStack() as stack:
+        clients = [_started(name, processes.folder, "client.py", manager.endpoint) for name in PLAYERS]
+        for client in clients:
+            stack.callback(client.wait)
+        heard = [json.loads(client.said("told: ")[0]) for client in clients]
+    for said in heard:
+        assert {"register_player", "league_query", "get_standings"} <= said["roots"].keys()
+        roots = {word for words in said["roots"].values() for word in words}
+        assert roots.isdisjoint({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
+        assert said["standings"] == {"standings": [], "current_round": 0}
+        assert said["refusal"] == [True, "E003 MISSING_REQUIRED_FIELD: player_meta is missing"]
+        assert said["alive"] is True
+
+
+@pytest.mark.requirement("RPC.mcp_versions")
+@pytest.mark.requirement("RPC.mcp_answers")
+def test_who_names_its_version_of_mcp_is_answered_in_it_or_refused_before_anything_is_done(
+    processes: Processes,
+) -> None:
+    manager = processes.manager(players=2)
+    meta = {
+        "display_name": "Ann",
+        "version": "1.0.0",
+        "game_types": ["even_odd"],
+        "contact_endpoint": "http://127.0.0.1:9/mcp",
+    }
+    call = {"name": "register_player", "arguments": {"player_meta": meta}}
+    status, refused = ask(manager.endpoint, "tools/call", call, "2026-07-28")
+    assert (status, refused["id"], refused["error"]["code"]) == (400, 1, -32022)
+    assert "2025-11-25" in refused["error"]["data"]["supported"]
+    assert processes.members() == {}
+    _, unknown = ask(manager.endpoint, "tools/call", {"name": "no_such_tool", "arguments": {}}, "2025-11-25")
+    assert unknown["error"]["code"] == -32602
+    referee = processes.referee(manager)
+    assert ask(referee.endpoint, "ping", {}, "2025-11-25") == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    assert ask(referee.endpoint, "ping", {}) == (200, {"jsonrpc": "2.0", "id": 1, "result": {"matches": []}})

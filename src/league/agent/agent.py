@@ -202,15 +202,15 @@ class Agent:
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    async def post(self, raw: bytes, origin: str) -> Response:
-        """One request over HTTP, one answer."""
+    async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
+        """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
         speaker = self.speaker
         is_crowded = not self.setup.gate.allows_address(origin)
-        greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, self.setup.limit)
+        greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, self.setup.limit, speaker.reading.profile)
         if greeted is not None:
             return greeted
         try:
-            asked = letters.read_request(raw, speaker, self.setup.limit)
+            asked = letters.read_request(raw, speaker, self.setup.limit, is_mcp=is_mcp)
         except BadRequestError as bad:
             bad = BadRequestError(bad.id, TOO_MANY) if is_crowded else bad
             self.meter.received["?", bad.error.code] += 1

@@ -156,9 +156,9 @@ def event_data(body: bytes) -> bytes:
     return found
 
 
-def tool_result(result: Message | dict[str, Any]) -> dict[str, Any]:
-    """The result of a `tools/call`: as MCP has it, and beside it plain as anybody else does. Any: JSON."""
+def tool_result(result: Message | dict[str, Any], *, beside: bool = True) -> dict[str, Any]:
+    """The result of a `tools/call`: as MCP has it, and `beside` it plain as anybody else does. Any: JSON."""
     plain = msgspec.to_builtins(result)
     text = msgspec.json.encode(plain).decode()
     content = [{"type": "text", "text": text}]
-    return {**plain, "content": content, "structuredContent": plain, "isError": False}
+    return {**(plain if beside else {}), "content": content, "structuredContent": plain, "isError": False}

@@ -55,6 +55,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         host.refusal,
         other_pages(host),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
+        host.mcp,
     )
     await host.listen(door, options.first_port, app, next_free=options.port is None)
     identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}

@@ -118,6 +118,7 @@ class MemberProcess:
             refusal=host.refusal,
             rest=referee_pages(host) if self._role is Role.REFEREE else None,
             other_paths=OTHER_PATHS if options.profile == "compat" else frozenset(),
+            mcp=host.mcp,
         )
         await host.listen(self._door, port, app, next_free=number > 0 or options.port is None)
         setup = Setup(

@@ -23,7 +23,7 @@ from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
-from league.transport import letters
+from league.transport import letters, mcp_door
 from league.transport.http import AccessPolicy, App, Limits, Response, loop_factory, plain_refusal
 from league.transport.http_server import PortTakenError, Server, serve
 from league.transport.http_tls import CertificateError, client_context, server_context
@@ -107,6 +107,13 @@ class HostedAgent:
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
         return await self.agent.post(raw, origin)
+
+    async def mcp(self, raw: bytes, origin: str, version: str) -> Response:
+        """The same from a caller that speaks this version of MCP."""
+        if self.agent is None:
+            return await self.post(raw, origin)
+        refused = mcp_door.refusal(raw, version, self.agent.setup.limit)
+        return refused or await self.agent.post(raw, origin, is_mcp=True)
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
         """The body of what HTTP itself refuses: the role's whole error, where the catalogue has a row for it."""

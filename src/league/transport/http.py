@@ -182,6 +182,8 @@ class App:
     rest: Handler | None = None
     other_paths: frozenset[str] = frozenset()
     """Where else messages are taken."""
+    mcp: Callable[[bytes, str, str], Awaitable[Response]] | None = None
+    """Who takes messages from callers that speak MCP; with the version of it that they name."""
 
     def takes_messages(self, method: str, path: str) -> bool:
         """Is this where messages go?"""

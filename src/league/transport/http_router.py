@@ -13,6 +13,11 @@ PAGES: Final = Rate(per_s=200, burst=2000)
 """Of one address; messages are limited by whoever takes them."""
 
 
+MCP_VERSION: Final = b"mcp-protocol-version"
+_OF_MCP: Final = frozenset({MCP_VERSION, b"mcp-session-id", b"mcp-method"})
+"""Headers that only MCP clients send."""
+
+
 class Router:
     """Judges the head of a request; when the body is there, finds the handler."""
 
@@ -61,6 +66,9 @@ class Router:
     def dispatch(self, request: HttpRequest) -> Awaitable[Answer]:
         """The answer to a request that passed the check."""
         if self._app.takes_messages(request.method, request.path):
+            if self._app.mcp is not None and not _OF_MCP.isdisjoint(request.headers):
+                version = request.headers.get(MCP_VERSION, b"").decode("latin-1")
+                return self._app.mcp(request.body, request.address, version)
             return self._app.post(request.body, request.address)
         page = self._app.get.get(request.path)
         if page is not None:

@@ -33,7 +33,7 @@ from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
 from league.protocol.exchanges import EXCHANGES, Role, family_of
-from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, is_int
+from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, RpcCall, is_int
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
 
 PING = "ping"
@@ -46,6 +46,8 @@ INQUIRIES: Mapping[Role, tuple[str, ...]] = {
     Role.PLAYER: ("get_player_state",),
 }
 """What is asked of a role without a message of the protocol, by method or by message type."""
+UNKNOWN_TOOL = -32602
+"""MCP's number for it."""
 ACCEPTED = 202
 """The HTTP status that says: the answer comes later."""
 _NO_RESULT = Violation(
@@ -66,6 +68,12 @@ class Asked:
     match_id: str | None = None
     convention: Convention = Convention.SPEC
     is_halved: bool = False
+    is_mcp: bool = False
+    """The caller speaks MCP: its answer is as MCP has it, and nothing else."""
+
+    @property
+    def calls_tool(self) -> bool:
+        return self.is_mcp and self.convention is Convention.TOOLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +113,13 @@ def write_call(
     return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
 
 
-def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
+def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT, *, is_mcp: bool = False) -> Asked:
     """Whatever the bytes: a request to hand to the machine. BadRequestError for what cannot be dispatched."""
-    call = jsonrpc.decode_call(raw, limit)
+    asked = _read_call(jsonrpc.decode_call(raw, limit), speaker)
+    return replace(asked, is_mcp=True) if is_mcp else asked
+
+
+def _read_call(call: RpcCall, speaker: Speaker) -> Asked:
     if call.convention is Convention.BARE and speaker.reading.profile == "strict":
         raise BadRequestError(None, PeerError("E035", 'jsonrpc must be "2.0"', {"field": "jsonrpc"}, "RPC.object"))
     if call.method == PING:
@@ -173,16 +185,29 @@ def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: floa
         data = error_data(content, asked, speaker, now)
         if asked.convention is Convention.BARE:
             return msgspec.json.encode(data)
+        if asked.calls_tool:
+            return _tool_refusal(asked.id, content, data)
         return jsonrpc.encode_error(asked.id, content.code, family_of(about), data)
-    result = _result(content)
+    result = _result(content) if not (asked.is_mcp and isinstance(content, Pong)) else {}
     if asked.convention is Convention.BARE:
         return msgspec.json.encode(result)
     if asked.convention is Convention.TOOLS:
-        result = forms.tool_result(result)
+        result = forms.tool_result(result, beside=not asked.is_mcp)
     elif asked.is_halved:
         plain = msgspec.to_builtins(result)
         result = {**plain, **forms.halved(plain)}
     return jsonrpc.encode_result(asked.id, result)
+
+
+def _tool_refusal(request_id: Id, error: PeerError, data: dict[str, Any]) -> bytes:
+    """To an MCP client: the sentence is all that it shows to people and models. A tool that is not there is an error of
+    the request."""
+    if error.code == "E036":
+        unknown = {"code": UNKNOWN_TOOL, "message": f"Unknown tool ({error.detail})"}
+        return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": unknown})
+    said = f"{error.code} {error.row.name}: {error.detail}"
+    result = {"content": [{"type": "text", "text": said}], "structuredContent": data, "isError": True}
+    return jsonrpc.encode_result(request_id, result)
 
 
 def _result(content: Message | Pong | Acknowledged | MatchRecord | Information) -> Message | dict[str, Any]:

@@ -1,0 +1,26 @@
+"""An MCP client by others: `python client.py URL`, in the environment of any of these packages. It says as JSON what it
+was told by a league manager."""
+
+import asyncio
+import json
+import sys
+
+from fastmcp import Client
+
+
+async def main(url):
+    async with Client(url) as client:
+        tools = {tool.name: tool.inputSchema for tool in await client.list_tools()}
+        table = await client.call_tool("get_standings", {})
+        unfinished = {"message_type": "LEAGUE_REGISTER_REQUEST"}
+        refused = await client.call_tool("register_player", unfinished, raise_on_error=False)
+        told = {
+            "roots": {name: sorted(schema) for name, schema in tools.items()},
+            "standings": table.structured_content,
+            "refusal": [refused.is_error, refused.content[0].text],
+            "alive": await client.ping(),
+        }
+    print(f"told: {json.dumps(told)}", flush=True)
+
+
+asyncio.run(main(sys.argv[1]))
