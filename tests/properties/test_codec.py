@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec import inspect as ms
 
 from league.cli.verdicts import judge
-from league.protocol import envelope, timestamps
+from league.protocol import envelope, strict_json, timestamps
 from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.exchanges import EXCHANGES, Role, speakers
@@ -395,6 +395,18 @@ def test_what_the_gate_takes_any_parser_reads_alike(raw: bytes) -> None:
     assert value == json.loads(raw)
     assert value == msgspec.json.decode(raw)
     assert _depth(value) <= MAX_DEPTH
+
+
+_TWICE = st.tuples(st.sampled_from(("a", "b", "é")), st.sampled_from(('"a"', "1", "[]", '{"a":1}', "1.5e3", "null")))
+NEARLY_RIGHT = st.lists(_TWICE, max_size=4).map(lambda some: ",".join(f'"{key}":{value}' for key, value in some))
+
+
+@given(raw=st.one_of(ANY_BYTES, NEARLY_RIGHT.map("{{{}}}".format).map(str.encode)))
+@settings(max_examples=600, deadline=None)
+def test_what_the_gate_reads_quickly_it_would_read_carefully_alike(raw: bytes) -> None:
+    quickly = strict_json.quickly(raw)
+    if quickly is not strict_json.IN_DOUBT:
+        assert repr(strict_json.carefully(raw)) == repr(quickly)
 
 
 @given(opening=st.text("[{", min_size=1, max_size=40), word=st.sampled_from(("", "[", '{"', "\\", "]}", '\\"')))

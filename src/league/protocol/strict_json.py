@@ -1,7 +1,9 @@
 """The strict gate: bytes to a JSON value, or E034. Nothing ambiguous passes: two parsers must never read one text
 differently, or a referee and a manager could disagree about what a player said.
 
-The costly checks run only on texts that contain the bytes they are about.
+The costly checks run only on texts that contain the bytes they are about. Nearly all texts are read by msgspec, which is
+ten times as fast and refuses all that we refuse but two things: a key that stands twice, and a number that is too long.
+Where one of these is possible, or something is wrong, the parser reads that can say what.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import json
 import re
 from codecs import BOM_UTF8
 from typing import Any, NoReturn
+
+import msgspec
 
 from league.protocol.errors import PeerError
 
@@ -21,15 +25,38 @@ _NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'
 _ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _DIGITS_ONLY = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG_NUMBER = b"0" * 19
+IN_DOUBT: Any = object()
+"""Not a value: it must be looked at more closely."""
 
 
 def parse(raw: bytes) -> object:
     """The value these bytes stand for, strictly read."""
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _too_deep(raw):
         _refuse("JSON.depth", f"nested deeper than {MAX_DEPTH} levels")
-    long_numbers = _LONG_NUMBER in raw.translate(_DIGITS_ONLY)
+    value = quickly(raw)
+    return carefully(raw) if value is IN_DOUBT else value
+
+
+def quickly(raw: bytes) -> Any:
+    """The value, or IN_DOUBT. A key that stands twice is read once, so that the value has fewer quotes than the text:
+    without escapes every quote begins or ends a string."""
+    if b"\\" in raw or _has_long_number(raw):
+        return IN_DOUBT
     try:
-        value: object = (_CAREFUL if long_numbers else _DECODER).decode(raw.decode("utf-8"))
+        value = _READER.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return IN_DOUBT
+    return value if _WRITER.encode(value).count(b'"') == raw.count(b'"') else IN_DOUBT
+
+
+def _has_long_number(raw: bytes) -> bool:
+    return _LONG_NUMBER in raw.translate(_DIGITS_ONLY)
+
+
+def carefully(raw: bytes) -> object:
+    """The value, or what is wrong."""
+    try:
+        value: object = (_CAREFUL if _has_long_number(raw) else _DECODER).decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         _refuse("JSON.utf8", f"byte {error.start} is not UTF-8")
     except ValueError as error:
@@ -89,6 +116,7 @@ def _int(text: str) -> int:
     return value
 
 
+_READER, _WRITER = msgspec.json.Decoder(), msgspec.json.Encoder()
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
 _CAREFUL = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant, parse_int=_int)
 

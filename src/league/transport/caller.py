@@ -7,7 +7,6 @@ Another word is tried only after an answer that says "no such method": such a ca
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -31,9 +30,9 @@ LIST_LIMIT = 256 * 1024
 """The largest list of tools that is read."""
 ENDPOINTS = 4096
 _EVENTS = "text/event-stream"
-_MAY_BE_UNKNOWN = re.compile(
-    rb"-32601|e036|unknown|unsupport|unrecogni|unhandled|unexpected|invalid|bad|wrong|no such|no handler|not[ _-]|n't",
-    re.IGNORECASE,
+_SIGNS_OF_UNKNOWN = (
+    *(b"-32601", b"e036", b"unknown", b"unsupport", b"unrecogni", b"unhandled", b"unexpected", b"invalid", b"bad"),
+    *(b"wrong", b"no such", b"no handler", b"not ", b"not_", b"not-", b"n't"),
 )
 """Whatever says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""
 _LIST = "tools/list"
@@ -226,7 +225,8 @@ def _content(reply: HttpReply) -> object:
 
 def _is_unknown(reply: HttpReply) -> bool:
     """Does this say that there is no such method or tool? Then nothing happened."""
-    if not _MAY_BE_UNKNOWN.search(reply.body):
+    said = reply.body.lower()
+    if not any(sign in said for sign in _SIGNS_OF_UNKNOWN):
         return False
     try:
         answer = forms.answer_in(jsonrpc.parse_answer(reply.body, LIST_LIMIT))
