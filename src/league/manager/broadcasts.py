@@ -29,6 +29,9 @@ NEXT_AFTER_S: Final = 2.0
 QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
 """For a table with a question. Without the answer the player refuses its referee, which gives it up after four calls 2
 seconds apart. Whoever is slow to answer has done nothing wrong: the circuit breaker does not count it."""
+LONGEST_INTERVAL_S: Final = 4.0
+"""A result is on its way to the players within 5 seconds (spec section 8.5)."""
+PAUSE_PER_BROADCAST: Final = 8
 _JOURNALLED: Final = ("round_completed", "league_completed")
 
 
@@ -73,6 +76,33 @@ class OutboundQueue:
 
 
 @dataclass(slots=True)
+class UpdatePace:
+    """How far apart updates are. A table goes to everybody with a row for everybody: where telling them takes long, the
+    next one waits longer, so that large leagues do not spend all their time on tables. What counts is when half of
+    those who were told had answered: a slow player delays nobody but itself."""
+
+    took_s: float = 0.0
+    _version: int = 0
+    _told: int = 0
+    _answered: int = 0
+
+    def left(self, version: int) -> None:
+        """A table left to one more player."""
+        if version != self._version:
+            self._version, self._told, self._answered = version, 0, 0
+        self._told += 1
+
+    def ended(self, version: int, took_s: float) -> None:
+        """The delivery of a table to one player ended."""
+        self._answered += version == self._version
+        if version == self._version and self._answered == (self._told + 1) // 2:
+            self.took_s = took_s
+
+    def interval_s(self, shortest_s: float) -> float:
+        return max(shortest_s, min(PAUSE_PER_BROADCAST * self.took_s, LONGEST_INTERVAL_S))
+
+
+@dataclass(slots=True)
 class Broadcasts(ManagerPart):
     """`flush` ends every step: it looks at the queues where something may have changed."""
 
@@ -89,6 +119,7 @@ class Broadcasts(ManagerPart):
     _update: LeagueStandingsUpdate | None = None
     """The newest update; results since then wait for the next."""
     _update_at: float = 0.0
+    _pace: UpdatePace = field(default_factory=UpdatePace)
 
     def _queue(self, member: Member) -> OutboundQueue:
         return self._queues.setdefault(member.agent_id, OutboundQueue(member.delivered))
@@ -145,9 +176,10 @@ class Broadcasts(ManagerPart):
         if progress != self._progress:
             self._progress = progress
             self._look_at_all()
-        if ledger.standings.version > _version(self._update) and not ledger.is_finished:
+        if ledger.standings.version > _version_of(self._update) and not ledger.is_finished:
             if now >= self._update_at:
-                self._update, self._update_at = self.messages.standings(now), now + ledger.settings.standings_interval_s
+                interval_s = self._pace.interval_s(ledger.settings.standings_interval_s)
+                self._update, self._update_at = self.messages.standings(now), now + interval_s
                 self._look_at_all()
             elif not self.context.timers.is_set("standings"):
                 self.context.timers.set("standings", self._update_at, lambda _: None)
@@ -167,7 +199,7 @@ class Broadcasts(ManagerPart):
             self._ask_now(member, queue, now)
             return None
         if bulletin is None:
-            is_newer = member.is_player and queue.version < _version(self._update) and not self._ledger.is_finished
+            is_newer = member.is_player and queue.version < _version_of(self._update) and not self._ledger.is_finished
             return UPDATE if is_newer and queue.update is None and self._may_update(member, queue, now) else None
         if now < queue.free_at:
             self._look_again(member, queue.free_at)
@@ -260,11 +292,12 @@ class Broadcasts(ManagerPart):
         queue, settings = self._queue(member), self._ledger.settings
         if one.bulletin == UPDATE:
             queue.update = one
+            self._pace.left(_version_of(message))
             one.question, queue.question = queue.question, None
         else:
             queue.last, queue.bulletin = one.bulletin, one
         if isinstance(message, LeagueStandingsUpdate):
-            queue.version, queue.update_at = _version(message), now + settings.standings_interval_s
+            queue.version, queue.update_at = _version_of(message), now + settings.standings_interval_s
         if one.bulletin.kind == "round_announced" and member.is_player:
             self.announced_at = now
             given_up_at = now + settings.announcement_wait_s
@@ -308,6 +341,7 @@ class Broadcasts(ManagerPart):
         queue = self._queue(member)
         if queue.update is one:
             queue.update = None
+            self._pace.ended(_version_of(delivery.message), now - one.left_at)
         elif queue.bulletin is one:
             queue.bulletin = None
             self._delivered(member, one.bulletin, now)
@@ -336,5 +370,6 @@ class Broadcasts(ManagerPart):
             self.context.change(member, "league_end", now)
 
 
-def _version(update: LeagueStandingsUpdate | None) -> int:
-    return (update.version if update else 0) or 0
+def _version_of(message: object) -> int:
+    """Of a table; 0 for anything else."""
+    return (message.version if isinstance(message, LeagueStandingsUpdate) else 0) or 0

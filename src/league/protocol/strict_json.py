@@ -1,9 +1,9 @@
 """The strict gate: bytes to a JSON value, or E034. Nothing ambiguous passes: two parsers must never read one text
 differently, or a referee and a manager could disagree about what a player said.
 
-The costly checks run only on texts that contain the bytes they are about. Nearly all texts are read by msgspec, which is
-ten times as fast and refuses all that we refuse but two things: a key that stands twice, and a number that is too long.
-Where one of these is possible, or something is wrong, the parser reads that can say what.
+The costly checks run only on texts that contain the bytes they are about. Nearly all texts are read by msgspec, which
+is ten times as fast. It refuses all that we refuse but two things: a key that stands twice, and a number that is too
+long. Where one of these is possible, or something is wrong, the parser reads that can say what.
 """
 
 from __future__ import annotations

@@ -70,6 +70,41 @@ def test_one_update_is_under_way_and_one_slow_player_delays_nobody() -> None:
     assert versions(league.told("P08", "LEAGUE_STANDINGS_UPDATE")) == [1, 3]
 
 
+def answered_after(league: Managed, seconds: float) -> None:
+    """A result, and players that take so long to acknowledge its table."""
+    league.report(league.open_matches[0])
+    league.answer_all(but=league.machine.player_ids)
+    league.wait(seconds)
+    league.answer_all()
+
+
+@pytest.mark.requirement("STANDINGS.after_each_result")
+@pytest.mark.parametrize(("took", "apart"), [(0.05, 1.0), (0.25, 2.0), (0.6, 4.0), (3.0, 4.0)])
+def test_where_tables_take_long_they_are_further_apart_and_never_too_far(took: float, apart: float) -> None:
+    league = started(10)
+    answered_after(league, took)
+    league.wait(4)
+    answered_after(league, 0)
+    league.report(league.open_matches[0])
+    league.answer_all()
+    league.wait(apart - 0.1)
+    assert versions(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == [1, 2]
+    league.wait(0.2)
+    assert versions(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == [1, 2, 3]
+
+
+def test_tables_are_a_second_apart_again_when_players_answer_at_once() -> None:
+    league = started(12)
+    for took in (2.0, 0.0, 0.0):
+        answered_after(league, took)
+        league.wait(4)
+    answered_after(league, 0)
+    sent = league.told("P01", "LEAGUE_STANDINGS_UPDATE")
+    league.report(league.open_matches[0])
+    league.wait(1.1)
+    assert len(league.told("P01", "LEAGUE_STANDINGS_UPDATE")) == len(sent) + 1
+
+
 def test_an_ordinary_update_is_never_repeated() -> None:
     league = started(8)
     league.report(league.open_matches[0])
