@@ -1,5 +1,6 @@
 """Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the
-examples of spec/examples/, the clauses the conformance kit carries, and the pages of docs/reference/.
+examples of spec/examples/, the clauses the conformance kit carries, what `league --help` prints, and the pages of
+docs/reference/.
 
 Run it as `python -m scripts.generate`. `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 from msgspec import inspect as ms
 
+from league.cli import main as cli
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS
 from league.protocol.consistency import TABLES as LONG_TABLES
 from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow
@@ -35,6 +37,7 @@ EXAMPLES = ROOT / "spec" / "examples"
 REQUIREMENTS = ROOT / "spec" / "requirements.toml"
 CLAUSES = ROOT / "src" / "league" / "conformance" / "clauses.json"
 BAD_INPUT = CLAUSES.with_name("bad_input.json")
+OVERVIEW = ROOT / "src" / "league" / "cli" / cli.OVERVIEW
 COVERAGE = ROOT / "docs" / "reference" / "conformance.md"
 
 BLOCK = re.compile(r"(<!-- begin generated: (?P<name>[^>]+?) -->\n).*?(<!-- end generated -->)", re.DOTALL)
@@ -354,6 +357,7 @@ def wanted() -> Iterator[tuple[Path, str]]:
         yield EXAMPLES / name, text
     yield CLAUSES, observable_clauses()
     yield BAD_INPUT, bad_input.text()
+    yield OVERVIEW, cli.overview()
     yield COVERAGE, coverage_page()
     for name, text in (*reference.pages(), *http_api.files()):
         yield COVERAGE.with_name(name), text

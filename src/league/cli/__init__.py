@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from league.hosting import USAGE, CommandError
 
@@ -25,9 +23,9 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command of `league`: `configure` adds its arguments to a parser, `run` returns its exit status."""
+class Command(NamedTuple):
+    """A command of `league`: `configure` adds its arguments to a parser, `run` returns its exit status. No dataclass:
+    those are costly to import, and `league --help` needs none."""
 
     name: str
     help: str
@@ -48,6 +46,8 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 
 def print_json(document: object) -> None:
     """Print the one document of `--json`."""
+    import json
+
     json.dump(document, sys.stdout, indent=2)
     sys.stdout.write("\n")
 

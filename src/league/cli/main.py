@@ -1,4 +1,5 @@
-"""The `league` command. Only the module of the command that was asked for is imported.
+"""The `league` command. Only the module of the command that was asked for is imported, and for `league --help` none:
+its text was generated from them.
 
 A command is an entry in the table below, and a module here with `NAME`, `HELP`, `EXAMPLE`, `configure(parser)` and
 `run(args) -> int`; or a `Command` among the `COMMANDS` of a module that has several.
@@ -54,11 +55,15 @@ COMMANDS: Mapping[str, str] = {
 """The commands in the order of `league --help`, and the module of league.cli that each is in."""
 
 
+OVERVIEW = "overview.txt"
+"""The file beside this one that `league --help` prints."""
+
+
 class Overview(argparse.HelpFormatter):
     """Every command with its sentence beside it: argparse forgets that their names are indented."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=20)
+        super().__init__(prog, max_help_position=20, width=100)
         self._action_max_length = 4 + max(map(len, COMMANDS))
 
 
@@ -79,16 +84,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal of few letters is no reason to fail
     asked_for = next((one for one in arguments if not one.startswith("-")), "")
-    parser = _parser([asked_for] if asked_for in COMMANDS else COMMANDS)
+    if not arguments or (not asked_for and {"-h", "--help"} & set(arguments)):
+        return _show_overview()
+    parser = _parser([asked_for] if asked_for in COMMANDS else [])
     try:
         if asked_for and asked_for not in COMMANDS:
             parser.error(f"there is no command {asked_for!r}{did_you_mean(asked_for, COMMANDS)}")
-        args, unknown = parser.parse_known_args(arguments or ["--help"])
+        args, unknown = parser.parse_known_args(arguments)
         if unknown:
             args.parser.error(f"unknown arguments: {' '.join(unknown)}{_meant_option(unknown, args.parser)}")
     except SystemExit as done:  # argparse ends --help, --version and wrong usage so
         return done.code if isinstance(done.code, int) else 1
     return _run(args.command, args)
+
+
+def _show_overview() -> int:
+    path = os.path.join(os.path.dirname(__file__), OVERVIEW)  # noqa: PTH118, PTH120 - pathlib costs as much as all else
+    with open(path, encoding="utf-8") as overview:  # noqa: PTH123
+        sys.stdout.write(overview.read())
+    return 0
+
+
+def overview() -> str:
+    """What `league --help` prints, from the commands themselves."""
+    return _parser(COMMANDS).format_help()
 
 
 def _parser(names: Iterable[str]) -> Parser:
