@@ -20,7 +20,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 MOVED := $(shell test ! -e .venv/.made-in || test "$$(cat .venv/.made-in)" = "$$(pwd -P)" || echo moved)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-deep bench generate format clean moved
+.PHONY: help demo test check test-deep bench browser generate format clean moved
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -30,8 +30,18 @@ demo: .venv/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
 # Many tests wait, for processes and for time limits: three at a time keep two processors busy.
-test: .venv/.dev .venv/.mcp-servers ## run all tests except the long suites
+test: .venv/.dev .venv/.mcp-servers browser ## run all tests except the long suites
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# Of the distribution, which brings the libraries that it needs.
+browser: ## install the browser that tests look at the dashboard with
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "installing Chromium"; apt-get update -qq && apt-get install -y -qq chromium > /dev/null; \
+	  else \
+	    echo "The tests of the dashboard need Chromium: install it (Debian: apt-get install chromium), then try again." >&2; \
+	    exit 1; \
+	  fi; }
 
 check: .venv/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check $(SOURCES)

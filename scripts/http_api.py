@@ -383,6 +383,22 @@ A manager also takes registrations at `POST /register`, for agents that know no 
 What else is served is below, and in [openapi.json](openapi.json) for programs. Pages are read with `GET` and need no
 token. What a page shows is durable: it does not change back after a crash. This page is written by `make generate`.
 
+## The dashboard
+
+A manager's pages for people; `league view` serves the same from a journal.
+
+| path | shows |
+|---|---|
+| `/` | the league: progress, standings, matches, chart, cross table, agents; `/?projector` on a wall |
+| `/match/{match_id}` | why a match ended so, its course, the proof of its draw |
+| `/player/{player_id}` | a player: its matches, answer times, mistakes and deviations |
+| `/api/events` | what changes of `/`, as server-sent events |
+
+An event of `/api/events` is a JSON object: `pieces`, the HTML of each element that changed, by its id; and `lists`,
+for each list that changed the ids in it, in order. `?after=ID`, or the header `Last-Event-ID`, gets all that changed
+after the event of that id; any other value, everything. There are at most four events a second and 256 readers; more
+are told to come again (503).
+
 """
 ORDERS_HEAD = """
 ## Orders

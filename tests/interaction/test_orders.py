@@ -16,7 +16,8 @@ from league.agent.agent import Agent, Setup
 from league.cli import operator
 from league.cli.main import main
 from league.events import LeagueSettings
-from league.hosting.manager_api import other_pages
+from league.hosting.dashboard import Dashboard
+from league.hosting.manager_api import LiveLeague, other_pages
 from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
 from league.protocol import tokens
@@ -162,7 +163,7 @@ async def manager() -> AsyncIterator[tuple[int, Disk]]:
     )
     disk = Disk(agent.notice_here)
     agent.start(disk)
-    server = await serve("127.0.0.1", 0, App(host.post, rest=other_pages(host)))
+    server = await serve("127.0.0.1", 0, App(host.post, rest=other_pages(host, Dashboard(LiveLeague(host)))))
     host.agent = agent
     try:
         yield server.port, disk

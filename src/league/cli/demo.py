@@ -43,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--journal", metavar="DIR", help="keep the journals here (default: league-data/LEAGUE_ID)")
     parser.add_argument("--no-shared", action="store_true", help="keep no shared files beside the journals")
     parser.add_argument("--stay", action="store_true", help="keep the manager up until Ctrl-C")
+    parser.add_argument("--open", action="store_true", help="open the dashboard in a browser")
     add_json_option(parser)
 
 
@@ -82,7 +83,7 @@ async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event
     )
     demo = DemoRun(plan, NoScreen() if args.json else screen_for(sys.stdout), started)
     try:
-        if await until(stop, _play(demo, args.json, args.stay)) or demo.is_over:
+        if await until(stop, _play(demo, args.json, args.stay, args.open)) or demo.is_over:
             return 0
         raise CommandError(f"interrupted; what was played is in {demo.journal}", 130)
     finally:
@@ -90,8 +91,12 @@ async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event
         await demo.processes.stop()
 
 
-async def _play(demo: DemoRun, as_json: bool, stay: bool) -> None:
+async def _play(demo: DemoRun, as_json: bool, stay: bool, is_opened: bool) -> None:
+    from league.hosting.dashboard import open_page
+
     await demo.begin()
+    if is_opened:
+        await open_page(demo.base)
     if not as_json:
         print_lines(demo.introduction())
     await demo.follow()

@@ -178,6 +178,7 @@ class DemoRun:
         plan = self.plan
         referees = terminal.counted(plan.referees, "referee")
         yield f"{self.league_id}: {plan.game}, {plan.players} players, {referees}"
+        yield f"  dashboard {self.base}/"
         yield f"  manager   {self.base}/mcp"
         yield f"  pages     {self.base}/api/league  /api/standings  /api/schedule  /api/agents"
         for role in ("referee", "player"):

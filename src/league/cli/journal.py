@@ -164,19 +164,18 @@ def _configure_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(args: argparse.Namespace) -> int:
+    from league.dashboard.journal_league import site
     from league.reports import exports
     from league.reports.journals import read_journals, replay
     from league.reports.shared_files import ExportError, write_files
 
-    if args.format == "site":
-        raise CommandError("the dashboard as static pages is not in this version; use shared, csv or json", USAGE)
     if args.groups and args.format != "csv":
         raise CommandError("--groups is for grades.csv: it goes with --format csv", USAGE)
     tables = partial(exports.as_csv, groups=_class_list(args.groups) if args.groups else None)
-    formats: dict[str, exports.Export] = {"shared": exports.shared, "csv": tables, "json": exports.as_json}
+    formats: dict[str, exports.Export] = {"shared": exports.shared, "csv": tables, "json": exports.as_json, "site": site}
     try:
         with journal_errors():
-            journals = read_journals(args.journal, letters=args.format == "shared")
+            journals = read_journals(args.journal, letters=args.format in ("shared", "site"))
             if journals.path is None:
                 raise CommandError(f"{args.journal} holds no manager's journal; a league is exported from that")
             manager = replay(str(journals.path), journals.seq).manager
@@ -319,6 +318,7 @@ examples:
   league export league-data/my_league --to tables --format csv     standings.csv, matches.csv, agents.csv, grades.csv
   league export league-data/my_league --to tables --format csv --groups class.csv
   league export league-data/my_league/journal.db --to out --format json
+  league export league-data/my_league --to site --format site      the dashboard: open site/index.html
 
 Files that are there are replaced. No token and no secret is ever written. Transcripts need the referees' journals
 beside the manager's. grades.csv is for a spreadsheet (UTF-8 with a byte order mark): names, groups, ranks, points; who

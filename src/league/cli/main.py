@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "simulate": "simulate",
     "tournament": "tournament",
     "export": "journal",
+    "view": "view",
     "backup": "journal",
     "doctor": "doctor",
     "completion": "completion",

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
-from league.agent.agent import Agent
+from league.agent.agent import Agent, Shown
 from league.dialects import registrations
+from league.events import Event
 from league.hosting import admin_api
-from league.hosting.bare_posts import take
+from league.hosting.bare_posts import NOTHING_HERE, take
+from league.hosting.dashboard import Dashboard
 from league.hosting.serving import HostedAgent
 from league.hosting.statistics_page import StatisticsPage
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
+from league.reports.journals import records_of
+from league.reports.match_facts import MatchFacts, facts_from_pages
 from league.storage.reading import JournalReader
-from league.transport.http import Handler, HttpRequest, Response
+from league.transport.http import Answer, Handler, HttpRequest, Response
 
 View = Callable[[LeagueManager, int], object]
 """A view of the league at that position of its journal."""
@@ -55,17 +59,17 @@ def league_gauges(agent: Agent) -> dict[str, float]:
     return views.gauges(agent.machine) | queues
 
 
-def other_pages(host: HostedAgent) -> Handler:
+def other_pages(host: HostedAgent, dashboard: Dashboard) -> Handler:
     """Everything that has no fixed path, or is no page to read."""
 
-    async def handle(request: HttpRequest) -> Response:
+    async def handle(request: HttpRequest) -> Answer:
         if request.path == REGISTER:
             return await take(host, request, _registration)
         if request.path.startswith(admin_api.ADMIN):
             return await admin_api.answer_order(host, request)
         if request.path.startswith(MATCHES):
             return await _match(host, request.method, unquote(request.path.removeprefix(MATCHES)))
-        return Response(404, b'{"error":"there is nothing at this path"}')
+        return await dashboard.answer(request) or NOTHING_HERE
 
     return handle
 
@@ -104,6 +108,51 @@ async def _records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:
         return []
     found = await asyncio.to_thread(journal.records_of, match_id)
     return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.record} for one in found]
+
+
+class LiveLeague:
+    """The league of a running manager, for its dashboard."""
+
+    is_live = True
+
+    def __init__(self, host: HostedAgent) -> None:
+        self._host = host
+        self._seen = -1
+        """The position of the journal that was shown last."""
+
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        if self._host.agent is None:
+            return None
+
+        def show_at(machine: Machine, journal_seq: int) -> Shown:
+            assert isinstance(machine, LeagueManager)
+            self._seen = journal_seq
+            return show(machine)
+
+        return await self._host.agent.shown(show_at)
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
+        def show(manager: LeagueManager) -> tuple[views.Object | None, views.Object, Sequence[views.Object]]:
+            return views.match(manager, match_id), views.league(manager, self._seen), views.agents(manager)["agents"]
+
+        match, league, agents = await self.shown(show) or (None, {}, ())
+        if match is None:
+            return None
+        return facts_from_pages({**match, "records": await _records(self._host, match_id)}, league, agents)
+
+    async def records(self, player_id: str) -> Sequence[Event]:
+        journal: object = self._host.running.journal if self._host.agent else None
+        if not isinstance(journal, JournalReader):
+            return ()
+        found = await asyncio.to_thread(journal.records_with, player_id)
+        told = records_of((one.referee_id, one.record) for one in found)
+        return [event for one in told.values() for event in one.events]
+
+    async def changed(self) -> None:
+        agent = self._host.running
+        if agent.journal_seq == self._seen:
+            agent.changed.clear()
+            await agent.changed.wait()
 
 
 # --- POST /register ---------------------------------------------------------------------------------------------------

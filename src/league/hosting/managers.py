@@ -12,8 +12,9 @@ from league.agent import sources
 from league.agent.agent import Setup
 from league.events import Event
 from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
+from league.hosting.dashboard import Dashboard
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
-from league.hosting.manager_api import league_gauges, league_pages, other_pages
+from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
@@ -48,12 +49,12 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     location = options.journal or serving.default_journal(settings.league_id)
     shared = serving.open_shared(options.shared, beside=location)
     host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
-    host.gauges = league_gauges
+    host.gauges, dashboard = league_gauges, Dashboard(LiveLeague(host))
     app = App(
         host.post,
         {**host.basic_pages(), **league_pages(host)},
         host.refusal,
-        other_pages(host),
+        other_pages(host, dashboard),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
         host.mcp,
     )
@@ -74,6 +75,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
+        dashboard.close()
         await host.stop()
         await setup.client.close()
     return 0

@@ -83,15 +83,11 @@ def explain(facts: MatchFacts) -> Explanation:
         players=facts.players,
         names={one: facts.names.get(one, one) for one in facts.players},
         verdict=_verdict(facts),
-        draw=_draw(facts, _attempt_that_counts(facts)),
+        draw=_draw(facts, facts.counted_attempt),
         started_at=started_at,
         attempts=attempts,
         remarks=tuple(_remarks(facts, attempts)),
     )
-
-
-def _attempt_that_counts(facts: MatchFacts) -> int:
-    return facts.result.attempt if isinstance(facts.result, ResultAccepted) else facts.attempt
 
 
 # --- the verdict ------------------------------------------------------------------------------------------------------
@@ -129,7 +125,7 @@ def _walkover(facts: MatchFacts, result: WalkoverDecided) -> MatchVerdict:
 
 
 def _technical(facts: MatchFacts, ending: Ending) -> MatchVerdict:
-    attempt = _attempt_that_counts(facts)
+    attempt = facts.counted_attempt
     faults = final_faults(facts, attempt)
     at_fault = tuple(one for one in facts.players if one != ending.winner)
     losers = " and ".join(map(facts.named, at_fault))
@@ -166,7 +162,7 @@ def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
     why = (result, *_by_rules(facts, ending), _blame(facts, ending), *_notes(facts))
     rules = (known("MATCH.winner"),) if facts.game_type == "even_odd" else ()
     clauses = (*rules, known("MATCH.points"))
-    found = corrected_mistakes(facts, _attempt_that_counts(facts))
+    found = corrected_mistakes(facts, facts.counted_attempt)
     return MatchVerdict(ending.status, ending.winner, ending.points, (), why, clauses, (), found)
 
 
@@ -199,7 +195,7 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
     if _unreported(facts, ending):
         return
     if facts.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
-        decided = facts.decided(_attempt_that_counts(facts))
+        decided = facts.decided(facts.counted_attempt)
         if decided is not None and decided.reason:
             yield f"{decided.reason}."
         return
@@ -212,7 +208,7 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
 
 def _notes(facts: MatchFacts) -> Iterator[str]:
     """Earlier attempts, and whether the result was verified."""
-    attempt = _attempt_that_counts(facts)
+    attempt = facts.counted_attempt
     lost = [event for event in facts.manager if isinstance(event, MatchLost | MatchHeld)]
     voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
     if voided:

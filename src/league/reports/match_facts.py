@@ -81,6 +81,11 @@ class MatchFacts:
         found = [event for event in self.events if isinstance(event, e.MatchTaken)]
         return max(found, key=lambda event: event.attempt, default=None)
 
+    @property
+    def counted_attempt(self) -> int:
+        """The attempt whose result is in force; before there is one, the newest."""
+        return self.result.attempt if isinstance(self.result, e.ResultAccepted) else self.attempt
+
     def decided(self, attempt: int) -> e.MatchDecided | None:
         """What the referee of this attempt decided."""
         found = (event for event in self.events if isinstance(event, e.MatchDecided))

@@ -37,6 +37,8 @@ class TimelineLine:
     code: str | None = None
     clause: ClauseRef | None = None
     body: str | None = None
+    between: tuple[str, ...] = ()
+    """Sender and receiver, where something passed between two agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,30 @@ def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries:
     if isinstance(entry.what, LetterNote):
         letter = letters.describe(entry.what, hidden)
         player = letter.agent_id if letter.agent_id in facts.players else None
-        return TimelineLine(after, entry.by, "letter", letter.text, player, body=letter.body)
+        peer = player or MANAGER
+        ends = (entry.by, peer) if entry.what.direction == "out" else (peer, entry.by)
+        return TimelineLine(after, entry.by, "letter", letter.text, player, body=letter.body, between=ends)
     one = _describe(entry.what, facts, entry.by, hidden)
     body = None
     if isinstance(entry.what, e.WrongAnswer) and not hidden:
         body = _last_answer(entry, entries)
-    return TimelineLine(after, entry.by, "event", without_tokens(one.text), one.player_id, one.code, one.clause, body)
+    text, between = without_tokens(one.text), _between(entry.what, entry.by)
+    return TimelineLine(after, entry.by, "event", text, one.player_id, one.code, one.clause, body, between)
+
+
+def _between(event: e.Event, by: str) -> tuple[str, ...]:
+    """Who told whom, where an event is that something was told."""
+    match event:
+        case e.MatchAssigned():
+            return MANAGER, event.referee_id
+        case e.ResultAccepted():
+            return event.referee_id, MANAGER
+        case e.PlayerJoined() | e.MoveMade() | e.WrongAnswer() | e.PlayerDeviated():
+            return event.player_id, by
+        case e.AttemptFailed():
+            return by, event.player_id
+        case _:
+            return ()
 
 
 def _last_answer(wrong: _Entry, entries: Sequence[_Entry]) -> str | None:

@@ -143,7 +143,7 @@ def agents(manager: LeagueManager) -> Object:
         "agents": [
             {
                 **fields(one, _AGENT),
-                "status": _status(one),
+                "status": status_of(one),
                 "game_types": list(one.game_types),
                 "deviations": deviations.get(one.agent_id, []),
                 "contested": list(one.contested.values()),
@@ -157,7 +157,7 @@ def agents(manager: LeagueManager) -> Object:
     }
 
 
-def _status(one: Member) -> str:
+def status_of(one: Member) -> str:
     """What a member does, in words. A referee is suspended because it does not answer, a player because it loses by
     faults of its own."""
     if one.withdrawn:

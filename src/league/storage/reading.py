@@ -60,10 +60,17 @@ class JournalReader:
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
+        found = self._records(b'"match_id":' + msgspec.json.encode(match_id))
+        return [one for one in found if one.match_id == match_id]
+
+    def records_with(self, player_id: str) -> list[MatchRecordKept]:
+        """The match records in a manager's journal that name a player."""
+        return self._records(msgspec.json.encode(player_id))
+
+    def _records(self, part: bytes) -> list[MatchRecordKept]:
         query = "SELECT body FROM events WHERE kind = 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
-        rows = self._rows(query, (b'"match_id":' + msgspec.json.encode(match_id),))
-        found = [decode(body) for (body,) in rows]
-        return [one for one in found if isinstance(one, MatchRecordKept) and one.match_id == match_id]
+        found = [decode(body) for (body,) in self._rows(query, (part,))]
+        return [one for one in found if isinstance(one, MatchRecordKept)]
 
     def secrets(self) -> Mapping[str, str]:
         """All durable secrets, the newest value of each name."""

@@ -76,6 +76,8 @@ class ResponseWriter(Protocol):
     """Called when the client leaves before the end of the answer."""
     wants_body: bool
     """False for HEAD: only the head is sent."""
+    may_be_broken_off: bool
+    """May the connection be closed to make room for others? Then whoever reads must come back by itself."""
 
     def send(self, answer: Response) -> None:
         """The whole answer at once."""
@@ -101,11 +103,12 @@ class StreamingResponse:
     pieces: AsyncGenerator[bytes, None]
     content_type: str = "text/event-stream"
     headers: Headers = ()
+    may_be_broken_off: bool = False
 
     async def send_to(self, writer: ResponseWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        writer.on_disconnect = task.cancel
+        writer.on_disconnect, writer.may_be_broken_off = task.cancel, self.may_be_broken_off
         async with aclosing(self.pieces):
             writer.start(self.status, self.content_type, self.headers)
             if writer.wants_body:

@@ -62,9 +62,12 @@ class ServerConnection(asyncio.Protocol):
 
     def eviction_order(self, now: float) -> tuple[bool, float] | None:
         """Who must make room for others first is smallest: clients that are slow to send a request, or to read their
-        answer; then whoever was waited for longest. None: it is we who work, for a request that is complete."""
+        answer, and viewers of a stream that may be broken off; then whoever was waited for longest. None: it is we who
+        work, for a request that is complete."""
         if self.write_deadline != NEVER:
             return False, self.write_deadline - self._table.limits.answer_s
+        if self._writer is not None and self._writer.may_be_broken_off:
+            return False, self.waiting_since
         if self._task is not None or self.deadline == NEVER:
             return None
         is_between_requests = self._parser.phase is _IDLE and self._parser.request.is_complete
@@ -381,6 +384,7 @@ class _StreamWriter:
     """The ResponseWriter of a connection."""
 
     def __init__(self, connection: ServerConnection, request: HttpRequest) -> None:
+        self.may_be_broken_off = False
         self.on_disconnect: Callable[[], object] = _do_nothing
         self.wants_body = request.method != "HEAD"
         self.is_started = False

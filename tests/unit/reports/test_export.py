@@ -183,7 +183,7 @@ def test_json_is_one_document(league: Path, tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.requirement("TOKEN.never_shown")
-@pytest.mark.parametrize("kind", ["shared", "csv", "json"])
+@pytest.mark.parametrize("kind", ["shared", "csv", "json", "site"])
 def test_no_token_and_no_secret_is_written(league: Path, one_match: Path, tmp_path: Path, kind: str) -> None:
     for name, folder in (("a", league), ("b", one_match)):
         out = tmp_path / name
@@ -207,7 +207,6 @@ def test_the_same_journal_gives_the_same_bytes_and_older_files_are_replaced(leag
     ("arguments", "sentence", "status"),
     [
         (["{journal}", "--to", "{file}"], "is a file; name a folder", 1),
-        (["{journal}", "--to", "out", "--format", "site"], "not in this version", 2),
         (["nowhere.db", "--to", "out"], "there is no journal at nowhere.db", 1),
         (["{journal}"], "--to", 2),
     ],

@@ -1,0 +1,49 @@
+"""The league in a journal, as its pages need it; and all of its pages as files of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from league.dashboard import rendering
+from league.dashboard.league_view import league_view
+from league.dashboard.match_view import match_page
+from league.dashboard.player_view import player_page
+from league.dashboard.rendering import SITE, SITE_BELOW, Renderer
+from league.events import Event
+from league.manager.league import LeagueManager
+from league.reports.journals import Journals
+from league.reports.match_facts import MatchFacts, facts_of
+from league.reports.shared_files import File
+
+
+class JournalLeague:
+    """A manager replayed from its journal, with all journals at hand."""
+
+    def __init__(self, manager: LeagueManager, journals: Journals) -> None:
+        self.manager = manager
+        self._journals = journals
+
+    def facts(self, match_id: str) -> MatchFacts | None:
+        return facts_of(match_id, self._journals)
+
+    def records(self, player_id: str) -> Sequence[Event]:
+        matches = set(self.manager.ledger.matches_of.get(player_id, ()))
+        told = (event for one in self._journals.referees.values() for event in one.events)
+        return [event for event in told if getattr(event, "match_id", None) in matches]
+
+
+def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
+    """The dashboard as files that open without a server."""
+    league, above, below = JournalLeague(manager, journals), Renderer(SITE), Renderer(SITE_BELOW)
+    yield PurePosixPath("index.html"), above.league(league_view(manager)).encode()
+    for name in rendering.ASSETS:
+        yield PurePosixPath("assets", name), rendering.asset(name)
+    for match_id in manager.ledger.matches:
+        facts = league.facts(match_id)
+        assert facts is not None, "the schedule has it"
+        yield PurePosixPath("match", rendering.file_of(match_id)), below.match(match_page(facts)).encode()
+    for player_id in manager.player_ids:
+        page = player_page(manager, player_id, league.records(player_id))
+        assert page is not None, "it is registered"
+        yield PurePosixPath("player", rendering.file_of(player_id)), below.player(page).encode()

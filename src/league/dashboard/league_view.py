@@ -1,0 +1,360 @@
+"""The league as its page shows it: a value computed from a manager. Its rows can be compared, so that only what changed
+is rendered and sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import Final, Literal, NamedTuple
+
+from league.events import WalkoverDecided
+from league.manager.league import LeagueManager
+from league.manager.ledger import Ledger, ScheduledMatch
+from league.manager.matches import decided
+from league.manager.standings import Decided, StandingsTable
+from league.reports import views
+
+FORM = 5
+"""So many results tell how a player is doing."""
+NEXT = 6
+"""So many matches to come are named."""
+
+Mark = Literal["W", "D", "L", "T"]
+"""Won, drawn, lost, lost by a fault of one's own."""
+_PHASES: Final[Mapping[str, str]] = {
+    "SCHEDULED": "to come",
+    "WAITING": "waits for a referee",
+    "ASSIGNED": "being played",
+    "PARKED": "parked: its attempts failed",
+    "VOIDED": "voided, to be played again",
+    "COMPLETED": "over",
+}
+
+
+class Named(NamedTuple):
+    """An agent by its id and its name."""
+
+    agent_id: str
+    name: str
+
+
+class FormMark(NamedTuple):
+    """How a player fared in one match."""
+
+    match_id: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class StandingView:
+    """A row of the table. `moved` is how many places up in the newest round; `status` is empty while all is well."""
+
+    rank: int
+    player: Named
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    technical: int
+    points: int
+    form: tuple[FormMark, ...]
+    moved: int
+    status: str
+    is_champion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MatchView:
+    """A match in a list. `outcome` is empty until it is decided."""
+
+    match_id: str
+    round_id: int
+    players: tuple[Named, Named]
+    points: tuple[int, int] | None
+    winner: str | None
+    referee_id: str
+    phase: str
+    outcome: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """Who takes part."""
+
+    agent: Named
+    role: str
+    status: str
+    is_well: bool
+    technical: int
+    deviations: int
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrossRow:
+    """What one player got against each of the others, in the order of the columns; None is the player itself."""
+
+    player: Named
+    cells: tuple[tuple[FormMark, ...] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PointsLine:
+    """A player's points after each finished round, from 0."""
+
+    player: Named
+    points: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the league is, and what it waits for."""
+
+    headline: str
+    waiting: str
+    state: str
+    round_id: int
+    rounds: int
+    completed: int
+    total: int
+    technical_losses: int
+    champion: Named | None
+
+    @property
+    def announcement(self) -> str:
+        """What a screen reader says when it changes."""
+        return f"{self.headline}. {self.waiting}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueView:
+    """All of the league page."""
+
+    league_id: str
+    game_type: str
+    progress: Progress
+    standings: tuple[StandingView, ...]
+    matches: tuple[MatchView, ...]
+    coming: tuple[MatchView, ...]
+    chart: tuple[PointsLine, ...]
+    columns: tuple[str, ...]
+    cross: tuple[CrossRow, ...]
+    agents: tuple[AgentView, ...]
+
+
+def league_view(manager: LeagueManager) -> LeagueView:
+    """The league as it is."""
+    ledger = manager.ledger
+    history = _History(ledger)
+    rows = manager.standings
+    names = {one.agent_id: Named(one.agent_id, one.display_name) for one in ledger.roster.members.values()}
+    order = sorted(row.player_id for row in rows)
+    return LeagueView(
+        league_id=ledger.settings.league_id,
+        game_type=ledger.settings.game_type,
+        progress=_progress(manager, names),
+        standings=tuple(_standings(manager, history, names)),
+        matches=tuple(match_view(one, names) for one in _current(ledger)),
+        coming=tuple(match_view(one, names) for one in _coming(ledger)),
+        chart=tuple(PointsLine(names[row.player_id], history.points(row.player_id)) for row in rows),
+        columns=tuple(order),
+        cross=tuple(CrossRow(names[one], history.against(one, order)) for one in order) if ledger.rounds else (),
+        agents=tuple(_agents(manager)),
+    )
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def mark_of(result: Decided, player: str) -> Mark:
+    """How a result counts for one of its players."""
+    if result.winner == player:
+        return "W"
+    if result.technical:
+        return "T"
+    return "D" if result.winner is None else "L"
+
+
+class _History:
+    """The results in force, by player and by round."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._results = {
+            one.match_id: decided(one, one.result) for one in ledger.matches.values() if one.result is not None
+        }
+
+    def marks(self, player: str) -> Iterator[FormMark]:
+        """All results of a player, the first first."""
+        for match_id in self._ledger.matches_of[player]:
+            if match_id in self._results:
+                yield FormMark(match_id, mark_of(self._results[match_id], player))
+
+    def points(self, player: str) -> tuple[int, ...]:
+        """After each finished round."""
+        finished = self._ledger.finished_rounds
+        gained = [0] * (finished + 1)
+        for match_id in self._ledger.matches_of[player]:
+            round_id = self._ledger.matches[match_id].round_id
+            if match_id in self._results and round_id <= finished:
+                gained[round_id] += self._results[match_id].points(player)
+        return tuple(accumulate(gained)) if finished else ()
+
+    def ranks_before_the_newest_results(self) -> Mapping[str, int]:
+        """The place of each player when the round began that has the newest results; nothing of the first."""
+        newest = self._ledger.current_round
+        if newest and not any(one.match_id in self._results for one in self._ledger.matches_in(newest)):
+            newest -= 1
+        return self._ranks_before(newest) if newest > 1 else {}
+
+    def _ranks_before(self, round_id: int) -> Mapping[str, int]:
+        table = StandingsTable()
+        for player in self._ledger.standings.tallies:
+            table.enter(player)
+        for match_id, result in self._results.items():
+            if self._ledger.matches[match_id].round_id < round_id:
+                table.add(result)
+        ranking = table.ranking(self._ledger.settings.tiebreakers)
+        return {player: rank for rank, player in enumerate(ranking, start=1)}
+
+    def against(self, player: str, others: Sequence[str]) -> tuple[tuple[FormMark, ...] | None, ...]:
+        """A row of the cross table."""
+        found: dict[str, list[FormMark]] = {}
+        for one in self.marks(player):
+            found.setdefault(self._ledger.matches[one.match_id].opponent(player), []).append(one)
+        return tuple(None if other == player else tuple(found.get(other, ())) for other in others)
+
+
+def _standings(manager: LeagueManager, history: _History, names: Mapping[str, Named]) -> Iterator[StandingView]:
+    ledger = manager.ledger
+    before = history.ranks_before_the_newest_results()
+    for row in manager.standings:
+        member = ledger.roster.members[row.player_id]
+        status = views.status_of(member)
+        yield StandingView(
+            **views.fields(row, ("rank", "played", "wins", "draws", "losses", "points")),
+            player=names[row.player_id],
+            technical=member.technical_losses,
+            form=tuple(history.marks(row.player_id))[-FORM:],
+            moved=before.get(row.player_id, row.rank) - row.rank,
+            status=status if status in ("withdrawn", "not playing") else "",
+            is_champion=row.player_id == ledger.champion,
+        )
+
+
+# --- matches ----------------------------------------------------------------------------------------------------------
+
+
+def match_view(one: ScheduledMatch, names: Mapping[str, Named]) -> MatchView:
+    """A match with its result, if it has one."""
+    result = decided(one, one.result) if one.result else None
+    return MatchView(
+        match_id=one.match_id,
+        round_id=one.round_id,
+        players=(names[one.player_a], names[one.player_b]),
+        points=(result.points(one.player_a), result.points(one.player_b)) if result else None,
+        winner=result.winner if result else None,
+        referee_id=one.referee_id or "",
+        phase=_PHASES[one.status],
+        outcome=_outcome(one),
+        status=one.status,
+    )
+
+
+def _outcome(one: ScheduledMatch) -> str:
+    result = one.result
+    if result is None:
+        return ""
+    if isinstance(result, WalkoverDecided):
+        return "walkover"
+    told = {"WIN": "won", "DRAW": "draw", "TECHNICAL_LOSS": "technical loss"}[result.status]
+    return told if result.verified else f"{told}, unverified"
+
+
+def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
+    """The matches of the round being played, after those of earlier rounds that are still open."""
+    in_play = ledger.in_play
+    held = (match_id for matches in in_play.holdings.values() for match_id in matches)
+    for match_id in sorted({*in_play.waiting, *in_play.voided, *in_play.parked, *held}):
+        if ledger.matches[match_id].round_id < ledger.current_round:
+            yield ledger.matches[match_id]
+    if ledger.current_round:
+        yield from ledger.matches_in(ledger.current_round)
+
+
+def _coming(ledger: Ledger) -> list[ScheduledMatch]:
+    following = ledger.current_round + 1
+    return list(ledger.matches_in(following))[:NEXT] if following <= len(ledger.rounds) else []
+
+
+# --- how far it is ----------------------------------------------------------------------------------------------------
+
+
+def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
+    ledger = manager.ledger
+    champion = names.get(ledger.champion) if ledger.champion else None
+    total = len(ledger.matches)
+    headline = f"Round {ledger.current_round} of {len(ledger.rounds)}" if ledger.current_round else "Registration"
+    return Progress(
+        headline=f"Champion: {champion.name}" if champion else headline,
+        waiting=_waiting(manager),
+        state=ledger.state,
+        round_id=ledger.current_round,
+        rounds=len(ledger.rounds),
+        completed=total - ledger.undecided,
+        total=total,
+        technical_losses=views.technical_losses(manager),
+        champion=champion,
+    )
+
+
+def _waiting(manager: LeagueManager) -> str:
+    """Why nothing is played at the moment, in a sentence; empty while something is."""
+    match manager.waiting:
+        case "WAITING_FOR_REGISTRATIONS":
+            return _registrations(manager.ledger)
+        case "PAUSED":
+            return "Paused by the operator."
+        case "WAITING_FOR_PLAYERS":
+            return f"Waiting for players: {manager.waiting_reason}."
+        case "WAITING_FOR_OPERATOR":
+            parked = ", ".join(manager.parked)
+            return f"Waiting for the operator: every attempt to play {parked} failed."
+        case "WAITING_FOR_REFEREE":
+            return "Waiting for a referee: none answers."
+        case _:
+            return ""
+
+
+def _registrations(ledger: Ledger) -> str:
+    settings, roster = ledger.settings, ledger.roster
+    players, referees = (len(list(roster.of_role(role))) for role in ("player", "referee"))
+    told = f"{players} of {settings.players} players and {referees} of {settings.referees} referees have registered"
+    if applicants := sum(1 for _ in roster.applicants.waiting):
+        told += f", {applicants} wait for the operator's approval"
+    if settings.start == "manual":
+        told += "; the operator starts the league"
+    elif settings.start_at is not None:
+        told += f"; the league starts at {datetime.fromtimestamp(settings.start_at, UTC):%Y-%m-%d %H:%M UTC}"
+    return f"{told}."
+
+
+def _agents(manager: LeagueManager) -> Iterator[AgentView]:
+    ledger, silent = manager.ledger, manager.not_answering
+    deviations: dict[str, int] = {}
+    for agent_id, _, _ in ledger.deviations:
+        deviations[agent_id] = deviations.get(agent_id, 0) + 1
+    for one in sorted(ledger.roster.members.values(), key=lambda one: (one.is_player, one.agent_id)):
+        status = "not answering" if one.agent_id in silent and not one.withdrawn else views.status_of(one)
+        yield AgentView(
+            agent=Named(one.agent_id, one.display_name),
+            role=one.role,
+            status=status,
+            is_well=status in ("registered", "playing", "finished"),
+            technical=one.technical_losses,
+            deviations=deviations.get(one.agent_id, 0),
+            endpoint=one.endpoint,
+        )

@@ -1,0 +1,259 @@
+"""The dashboard over HTTP: pages, the files beside them, and the feed of what changes.
+
+Viewers never hold up a league: the page is looked at four times a second at most, rendering takes a small share of one
+processor, feeds are counted apart from everybody else, and their connections are the first to make room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import parse_qs
+from uuid import uuid4
+
+from league.agent.agent import Shown
+from league.events import Event
+from league.manager.league import LeagueManager
+from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
+
+if TYPE_CHECKING:
+    from league.dashboard.league_view import LeagueView
+    from league.dashboard.live_page import LivePage
+    from league.dashboard.rendering import Renderer
+    from league.reports.match_facts import MatchFacts
+
+FRAME_S: Final = 0.25
+PAUSE: Final = 20
+"""After looking for what has changed, pause so many times as long as that took."""
+PAGE_PAUSE, LONGEST_PAUSE_S = 3, 0.5
+"""After rendering another page, pause so many times as long before the next, but not longer than this."""
+FEEDS: Final = 256
+WAITING: Final = 32
+"""So many pages may wait for their turn to be rendered."""
+QUIET_S: Final = 15.0
+"""A feed says something at least so often, or nobody would notice that its reader is gone."""
+EVENTS, MATCH, PLAYER, ASSETS = "/api/events", "/match/", "/player/", "/assets/"
+HTML: Final = "text/html; charset=utf-8"
+SAFE: Final[Headers] = (
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-cache"),
+)
+_FULL: Final = Response(503, b'{"error":"too many viewers at the moment"}', headers=(("retry-after", "10"),))
+_STARTING: Final = Response(503, b'{"error":"the league is starting"}', headers=(("retry-after", "1"),))
+
+
+class LeaguePages(Protocol):
+    """Where the pages get what they show."""
+
+    @property
+    def is_live(self) -> bool:
+        """Does it change while it is looked at?"""
+
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        """A view of the league; None while there is nothing to show."""
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
+        """What is known of a match, if there is such a match."""
+
+    async def records(self, player_id: str) -> Sequence[Event]:
+        """What referees wrote down of the matches of a player."""
+
+    async def changed(self) -> None:
+        """Returns when there may be something new to show."""
+
+
+class Dashboard:
+    """Answers what is asked at `/`, below `/match/`, `/player/` and `/assets/`, and at `/api/events`."""
+
+    def __init__(self, pages: LeaguePages) -> None:
+        self._pages = pages
+        self._live: LivePage | None = None
+        self._look_again_at = 0.0
+        self._one_renders = asyncio.Lock()
+        self._waiting = 0
+        self._feeds = 0
+        self._refreshing: asyncio.Task[None] | None = None
+        self._newer = asyncio.Event()
+        """Set with the next edition, and then replaced."""
+        self._is_closing = False
+
+    async def answer(self, request: HttpRequest) -> Answer | None:
+        """The answer to a request; None if nothing is served there."""
+        handle = self._handler_of(request)
+        if handle is None:
+            return None
+        if request.method not in ("GET", "HEAD"):
+            return Response(405, b'{"error":"this page is read with GET"}', headers=(("allow", "GET, HEAD"),))
+        return await handle()
+
+    def _handler_of(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]] | None:
+        path = request.path
+        if path == "/":
+            return self._league
+        if path == EVENTS and self._pages.is_live:
+            return lambda: self._feed(request)
+        if path.startswith(MATCH):
+            return lambda: self._match(path.removeprefix(MATCH))
+        if path.startswith(PLAYER):
+            return lambda: self._player(path.removeprefix(PLAYER))
+        if path.startswith(ASSETS):
+            return lambda: _asset(path.removeprefix(ASSETS))
+        return None
+
+    def close(self) -> None:
+        """End all feeds."""
+        self._is_closing = True
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        self._newer.set()
+
+    # --- pages --------------------------------------------------------------------------------------------------------
+
+    async def _league(self) -> Response:
+        live = await self._look()
+        return _page(live.page()) if live else _STARTING
+
+    async def _match(self, match_id: str) -> Response:
+        from league.dashboard.match_view import match_page
+
+        async def render() -> str | None:
+            facts = await self._pages.facts(match_id)
+            if facts is None:
+                return None
+            position = self._live.position if self._live and self._pages.is_live else ""
+            return _renderer().match(match_page(facts), position)
+
+        return await self._in_turn(render, "There is no such match in this league.")
+
+    async def _player(self, player_id: str) -> Response:
+        from league.dashboard.player_view import player_page
+
+        async def render() -> str | None:
+            records = await self._pages.records(player_id)
+            page = await self._pages.shown(lambda manager: player_page(manager, player_id, records))
+            return _renderer().player(page) if page else None
+
+        return await self._in_turn(render, "There is no such player in this league.")
+
+    async def _in_turn(self, render: Callable[[], Awaitable[str | None]], missing: str) -> Response:
+        """One page at a time, with a pause after each, so that the league has the processor."""
+        if self._waiting >= WAITING:
+            return _FULL
+        self._waiting += 1
+        try:
+            async with self._one_renders:
+                began = time.perf_counter()
+                html = await render()
+                await asyncio.sleep(min(LONGEST_PAUSE_S, PAGE_PAUSE * (time.perf_counter() - began)))
+        finally:
+            self._waiting -= 1
+        return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
+
+    async def _look(self) -> LivePage | None:
+        """The league page as it is now, unless it was looked at a moment ago; None while there is nothing to show."""
+        async with self._one_renders:
+            loop = asyncio.get_running_loop()
+            if self._live is not None and loop.time() < self._look_again_at:
+                return self._live
+            found = await self._pages.shown(_view)
+            if found is None:
+                return None
+            took = self._show(*found)
+            self._look_again_at = loop.time() + max(FRAME_S, PAUSE * took)
+            return self._live
+
+    def _show(self, view: LeagueView, took: float) -> float:
+        """Render what has changed, and wake the feeds; how long that took, with the view."""
+        from league.dashboard.live_page import LivePage
+
+        began = time.perf_counter()
+        if self._live is None:
+            self._live = LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
+        if self._live.show(view):
+            self._newer.set()
+            self._newer = asyncio.Event()
+        return took + time.perf_counter() - began
+
+    # --- the feed -----------------------------------------------------------------------------------------------------
+
+    async def _feed(self, request: HttpRequest) -> Answer:
+        live = self._live or await self._look()
+        if live is None:
+            return _STARTING
+        if self._feeds >= FEEDS or self._is_closing:
+            return _FULL
+        asked = parse_qs(request.query.decode("latin-1")).get("after", [""])[0]
+        position = request.headers.get(b"last-event-id", asked.encode()).decode("latin-1")
+        return StreamingResponse(
+            200, self._frames(live, live.edition_at(position)), headers=SAFE, may_be_broken_off=True
+        )
+
+    async def _frames(self, live: LivePage, edition: int) -> AsyncGenerator[bytes, None]:
+        self._feeds += 1
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._keep_fresh())
+        try:
+            while not self._is_closing:
+                newer = self._newer
+                if edition < live.edition:
+                    frame, edition = live.frame(edition), live.edition
+                    yield frame
+                    continue
+                try:
+                    async with asyncio.timeout(QUIET_S):
+                        await newer.wait()
+                except TimeoutError:
+                    yield b":\n\n"
+        finally:
+            self._feeds -= 1
+
+    async def _keep_fresh(self) -> None:
+        """As long as anybody follows: looks when something has changed, but not too often."""
+        while self._feeds and not self._is_closing:
+            await self._look()
+            await asyncio.sleep(max(0.0, self._look_again_at - asyncio.get_running_loop().time()))
+            await self._pages.changed()
+
+
+async def open_page(address: str) -> None:
+    """Open it in the reader's browser, if there is one."""
+    import webbrowser
+
+    await asyncio.to_thread(webbrowser.open, address)
+
+
+def _view(manager: LeagueManager) -> tuple[LeagueView, float]:
+    """The league, and how long it took to look at it."""
+    from league.dashboard.league_view import league_view
+
+    began = time.perf_counter()
+    return league_view(manager), time.perf_counter() - began
+
+
+def _page(html: bytes, status: int = 200) -> Response:
+    return Response(status, html, HTML, headers=SAFE)
+
+
+@cache
+def _renderer() -> Renderer:
+    """Made when somebody looks: an agent that shows no page does not pay for the engine."""
+    from league.dashboard.rendering import Links, Renderer
+
+    return Renderer(Links())
+
+
+async def _asset(name: str) -> Response:
+    from league.dashboard import rendering
+
+    if name not in rendering.ASSETS:
+        return Response(404, b'{"error":"there is nothing at this path"}')
+    return Response(200, rendering.asset(name), rendering.ASSETS[name], headers=SAFE)

@@ -1,0 +1,216 @@
+"""The dashboard over real connections: its feed goes on where a viewer was, viewers are counted, agents come first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import ClassVar
+
+import pytest
+
+from league.agent.agent import Shown
+from league.events import Event
+from league.hosting import dashboard as served
+from league.hosting.bare_posts import NOTHING_HERE
+from league.hosting.dashboard import Dashboard
+from league.manager.league import LeagueManager
+from league.reports.match_facts import MatchFacts
+from league.transport.http import Answer, HttpRequest
+from league.transport.http_server import Limits, Server
+from tests.support.http_servers import HOST, message, serving
+from tests.support.managed import Managed
+
+WATCHDOG_S = 60.0
+
+
+class ScriptedLeague:
+    """A league that the test drives."""
+
+    is_live = True
+
+    def __init__(self) -> None:
+        self.managed = Managed(players=4, referees=1)
+        self.moved = asyncio.Event()
+
+    def register(self, number: int) -> None:
+        self.managed.register("player", number)
+        self.moved.set()
+
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        return show(self.managed.manager)
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
+        return None
+
+    async def records(self, player_id: str) -> Sequence[Event]:
+        return ()
+
+    async def changed(self) -> None:
+        await self.moved.wait()
+        self.moved.clear()
+
+
+@asynccontextmanager
+async def watched(limits: Limits | None = None) -> AsyncIterator[tuple[Server, ScriptedLeague, Dashboard]]:
+    league = ScriptedLeague()
+    Feed.opened.clear()
+    dashboard = Dashboard(league)
+
+    async def rest(request: HttpRequest) -> Answer:
+        return await dashboard.answer(request) or NOTHING_HERE
+
+    async with asyncio.timeout(WATCHDOG_S), serving(limits or Limits(), rest=rest) as (server, _):
+        try:
+            yield server, league, dashboard
+        finally:
+            dashboard.close()
+            for one in Feed.opened:
+                await one.leave()
+
+
+class Feed:
+    """One viewer."""
+
+    opened: ClassVar[list[Feed]] = []
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, server: Server, position: str = "", header: bytes = b"") -> Feed:
+        feed = cls(*await asyncio.open_connection("127.0.0.1", server.port))
+        cls.opened.append(feed)
+        feed._writer.write(b"GET /api/events?after=%b HTTP/1.1\r\n%b%b\r\n" % (position.encode(), HOST, header))
+        return feed
+
+    async def status(self) -> int:
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        return int(head.split()[1])
+
+    async def frame(self) -> tuple[str, bytes]:
+        """The next event: its id and its data."""
+        found = ""
+        while True:
+            line = await self._reader.readuntil(b"\n")
+            if line.startswith(b"id: "):
+                found = line[4:].strip().decode()
+            elif line.startswith(b"data: "):
+                return found, line
+
+    async def whole(self) -> bool:
+        """Waits for the end of the answer; that of a connection that breaks is none."""
+        return (await self._reader.readuntil(b"\r\n0\r\n\r\n")).endswith(b"0\r\n\r\n")
+
+    async def ended(self) -> bool:
+        while await self._reader.read(4096):
+            pass
+        return True
+
+    async def leave(self) -> None:
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+
+def test_a_feed_goes_on_where_its_viewer_was() -> None:
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            league.register(1)
+            feed = await Feed.open(server)
+            assert await feed.status() == 200
+            first, data = await feed.frame()
+            assert b"standing-P01" in data
+            await feed.leave()
+            league.register(2)
+            for again in (
+                await Feed.open(server, first),
+                await Feed.open(server, "", b"Last-Event-ID: %b\r\n" % first.encode()),
+            ):
+                assert await again.status() == 200
+                position, data = await again.frame()
+                assert b"agent-P02" in data
+                assert b'\\"agent-P01\\"' not in data
+                assert position != first
+            stranger = await Feed.open(server, "of-another-process-7")
+            assert await stranger.status() == 200
+            assert b'\\"agent-P01\\"' in (await stranger.frame())[1]
+
+    asyncio.run(test())
+
+
+def test_more_viewers_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "FEEDS", 2)
+
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            league.register(1)
+            feeds = [await Feed.open(server) for _ in range(2)]
+            for feed in feeds:
+                assert await feed.status() == 200
+                await feed.frame()
+            assert await (await Feed.open(server)).status() == 503
+
+    asyncio.run(test())
+
+
+def test_viewers_make_room_for_agents() -> None:
+    async def test() -> None:
+        async with watched(Limits(connections_per_address=3)) as (server, league, _):
+            league.register(1)
+            feeds = [await Feed.open(server) for _ in range(3)]
+            for feed in feeds:
+                assert await feed.status() == 200
+                await feed.frame()
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(message(b"{}"))
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+            assert await feeds[0].ended()
+            writer.close()
+
+    asyncio.run(test())
+
+
+def test_closing_the_dashboard_ends_its_feeds() -> None:
+    async def test() -> None:
+        async with watched() as (server, league, dashboard):
+            league.register(1)
+            feed = await Feed.open(server)
+            assert await feed.status() == 200
+            await feed.frame()
+            dashboard.close()
+            assert await feed.whole()
+            assert await (await Feed.open(server)).status() == 503
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [
+        (b"GET / HTTP/1.1", 200),
+        (b"HEAD / HTTP/1.1", 200),
+        (b"HEAD /api/events HTTP/1.1", 200),
+        (b"DELETE / HTTP/1.1", 405),
+        (b"GET /assets/dashboard.css HTTP/1.1", 200),
+        (b"GET /assets/../rendering.py HTTP/1.1", 404),
+        (b"GET /assets/%2e%2e/rendering.py HTTP/1.1", 404),
+        (b"GET /match/R9M9 HTTP/1.1", 404),
+        (b"GET /player/%3Cscript%3E HTTP/1.1", 404),
+        (b"GET /nothing HTTP/1.1", 404),
+    ],
+)
+def test_every_path_has_its_answer(first: bytes, status: int) -> None:
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            league.register(1)
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"%b\r\n%bConnection: close\r\n\r\n" % (first, HOST))
+            said = await reader.read()
+            assert int(said.split()[1]) == status
+            assert (b"content-security-policy: default-src 'none'" in said) == (b"text/html" in said or status == 200)
+            assert b"<script>" not in said
+            writer.close()
+
+    asyncio.run(test())

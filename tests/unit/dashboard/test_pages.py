@@ -1,0 +1,93 @@
+"""The pages of a match and a player say what `league explain` says, with the draw's proof and the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import unquote
+
+import pytest
+
+from league import events as e
+from league.dashboard.match_view import match_page
+from league.dashboard.player_view import player_page
+from league.dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
+from league.reports.explain import explain
+from tests.support.managed import Managed
+from tests.support.referee_rig import Rig
+from tests.support.stories import facts_in, journals_of, letters_of
+
+AT = 1_750_000_000.0
+
+
+def test_the_page_of_a_match_tells_what_explain_tells() -> None:
+    rig = Rig().given().plays()
+    facts = facts_in(journals_of(rig, letters=letters_of(rig)))
+    page = match_page(facts)
+    html = Renderer(Links()).match(page)
+    told = explain(facts)
+    assert page.explanation == told
+    assert page.proof is not None
+    assert page.proof.holds
+    assert page.proof.label == f"{told.league_id}|{told.match_id}|1"
+    assert told.draw is not None
+    assert f'data-seed="{told.draw.seed}"' in html
+    steps = [step for attempt in page.attempts for step in attempt.steps]
+    assert len(steps) == sum(len(one.lines) for one in told.attempts)
+    lines = [line for attempt in told.attempts for line in attempt.lines]
+    assert [step.is_letter for step in steps] == [line.kind == "letter" for line in lines]
+    letters = [step for step in steps if step.is_letter]
+    assert letters
+    assert all(step.from_lane != step.to_lane for step in letters)
+    assert any("GAME_INVITATION" in step.body for step in letters)
+
+
+def test_arrows_go_from_the_sender_to_the_receiver() -> None:
+    facts = facts_in(journals_of(Rig().given().plays()))
+    records = {referee_id: replace(one, letters={}) for referee_id, one in facts.records.items()}
+    attempt = match_page(replace(facts, records=records)).attempts[-1]
+    joined = [step for step in attempt.steps if step.text.endswith(" joined.")]
+    assert {(step.from_lane, step.to_lane) for step in joined} == {(2, 1), (3, 1)}
+
+
+def record(kind: Callable[..., e.Event], at: float, **fields: object) -> e.Event:
+    return kind(at=AT + at, match_id="R1M1", attempt=1, **fields)
+
+
+def test_answer_times_run_from_the_question_to_the_answer() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("A")
+    told = [
+        record(e.MatchBegun, 0.0),
+        record(e.PlayerJoined, 0.2, player_id="P01"),
+        record(e.PlayerJoined, 1.0, player_id="P02"),
+        record(e.MoveMade, 1.5, player_id="P02", turn=1, choice="even"),
+        record(e.MoveMade, 4.0, player_id="P01", turn=1, choice="odd"),
+    ]
+    page = player_page(managed.manager, "P01", told)
+    assert page is not None
+    assert {one.what: round(one.median, 6) for one in page.times} == {"invitation": 0.2, "choice": 3.0}
+    assert player_page(managed.manager, "P99", told) is None
+    assert player_page(managed.manager, "REF01", told) is None
+
+
+def test_a_fault_is_shown_with_its_clause_and_what_helps() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("-B")
+    failed = record(
+        e.AttemptFailed, 5.0, player_id="P01", phase="join", turn=0, code="E001", detail="no answer in time", retry=None
+    )
+    page = player_page(managed.manager, "P01", [failed])
+    assert page is not None
+    (mistake,) = page.mistakes
+    assert mistake.code.startswith("E001")
+    assert "JOIN.in_time" in mistake.clause
+    assert mistake.hint in Renderer(Links()).player(page).replace("&#39;", "'").replace("&#34;", '"')
+
+
+@pytest.mark.parametrize("name", ["R1M1", "a b", "../x", "50%", "ü"])
+def test_links_of_an_exported_folder_lead_to_its_files(name: str) -> None:
+    assert unquote(SITE.match(name)) == f"match/{file_of(name)}"
+    assert unquote(SITE_BELOW.player(name)) == f"../player/{file_of(name)}"
+    assert "/" not in file_of(name)
+    assert unquote(Links().match(name)) == f"/match/{name}"
