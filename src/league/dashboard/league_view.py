@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from league.events import WalkoverDecided
 from league.manager.league import LeagueManager
 from league.manager.ledger import Ledger, ScheduledMatch
@@ -183,49 +185,47 @@ class _History:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._results = {
-            one.match_id: decided(one, one.result) for one in ledger.matches.values() if one.result is not None
-        }
-
-    def marks(self, player: str) -> Iterator[FormMark]:
+        self.marks: dict[str, list[FormMark]] = {player: [] for player in ledger.matches_of}
         """All results of a player, the first first."""
-        for match_id in self._ledger.matches_of[player]:
-            if match_id in self._results:
-                yield FormMark(match_id, mark_of(self._results[match_id], player))
+        self._gained = {player: [0] * (ledger.finished_rounds + 1) for player in ledger.matches_of}
+        """Points by player and finished round."""
+        for one in ledger.matches.values():
+            if one.result is not None:
+                self._add(one, decided(one, one.result))
+
+    def _add(self, match: ScheduledMatch, result: Decided) -> None:
+        for player in match.players:
+            self.marks[player].append(FormMark(match.match_id, mark_of(result, player)))
+            if match.round_id <= self._ledger.finished_rounds:
+                self._gained[player][match.round_id] += result.points(player)
 
     def points(self, player: str) -> tuple[int, ...]:
         """After each finished round."""
-        finished = self._ledger.finished_rounds
-        gained = [0] * (finished + 1)
-        for match_id in self._ledger.matches_of[player]:
-            round_id = self._ledger.matches[match_id].round_id
-            if match_id in self._results and round_id <= finished:
-                gained[round_id] += self._results[match_id].points(player)
-        return tuple(accumulate(gained)) if finished else ()
+        return tuple(accumulate(self._gained[player])) if self._ledger.finished_rounds else ()
 
     def ranks_before_the_newest_results(self) -> Mapping[str, int]:
         """The place of each player when the round began that has the newest results; nothing of the first."""
-        newest = self._ledger.current_round
-        if newest and not any(one.match_id in self._results for one in self._ledger.matches_in(newest)):
+        ledger = self._ledger
+        newest = ledger.current_round
+        if newest and all(one.result is None for one in ledger.matches_in(newest)):
             newest -= 1
-        return self._ranks_before(newest) if newest > 1 else {}
-
-    def _ranks_before(self, round_id: int) -> Mapping[str, int]:
-        table = StandingsTable()
-        for player in self._ledger.standings.tallies:
-            table.enter(player)
-        for match_id, result in self._results.items():
-            if self._ledger.matches[match_id].round_id < round_id:
-                table.add(result)
-        ranking = table.ranking(self._ledger.settings.tiebreakers)
+        if newest < 2:
+            return {}
+        table = msgspec.convert(msgspec.to_builtins(ledger.standings), StandingsTable)
+        for round_id in range(newest, len(ledger.rounds) + 1):
+            for one in ledger.matches_in(round_id):
+                if one.result is not None:
+                    table.add(decided(one, one.result), -1)
+        ranking = table.ranking(ledger.settings.tiebreakers)
         return {player: rank for rank, player in enumerate(ranking, start=1)}
 
     def against(self, player: str, others: Sequence[str]) -> tuple[tuple[FormMark, ...] | None, ...]:
         """A row of the cross table."""
-        found: dict[str, list[FormMark]] = {}
-        for one in self.marks(player):
-            found.setdefault(self._ledger.matches[one.match_id].opponent(player), []).append(one)
-        return tuple(None if other == player else tuple(found.get(other, ())) for other in others)
+        found: dict[str, tuple[FormMark, ...]] = {}
+        for one in self.marks[player]:
+            other = self._ledger.matches[one.match_id].opponent(player)
+            found[other] = (*found.get(other, ()), one)
+        return tuple(None if other == player else found.get(other, ()) for other in others)
 
 
 def _standings(manager: LeagueManager, history: _History, names: Mapping[str, Named]) -> Iterator[StandingView]:
@@ -238,7 +238,7 @@ def _standings(manager: LeagueManager, history: _History, names: Mapping[str, Na
             **views.fields(row, ("rank", "played", "wins", "draws", "losses", "points")),
             player=names[row.player_id],
             technical=member.technical_losses,
-            form=tuple(history.marks(row.player_id))[-FORM:],
+            form=tuple(history.marks[row.player_id][-FORM:]),
             moved=before.get(row.player_id, row.rank) - row.rank,
             status=status if status in ("withdrawn", "not playing") else "",
             is_champion=row.player_id == ledger.champion,

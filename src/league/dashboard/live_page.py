@@ -3,6 +3,8 @@ whether it missed one frame or an hour."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import msgspec
 
 from league.dashboard.league_view import LeagueView
@@ -11,30 +13,50 @@ from league.dashboard.rendering import Parts, Renderer, parts_of
 _JSON = msgspec.json.Encoder()
 
 
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """The page between two changes."""
+
+    number: int
+    view: LeagueView
+    parts: Parts
+    pieces: dict[str, str]
+    """By their ids, rendered."""
+    changed: dict[str, int]
+    """The edition in which each piece changed, or (by its name) the order of a list."""
+    page: bytes
+    frames: dict[int, bytes] = field(default_factory=dict)
+    """By the edition that their receivers have seen: each is encoded once."""
+
+
 class LivePage:
-    """Pieces are rendered when what they show has changed, and a frame is encoded once for all who need the same.
+    """Pieces are rendered when what they show has changed.
 
     `origin` tells this page from that of a process before it: who comes with a position of that one gets everything.
+    Another thread may call `show`: an edition that is read never changes.
     """
 
     def __init__(self, renderer: Renderer, origin: str) -> None:
-        self.edition = 0
         self._renderer = renderer
         self._origin = origin
-        self._view: LeagueView | None = None
-        self._parts: Parts = {}
-        self._pieces: dict[str, str] = {}
-        """By their ids."""
-        self._changed: dict[str, int] = {}
-        """The edition in which each piece changed, or (by its name) the order of a list."""
-        self._frames: dict[int, bytes] = {}
-        """Of this edition, by the edition that their receivers have seen."""
-        self._page = b""
+        self._edition: Edition | None = None
+
+    @property
+    def edition(self) -> int:
+        return self._edition.number if self._edition else 0
+
+    @property
+    def page(self) -> bytes:
+        """The whole page, as it is now; nothing before it was shown."""
+        return self._edition.page if self._edition else b""
 
     @property
     def position(self) -> str:
         """What a page tells its feed, to get what comes after it; nothing for a page that does not change."""
-        return f"{self._origin}-{self.edition}" if self._origin else ""
+        return self._position_of(self.edition)
+
+    def _position_of(self, number: int) -> str:
+        return f"{self._origin}-{number}" if self._origin else ""
 
     def edition_at(self, position: str) -> int:
         """The edition of a position; 0, before all others, if it is none of ours."""
@@ -44,37 +66,32 @@ class LivePage:
 
     def show(self, view: LeagueView) -> bool:
         """The league is like this now; whether anything of the page has changed."""
-        if view == self._view:
+        last = self._edition
+        if last is not None and view == last.view:
             return False
-        self._view, edition = view, self.edition + 1
-        before, self._parts = self._parts, parts_of(view)
-        for name, part in self._parts.items():
+        number, before = self.edition + 1, last.parts if last else {}
+        parts, pieces, changed = parts_of(view), dict[str, str](), dict[str, int]()
+        for name, part in parts.items():
             old = before.get(name, {})
-            if list(old) != list(part) or name not in self._changed:
-                self._changed[name] = edition
-            for piece in old.keys() - part.keys():
-                del self._pieces[piece], self._changed[piece]
+            is_reordered = last is None or list(old) != list(part)
+            changed[name] = number if is_reordered or last is None else last.changed[name]
             for piece, data in part.items():
-                if piece not in old or old[piece] != data:
-                    self._pieces[piece] = self._renderer.part(name, data)
-                    self._changed[piece] = edition
-        self.edition, self._page = edition, b""
-        self._frames.clear()
+                if last is not None and piece in old and old[piece] == data:
+                    pieces[piece], changed[piece] = last.pieces[piece], last.changed[piece]
+                else:
+                    pieces[piece], changed[piece] = self._renderer.part(name, data), number
+        lists = {name: [pieces[piece] for piece in part] for name, part in parts.items()}
+        page = self._renderer.league(view, lists, self._position_of(number)).encode()
+        self._edition = Edition(number, view, parts, pieces, changed, page)
         return True
 
-    def frame(self, after: int) -> bytes:
-        """All that changed after that edition, as a server-sent event."""
-        if after not in self._frames:
-            pieces = {piece: html for piece, html in self._pieces.items() if self._changed[piece] > after}
-            lists = {name: list(part) for name, part in self._parts.items() if self._changed[name] > after}
+    def frame(self, after: int) -> tuple[int, bytes]:
+        """All that changed after that edition, as a server-sent event; and which edition it leads to."""
+        now = self._edition
+        assert now is not None, "nothing was shown yet"
+        if after not in now.frames:
+            pieces = {piece: html for piece, html in now.pieces.items() if now.changed[piece] > after}
+            lists = {name: list(part) for name, part in now.parts.items() if now.changed[name] > after}
             data = _JSON.encode({"pieces": pieces, "lists": lists})
-            self._frames[after] = b"id: %b\ndata: %b\n\n" % (self.position.encode(), data)
-        return self._frames[after]
-
-    def page(self) -> bytes:
-        """The whole page, as it is now."""
-        assert self._view is not None, "nothing was shown yet"
-        if not self._page:
-            lists = {name: [self._pieces[piece] for piece in part] for name, part in self._parts.items()}
-            self._page = self._renderer.league(self._view, lists, self.position).encode()
-        return self._page
+            now.frames[after] = b"id: %b\ndata: %b\n\n" % (self._position_of(now.number).encode(), data)
+        return now.number, now.frames[after]

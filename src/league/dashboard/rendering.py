@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from league.dashboard.charts import points_chart
 from league.dashboard.league_view import LeagueView
@@ -29,6 +30,8 @@ ASSETS: Final[Mapping[str, str]] = {
     "icon.svg": "image/svg+xml",
 }
 """The files beside the pages, with their media types."""
+MARKS: Final = 1 << 15
+"""A cross table of 99 players has some ten thousand: each is rendered once."""
 Parts = Mapping[str, Mapping[str, object]]
 """What is shown in each list of the league page, by the id of its element."""
 
@@ -106,10 +109,11 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._engine.globals |= {"links": links, "points_chart": points_chart}
+        mark = lru_cache(MARKS)(lambda one: Markup(self._parts.mark_link(one)))
+        self._engine.globals |= {"links": links, "points_chart": points_chart, "mark": mark}
 
     @cached_property
-    def _parts(self) -> object:
+    def _parts(self) -> Any:  # Any: the macros of a template are its attributes
         return self._template("parts.html").module
 
     def _template(self, name: str) -> Template:

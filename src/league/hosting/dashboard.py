@@ -120,7 +120,7 @@ class Dashboard:
 
     async def _league(self) -> Response:
         live = await self._look()
-        return _page(live.page()) if live else _STARTING
+        return _page(live.page) if live else _STARTING
 
     async def _match(self, match_id: str) -> Response:
         from league.dashboard.match_view import match_page
@@ -167,21 +167,22 @@ class Dashboard:
             found = await self._pages.shown(_view)
             if found is None:
                 return None
-            took = self._show(*found)
+            view, took = found
+            took += await asyncio.to_thread(self._show, view)
+            self._newer.set()
+            self._newer = asyncio.Event()
             self._look_again_at = loop.time() + max(FRAME_S, PAUSE * took)
             return self._live
 
-    def _show(self, view: LeagueView, took: float) -> float:
-        """Render what has changed, and wake the feeds; how long that took, with the view."""
+    def _show(self, view: LeagueView) -> float:
+        """Render what has changed, in a thread of its own; how long that took."""
         from league.dashboard.live_page import LivePage
 
         began = time.perf_counter()
-        if self._live is None:
-            self._live = LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
-        if self._live.show(view):
-            self._newer.set()
-            self._newer = asyncio.Event()
-        return took + time.perf_counter() - began
+        live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
+        live.show(view)
+        self._live = live
+        return time.perf_counter() - began
 
     # --- the feed -----------------------------------------------------------------------------------------------------
 
@@ -205,7 +206,7 @@ class Dashboard:
             while not self._is_closing:
                 newer = self._newer
                 if edition < live.edition:
-                    frame, edition = live.frame(edition), live.edition
+                    edition, frame = live.frame(edition)
                     yield frame
                     continue
                 try:

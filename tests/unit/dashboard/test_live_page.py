@@ -54,7 +54,7 @@ def test_a_viewer_that_missed_frames_has_the_page_as_it_is(missed: int) -> None:
     for number, view in enumerate(shown, start=1):
         assert live.show(view)
         if number % missed == 0 or view is shown[-1]:
-            viewer.take(live.frame(live.edition_at(viewer.position)))
+            viewer.take(live.frame(live.edition_at(viewer.position))[1])
     assert viewer.page() == whole(shown[-1])
     assert viewer.position == live.position
 
@@ -63,11 +63,12 @@ def test_only_what_changed_is_sent_and_a_frame_is_encoded_once() -> None:
     live, viewer = LivePage(Renderer(Links()), "here"), Viewer()
     first, second, _ = views_of_a_league()
     live.show(first)
-    viewer.take(live.frame(0))
+    viewer.take(live.frame(0)[1])
     assert not live.show(first)
     live.show(second)
-    frame = live.frame(live.edition_at(viewer.position))
-    assert live.frame(live.edition_at(viewer.position)) is frame
+    edition, frame = live.frame(live.edition_at(viewer.position))
+    assert edition == live.edition
+    assert live.frame(live.edition_at(viewer.position))[1] is frame
     sent = viewer.take(frame)
     assert "standing-P01" in sent
     assert not any(one.startswith("agent-") for one in sent)

@@ -1,0 +1,188 @@
+"""The dashboard in a real browser: a league watched from its registrations to its champion, and its pages as files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from league.cli.main import main
+from league.games import draw
+from tests.support.processes import Processes
+
+WATCHDOG_MS = 120_000
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+HOSTILE = "<img src=x onerror=document.title='taken'>"
+COLUMNS = ("rank", "points", "played", "wins", "draws", "losses")
+PLACES = (0, 3, 4, 5, 6, 7)
+"""Where they stand in a row of the page."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    assert found, "there is no Chromium here: `make browser` installs it"
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        started = playwright.chromium.launch(executable_path=found, args=flags)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    with Processes(tmp_path) as started:
+        yield started
+    assert started.bugs == []
+
+
+@contextmanager
+def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
+    """A page that is as it should be: no error in its console, and nothing asked of anybody else."""
+    context: BrowserContext = browser.new_context(**options)
+    context.set_default_timeout(WATCHDOG_MS)
+    page = context.new_page()
+    errors: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    home = address.partition("//")[0] + "//" + address.partition("//")[2].partition("/")[0]
+    yield page
+    context.close()
+    assert [one for one in asked if not one.startswith(home)] == []
+    # A manager that is gone for a while is no error of the page.
+    assert [one for one in errors if "ERR_CONNECTION_REFUSED" not in one and "ERR_INCOMPLETE" not in one] == []
+
+
+def table(page: Page) -> list[dict[str, Any]]:
+    """The standings as the page shows them."""
+    rows: list[list[str]] = page.eval_on_selector_all(
+        "#standings > tr", "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+    )
+    ids: list[str] = page.eval_on_selector_all("#standings > tr", "rows => rows.map(row => row.id)")
+    return [
+        {
+            "player_id": one.removeprefix("standing-"),
+            **{name: int(row[at]) for name, at in zip(COLUMNS, PLACES, strict=True)},
+        }
+        for one, row in zip(ids, rows, strict=True)
+    ]
+
+
+def standings(processes: Processes, *source: str) -> list[dict[str, Any]]:
+    """The same as `league standings --json` has them."""
+    done = processes.run("standings", "--json", *source)
+    assert done.returncode == 0, done.stderr
+    return [{name: one[name] for name in ("player_id", *COLUMNS)} for one in json.loads(done.stdout)]
+
+
+def problems(page: Page) -> list[str]:
+    """What somebody with a screen reader, or weak eyes, would stumble over."""
+    page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations'], preload: false})")
+    serious = (one for one in found["violations"] if one["impact"] in ("serious", "critical"))
+    return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in serious]
+
+
+def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Browser, processes: Processes) -> None:
+    manager = processes.manager(players=4, start="manual", league_id="cup")
+    address = f"http://127.0.0.1:{manager.port}/"
+    with opened(browser, address) as page:
+        page.evaluate("window.isTheSamePage = true")
+        players = processes.players(manager, name=HOSTILE, count=4, time_scale=10)
+        processes.referee(manager, time_scale=10)
+        expect(page.locator(".waiting")).to_contain_text("4 of 4 players and 1 of 1 referees", timeout=WATCHDOG_MS)
+        assert table(page) == standings(processes, "--manager", address)
+        manager.kill()
+        expect(page.locator("#feed")).to_have_class("lost", timeout=WATCHDOG_MS)
+        manager = processes.manager(players=4, start="manual", league_id="cup", port=manager.port)
+        expect(page.locator("#feed")).to_have_text("live", timeout=WATCHDOG_MS)
+        assert processes.run("start", "--manager", address, "--state", processes.folder).returncode == 0
+        expect(page.locator("#progress h2")).to_contain_text("Champion:", timeout=WATCHDOG_MS)
+        assert players.wait() == 0
+        assert table(page) == standings(processes, "--manager", address)
+        assert page.evaluate("window.isTheSamePage")
+        assert HOSTILE in page.locator("#standings").inner_text()
+        assert page.title() == "cup"
+        assert page.locator("#standings img").count() == 0
+        page.locator("#matches a.number").first.click()
+        expect(page.locator("#proof")).to_have_class("holds", timeout=WATCHDOG_MS)
+        assert page.locator(".step .arrow").count() > 4
+        page.locator(".pairing a").first.click()
+        expect(page.locator(".facts")).to_contain_text("points", timeout=WATCHDOG_MS)
+        assert HOSTILE in page.locator("h1").inner_text()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A league that was played, as a folder of pages."""
+    folder = tmp_path_factory.mktemp("league")
+    with Processes(folder) as processes:
+        manager = processes.manager(players=4)
+        players = processes.players(manager, count=4, time_scale=10)
+        processes.referee(manager, time_scale=10)
+        assert players.wait() == 0
+        manager.stop()
+    assert main(["export", str(folder), "--to", str(folder / "site"), "--format", "site"]) == 0
+    return folder / "site"
+
+
+def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path, processes: Processes) -> None:
+    with opened(browser, (site / "index.html").as_uri()) as page:
+        assert table(page) == standings(processes, "--journal", str(site.parent / "manager.db"))
+        page.locator("#standings th a").first.click()
+        expect(page.locator(".facts")).to_contain_text("rank", timeout=WATCHDOG_MS)
+        page.locator(".matches a.number").first.click()
+        expect(page.locator("#proof")).to_have_class("holds", timeout=WATCHDOG_MS)
+        letter = page.locator(".step.letter details").first
+        letter.locator("summary").click()
+        assert "GAME_INVITATION" in letter.locator("pre").inner_text()
+        page.locator("header a.button").click()
+        expect(page.locator("#standings > tr")).to_have_count(4, timeout=WATCHDOG_MS)
+
+
+@pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 900)), ("dark", (390, 844))])
+def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, scheme: Any, size: tuple[int, int]) -> None:
+    width, height = size
+    on_a_wall = ["index.html?projector"] if width > 1000 else []
+    for name in ("index.html", "match/R1M1.html", "player/P01.html", *on_a_wall):
+        file, _, query = name.partition("?")
+        address = (site / file).as_uri() + ("?" + query if query else "")
+        view = {"width": width, "height": height}
+        with opened(browser, address, viewport=view, color_scheme=scheme, reduced_motion="reduce") as page:
+            assert problems(page) == [], name
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the screen"
+
+
+def test_the_browser_draws_as_the_referee_draws(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "match" / "R1M1.html").as_uri()) as page:
+        for number in range(200):
+            seed = number.to_bytes(2, "big") * 16
+            named = ("liga|ü", f"R{number}M1", number % 3 + 1)
+            found = page.evaluate("([seed, label]) => drawOf(seed, label)", [seed.hex(), "{}|{}|{}".format(*named)])
+            assert found == {"commitment": draw.commitment(seed, *named), "number": draw.number(seed, *named)}
+
+
+def test_a_page_may_run_no_script_but_its_own(browser: Browser, processes: Processes) -> None:
+    manager = processes.manager(players=4)
+    context = browser.new_context()
+    page = context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda told: refused.append(told.text) if "Content Security Policy" in told.text else None)
+    page.goto(f"http://127.0.0.1:{manager.port}/")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.isTaken = true'}))"
+    )
+    assert page.evaluate("window.isTaken === undefined")
+    assert refused
+    context.close()
