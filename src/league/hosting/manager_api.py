@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,7 +22,7 @@ from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
-from league.reports.journals import records_of
+from league.reports.journals import letters_beside, records_of
 from league.reports.match_facts import MatchFacts, facts_from_pages
 from league.storage.reading import JournalReader
 from league.transport.http import Answer, Handler, HttpRequest, Response
@@ -138,7 +139,13 @@ class LiveLeague:
         match, league, agents = await self.shown(show) or (None, {}, ())
         if match is None:
             return None
-        return facts_from_pages({**match, "records": await _records(self._host, match_id)}, league, agents)
+        facts = facts_from_pages({**match, "records": await _records(self._host, match_id)}, league, agents)
+        journal: object = self._host.running.journal
+        if facts.status != "COMPLETED" or not isinstance(journal, JournalReader):
+            return facts  # nobody learns before the end who has answered
+        letters = await asyncio.to_thread(letters_beside, journal.path, facts.league_id, match_id)
+        records = {one: replace(told, letters={match_id: letters.get(one, ())}) for one, told in facts.records.items()}
+        return replace(facts, records=records)
 
     async def records(self, player_id: str) -> Sequence[Event]:
         journal: object = self._host.running.journal if self._host.agent else None

@@ -27,6 +27,8 @@ from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
 
 JOURNAL = "journal.db"
+FIRST_EVENTS = 20
+"""A referee's registration is among these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,19 @@ def read_journals(location: str, match_id: str | None = None, letters: bool = Tr
         path=found.path,
         seq=len(found.manager),
     )
+
+
+def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Sequence[LetterNote]]:
+    """The letters of a match in the referees' journals beside the manager's, by referee; no more of them is read."""
+    found: dict[str, Sequence[LetterNote]] = {}
+    for file in sorted(path.parent.glob("*.db")):
+        with suppress(JournalError), open_for_reading(file) as journal:
+            if journal.meta.get("role") == Role.REFEREE.value:
+                begun = (event for _, event in journal.read_chunk(0, FIRST_EVENTS) if isinstance(event, Registered))
+                enrolled = next((event for event in begun if event.league_id == league_id), None)
+                if enrolled is not None and (letters := list(journal.letters(match_id))):
+                    found[enrolled.agent_id] = letters
+    return found
 
 
 def evidence(location: str) -> Evidence:
