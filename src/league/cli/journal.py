@@ -172,7 +172,12 @@ def _export(args: argparse.Namespace) -> int:
     if args.groups and args.format != "csv":
         raise CommandError("--groups is for grades.csv: it goes with --format csv", USAGE)
     tables = partial(exports.as_csv, groups=_class_list(args.groups) if args.groups else None)
-    formats: dict[str, exports.Export] = {"shared": exports.shared, "csv": tables, "json": exports.as_json, "site": site}
+    formats: dict[str, exports.Export] = {
+        "shared": exports.shared,
+        "csv": tables,
+        "json": exports.as_json,
+        "site": site,
+    }
     try:
         with journal_errors():
             journals = read_journals(args.journal, letters=args.format in ("shared", "site"))

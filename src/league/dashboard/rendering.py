@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from league.dashboard.charts import points_chart
 from league.dashboard.league_view import LeagueView
-from league.reports.letters import masked
+from league.protocol.safe_text import without_tokens
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -93,7 +93,7 @@ def parts_of(view: LeagueView) -> Parts:
 
 def _without_tokens(value: object) -> object:
     """What a page shows of a value; markup of ours is masked already."""
-    return masked(value) if type(value) is str else value
+    return without_tokens(value) if type(value) is str else value
 
 
 class Renderer:
