@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -50,6 +51,8 @@ def _measure(game_type: str) -> Measure:
 
 
 def _rating(observations: Observations) -> RatingTable:
+    # The matrices of a league are small: on a busy machine several threads would do nothing but wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from league.reports.statistics.rating import rating_table  # NumPy is an extra, and takes its time to import
 
     return rating_table(observations)

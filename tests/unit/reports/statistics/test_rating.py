@@ -119,7 +119,7 @@ def test_what_is_known_after_two_players_met_is_near_the_exact_sum() -> None:
 # --- against leagues whose true strengths are known -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("players", "leagues"), [(4, 60), (20, 15), (99, 2)])
+@pytest.mark.parametrize(("players", "leagues"), [(4, 60), (20, 15)])
 def test_intervals_hold_the_true_rating_about_as_often_as_they_say(players: int, leagues: int) -> None:
     held = [one for seed in range(leagues) for one in covered(players, seed)]
     assert 0.91 <= sum(held) / len(held) <= 0.99
@@ -128,7 +128,10 @@ def test_intervals_hold_the_true_rating_about_as_often_as_they_say(players: int,
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("players", SIZES)
-def test_intervals_hold_the_true_rating_in_93_to_97_of_100_cases_of_a_thousand_leagues(players: int) -> None:
+def test_intervals_hold_the_true_rating_in_93_to_97_of_100_cases_of_a_thousand_leagues(
+    players: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # of the processes below
     workers = os.cpu_count() or 1
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         leagues = pool.map(partial(covered, players), range(1_000), chunksize=10)
