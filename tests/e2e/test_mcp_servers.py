@@ -8,6 +8,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,6 @@ FAILS = {
 }
 """What each author forgot: all that fails."""
 DEVIATION = "a deviation: this player takes MCP's tools/call only"
-TIME_SCALE = 4.0
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +118,9 @@ def test_eight_mcp_servers_by_others_play_a_league_without_a_technical_loss(
 
 
 def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: dict[str, str]) -> None:
-    for name, fails in FAILS.items():
-        report = check_player(Options(servers[name], time_scale=TIME_SCALE))
+    with ThreadPoolExecutor() as pool:
+        reports = pool.map(lambda name: check_player(Options(servers[name])), FAILS)
+    for (name, fails), report in zip(FAILS.items(), reports, strict=True):
         assert (report.dialect, failed(report)) == ("TOOLS", fails), f"{name}: {told(report)}"
         (called,) = (one for one in report.results if one.clause.id == "PLAYER.understands_calls")
         assert (called.verdict, called.outcome.detail) == (Verdict.WARN, DEVIATION)
