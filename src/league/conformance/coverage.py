@@ -30,8 +30,9 @@ is there must be right. The token must be there and right.
 
 **Dialects.** The kit invites the player by the verb first, then by the message type, by `tools/call`, with the message
 nested, with the message alone, and does everything else in the first way that is understood; `--json` has it as
-`dialect`. The documents have the first two, SPEC and TYPE. TOOLS, NESTED and BARE fail `PLAYER.understands_calls`, and
-what the player then says is judged like anybody's. So is an answer at another place than `result`, a join by
+`dialect`. The documents have the first two, SPEC and TYPE. TOOLS is a deviation, and a warning of
+`PLAYER.understands_calls`; its tools are given the arguments that a referee gives them. NESTED and BARE fail it. What
+the player then says is judged like anybody's. So is an answer at another place than `result`, a join by
 `"accepted": true` or `"status": "ACK"`, a choice called `choice`, and an answer that comes as a request of its own: the
 clause that is broken says so, the others have their own verdicts.
 
