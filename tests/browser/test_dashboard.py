@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -120,7 +121,7 @@ def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Bro
         letter = page.locator(".step.letter details").first
         letter.locator("summary").click()
         expect(letter.locator("pre")).to_contain_text("GAME_INVITATION", timeout=WATCHDOG_MS)
-        assert "tok_" not in page.content()
+        assert re.search("tok_[a-zA-Z0-9]", page.content()) is None
         page.locator(".pairing a").first.click()
         expect(page.locator(".facts")).to_contain_text("points", timeout=WATCHDOG_MS)
         assert HOSTILE in page.locator("h1").inner_text()
