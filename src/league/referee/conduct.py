@@ -35,6 +35,8 @@ ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
 """Errors after which a report is not repeated."""
 UNREAD: Final = frozenset({"E034", "E035", "E037"})
 """An answer of which nothing could be read acknowledges nothing."""
+ANSWERED: Final = "answered "
+"""How the detail of a failure begins if the player was reached, and gave an error."""
 _REASONS: Final = {
     ("join", DECLINED): "{} declined the invitation",
     ("join", "E001"): "{} did not join in time",
@@ -313,9 +315,9 @@ def _by_fault(match: Match, faults: tuple[PlayerFaulted, ...]) -> tuple[Seat | N
 def _reason(fault: PlayerFaulted) -> str:
     """For the opponent's eyes too, so nothing of what the player said."""
     told = _REASONS.get((fault.phase, fault.code))
-    if told is None:
-        told = "{} could not be reached" if fault.code == "E009" else f"{{}} gave no valid answer ({_name(fault.code)})"
-    return told.format(fault.player_id)
+    if fault.code == "E009":
+        told = "{} answered with an error" if fault.detail.startswith(ANSWERED) else "{} could not be reached"
+    return (told or f"{{}} gave no valid answer ({_name(fault.code)})").format(fault.player_id)
 
 
 def _name(code: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from league.events import MatchDecided, MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
@@ -159,10 +159,10 @@ def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
         loser = facts.opponent(ending.winner)
         score = f"{ending.points.get(ending.winner, 3)} points to {ending.points.get(loser, 0)}"
         result = f"{facts.named(ending.winner)} won against {facts.named(loser)}, {score}."
-    why = (result, *_by_rules(facts, ending), _blame(facts, ending), *_notes(facts))
+    found = corrected_mistakes(facts, facts.counted_attempt)
+    why = (result, *_by_rules(facts, ending), _blame(facts, ending, found), *_notes(facts))
     rules = (known("MATCH.winner"),) if facts.game_type == "even_odd" else ()
     clauses = (*rules, known("MATCH.points"))
-    found = corrected_mistakes(facts, facts.counted_attempt)
     return MatchVerdict(ending.status, ending.winner, ending.points, (), why, clauses, (), found)
 
 
@@ -180,13 +180,16 @@ def _unreported(facts: MatchFacts, ending: Ending) -> str:
     return " and ".join(lacking)
 
 
-def _blame(facts: MatchFacts, ending: Ending) -> str:
+def _blame(facts: MatchFacts, ending: Ending, corrected: Sequence[PlayerFault]) -> str:
     if lacking := _unreported(facts, ending):
         likely = "A technical loss is likely" if ending.winner else "Whether it was played at all is not known"
         return (
             f"The report of {facts.referee_id or 'its referee'} gives {lacking}. {likely}, "
             "and whose fault it was only that referee knows."
         )
+    if corrected:
+        who = " and ".join(sorted({facts.named(one.player_id) for one in corrected}))
+        return f"The rules of the game decided, but {who} had to be asked again: an answer was late or wrong at first."
     return "Nobody was at fault: both players answered every question, and the rules of the game decided."
 
 

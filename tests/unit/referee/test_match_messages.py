@@ -440,3 +440,10 @@ def test_what_a_player_said_is_not_told_to_its_opponent() -> None:
     for _ in range(4):
         rig.says("P02", rig.choosing("P02", "a secret of mine"))
     assert "secret" not in str(rig.said(GameOver))
+
+
+def test_a_player_that_answers_with_an_error_was_reached() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P02", "odd")
+    for t in (0, 2, 4, 6):
+        rig.until(t).says("P01", Refusal("E099", "ZeroDivisionError"))
+    assert rig.decided.reason == "Technical loss: P01 answered with an error"

@@ -64,6 +64,15 @@ def test_a_win_is_nobodys_fault_and_told_by_the_number() -> None:
     assert [one for one in told.remarks if not one.startswith("On record against")] == []
 
 
+def test_a_late_answer_is_never_nobodys_fault() -> None:
+    rig = given().joins("P02").until(7).joins("P01").chooses("P01", "even").chooses("P02", "odd")
+    rig.hears_game_over("P01", "P02").acknowledge()
+    told = story(rig)
+    assert [one.player_id for one in told.verdict.stumbles] == ["P01"]
+    assert not any("Nobody was at fault" in one for one in told.verdict.why)
+    assert any("P01 (Name of P01) had to be asked again" in one for one in told.verdict.why)
+
+
 def test_what_a_referee_let_pass_is_told_once_whatever_match_it_noticed_it_in() -> None:
     whole = journals_of(given().plays())
     about: Any = {
