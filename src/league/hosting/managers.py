@@ -10,13 +10,13 @@ from pathlib import Path
 
 from league.agent import sources
 from league.agent.agent import Setup
-from league.events import Event
+from league.events import Event, LeagueCreated
 from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
 from league.hosting.dashboard import Dashboard
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
-from league.hosting.options import ManagerOptions
+from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
 from league.manager.league import LeagueManager
@@ -28,6 +28,8 @@ from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.settings import LeagueSettings
 from league.storage import urls
+from league.storage.notices import JournalError
+from league.storage.reading import open_for_reading
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
@@ -47,6 +49,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     """The same in a loop that is running."""
     settings = league_settings(options, datetime.now().astimezone())
     location = options.journal or serving.default_journal(settings.league_id)
+    settings = resumed(options, settings, location)
     shared = serving.open_shared(options.shared, beside=location)
     host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
     host.gauges, dashboard = league_gauges, Dashboard(LiveLeague(host))
@@ -173,6 +176,53 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         tiebreakers=options.tiebreakers,
         enrolment=options.enrolment or "guarded",
     )
+
+
+MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
+"""What a league is not the same without: with another value its journal is not resumed."""
+_STORED_AS = {"game": "game_type", "referee_patience": "referee_patience_s", "preset": "announcement_wait_s"}
+"""Settings of a league that are called otherwise than the options they come from."""
+
+
+def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
+    """What the league of this journal is played by; a new one goes by `settings`. Whoever asked for something else is
+    told that it is ignored, or (CommandError) that it cannot be."""
+    stored = _stored_settings(location)
+    if stored is None:
+        return settings
+    for one in options_of(ManagerOptions):
+        name = _STORED_AS.get(one.name, one.name)
+        if one.name not in options.given or not hasattr(stored, name):
+            continue
+        known, asked = getattr(stored, name), getattr(settings, name)
+        is_same = known == asked and (name != "start" or stored.start_at == settings.start_at)
+        if is_same:
+            continue
+        flag = one.name if one.only_in_file else one.flag
+        kept = "" if one.name in ("preset", "start") else f" {_shown(known)}"
+        if one.name in MUST_FIT:
+            raise CommandError(
+                f"{flag} {_shown(asked)} is not what the league in {location} is played by: it has{kept}; leave the "
+                "option out to resume it, or name another --journal for another league",
+                USAGE,
+            )
+        console.complain(f"{flag} {_shown(getattr(options, one.name))} is ignored: the league keeps its own{kept}")
+    return stored
+
+
+def _stored_settings(location: str) -> LeagueSettings | None:
+    """Of the league whose manager kept this journal; None if there is none yet. What is wrong with it is found out, and
+    told, when it is opened to be written."""
+    try:
+        with open_for_reading(urls.parse(location).path) as journal:
+            first = next(iter(journal.events()), None)
+    except JournalError:
+        return None
+    return first.settings if isinstance(first, LeagueCreated) else None
+
+
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _check(options: ManagerOptions) -> None:

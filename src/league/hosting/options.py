@@ -44,6 +44,8 @@ class RoleOptions:
     tls_cert: str
     tls_key: str
     tls_ca: str
+    given: frozenset[str] = frozenset()
+    """The names of the options that somebody set."""
 
     @property
     def first_port(self) -> int:
@@ -322,7 +324,7 @@ def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
             given[one.name] = stored[one.name]
     if issubclass(role, MemberOptions) and "host" not in given:
         given["host"] = addresses.on_route_to(given.get("manager", USUAL_MANAGER))
-    return replace(defaults(role), **given)
+    return replace(defaults(role), **given, given=frozenset(given))
 
 
 def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -1,0 +1,48 @@
+"""A manager that is started again with its journal, and with other options than before."""
+
+from __future__ import annotations
+
+from tests.support.processes import Option, Processes
+
+MADE_WITH: dict[str, Option] = {"players": 3, "rounds": 2, "profile": "strict", "late": "admit", "league_id": "spring"}
+
+OTHER_LEAGUES = {
+    "--game tic_tac_toe": "even_odd",
+    "--league-id autumn": "spring",
+    "--rounds 1": "2",
+    "--profile compat": "strict",
+    "--double": "False",
+}
+
+
+def made(processes: Processes) -> None:
+    assert processes.manager(**MADE_WITH).stop() == 0
+
+
+def test_what_a_resumed_league_keeps_is_said_in_a_sentence_each(processes: Processes) -> None:
+    made(processes)
+    manager = processes.manager(players=3, move_seconds=7, late="refuse", start="manual", referees=1)
+    assert manager.stop() == 0
+    assert [line for line in manager.lines if "is ignored" in line] == [
+        "--start manual is ignored: the league keeps its own",
+        "--late refuse is ignored: the league keeps its own admit",
+        "--move-seconds 7.0 is ignored: the league keeps its own 30.0",
+    ]
+
+
+def test_whoever_names_only_the_journal_is_told_nothing(processes: Processes) -> None:
+    made(processes)
+    manager = processes.start("manager", journal=processes.journal("manager"))
+    assert manager.stop() == 0
+    assert [line for line in manager.lines if "ignored" in line] == []
+
+
+def test_what_would_make_it_another_league_is_refused(processes: Processes) -> None:
+    made(processes)
+    journal = processes.journal("manager")
+    before = journal.read_bytes()
+    for option, known in OTHER_LEAGUES.items():
+        done = processes.run("manager", "--port", "0", "--journal", journal, *option.split())
+        assert done.returncode == 2, option
+        assert f"it has {known}; leave the option out to resume it" in done.stderr
+    assert journal.read_bytes() == before
