@@ -145,6 +145,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Silence": {
         "agent_id": Field(text(), "who"),
         "since": Field(SECONDS, "when the first call failed, in seconds since 1970, UTC"),
+        "why": Field(or_null(text()), "before the start: what became of its last probe"),
     },
     "RefusedRequest": {
         "at": Field(SECONDS, "seconds since 1970, UTC"),

@@ -87,7 +87,7 @@ def test_a_league_is_started_paused_and_resumed_by_hand_and_a_pause_survives_a_p
         for one in (sam, *others):
             one.register(manager.endpoint)
         referee = processes.referee(manager, time_scale=SCALE)
-        carried_out(processes, manager, "start")
+        carried_out(processes, manager, "start", "--anyway")
         sam.saw("CHOOSE_PARITY_CALL")
         carried_out(processes, manager, "pause")
         assert "E023" in give(processes, manager, "pause").stderr
@@ -221,7 +221,11 @@ def test_who_does_not_answer_is_shown_and_told_before_the_league_starts(processe
         shown = {line.split()[0]: line for line in lines if line}
         assert " registered " in shown["P01"]
         assert " not answering since " in shown["P03"]
-        started = give(processes, manager, "start")
+        refused = give(processes, manager, "start")
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert 'player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ' in refused.stderr
+        assert refused.stderr.endswith("; to start all the same: league start --anyway\n")
+        started = give(processes, manager, "start", "--anyway")
         assert (started.returncode, started.stdout) == (0, "The league starts.\n")
         assert started.stderr.startswith('warning: player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ')
         assert started.stderr.count("\n") == 1

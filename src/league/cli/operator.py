@@ -18,6 +18,8 @@ from league.hosting.addresses import usual_manager
 if TYPE_CHECKING:
     from league.cli.pages import Pages
 
+LOOKS, LOOK_AGAIN_S = 6, 1.0
+"""Who did not answer the last probe is looked at again: the manager probes it after 2 seconds."""
 PAUSES_S = (1.0, 2.0)
 """Before another try, when the manager says that it cannot now."""
 
@@ -34,8 +36,8 @@ class Order:
     note: str = ""
     target: tuple[str, str] | None = None
     every: tuple[Callable[[Pages], list[str]], str] | None = None
-    warn: Callable[[Pages], None] | None = None
-    """What to look at, and perhaps to say, before the order is given."""
+    objections: Callable[[Pages], list[str]] | None = None
+    """What the operator should know before the order is given; with --anyway it is given all the same."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         if self.every is not None and self.target is not None:
@@ -43,6 +45,8 @@ class Order:
             parser.add_argument("--all", action="store_true", help=self.every[1])
         elif self.target is not None:
             parser.add_argument("target", metavar=self.target[0], help=self.target[1])
+        if self.objections is not None:
+            parser.add_argument("--anyway", action="store_true", help="also if somebody does not answer")
         add_manager_option(parser)
         parser.add_argument(
             "--state",
@@ -59,11 +63,24 @@ class Order:
             if self.every is not None:
                 return self._give_all(pages, self._targets(args, pages), token, args.json)
             target: str | None = args.target if self.target else None
-            if self.warn is not None:
-                self.warn(pages)
+            if self.objections is not None:
+                self._weigh(self.objections, pages, args.anyway)
             done = _give(pages, self.name, target, token)
         print_result(args.json, done, [self.done.format(target=target)])
         return 0
+
+    def _weigh(self, look: Callable[[Pages], list[str]], pages: Pages, anyway: bool) -> None:
+        from league.hosting.display import Style, paint
+
+        objections = look(pages)
+        for _ in range(0 if anyway else LOOKS):
+            if not objections:
+                return
+            time.sleep(LOOK_AGAIN_S)
+            objections = look(pages)
+        if objections and not anyway:
+            raise CommandError(f"{'; '.join(objections)}; to {self.name} all the same: league {self.name} --anyway")
+        print_lines([f"{paint('warning:', Style.WARNING)} {one}" for one in objections], sys.stderr)
 
     def _targets(self, args: argparse.Namespace, pages: Pages) -> list[str]:
         assert self.every is not None
@@ -89,18 +106,18 @@ class Order:
         raise CommandError("; ".join(failed.values()))
 
 
-def _warn_of_silence(pages: Pages) -> None:
-    """Say who does not answer: it may be too late once the league has started."""
+def _who_is_silent(pages: Pages) -> list[str]:
+    """Who does not answer: it may be too late once the league has started."""
     from league.cli.show import silence_in
     from league.cli.terminal import plain
-    from league.hosting.display import Style, paint
 
     document = pages.json("/api/agents")
     agents = {one["agent_id"]: one for one in document["agents"]}
-    for agent_id, silence in silence_in(document).items():
-        one = agents[agent_id]
-        who = plain(f'{one["role"]} {agent_id} "{one["display_name"]}" at {one["endpoint"]}')
-        print_lines([f"{paint('warning:', Style.WARNING)} {who} is {silence}"], sys.stderr)
+    return [
+        plain(f'{one["role"]} {agent_id} "{one["display_name"]}" at {one["endpoint"]} is {silence}')
+        for agent_id, silence in silence_in(document).items()
+        if (one := agents[agent_id])
+    ]
 
 
 def _waiting(pages: Pages) -> list[str]:
@@ -115,9 +132,10 @@ ORDERS = (
         "start",
         "operator: start the league with whoever is registered",
         "The league starts.",
-        ("league start", f"league start {HERE}"),
-        "It says who does not answer, and starts all the same.\n",
-        warn=_warn_of_silence,
+        ("league start", "league start --anyway", f"league start {HERE}"),
+        "Everybody is probed every 5 seconds until then. If somebody does not answer, it says who and why, and starts\n"
+        "only with --anyway.\n",
+        objections=_who_is_silent,
     ),
     Order(
         "pause",

@@ -120,9 +120,10 @@ def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def silence_in(document: Mapping[str, Any]) -> dict[str, str]:
-    """Who does not answer, of /api/agents, and since when by the clock of whoever reads it."""
+    """Who does not answer, of /api/agents, since when by the clock of whoever reads it, and why, if that is known."""
     return {
         one["agent_id"]: f"not answering since {datetime.fromtimestamp(one['since'], UTC).astimezone():%H:%M:%S}"
+        + (f" ({one['why']})" if one.get("why") else "")
         for one in document.get("not_answering", [])  # a manager of an earlier version does not say
     }
 

@@ -1,5 +1,5 @@
-"""Is an agent alive? Until the league starts everybody is probed at the endpoint it named (R-35); while it runs the
-referees are pinged, and one that is silent for too long is dead (spec section 8.12).
+"""Is an agent alive? Until the league starts everybody is probed at the endpoint it named, again and again (R-35).
+While it runs the referees are pinged, and one that is silent for too long is dead (spec section 8.12).
 """
 
 from __future__ import annotations
@@ -30,25 +30,30 @@ def ping(context: ManagerContext, member: Member, label: str) -> Delivery:
 
 @dataclass(slots=True)
 class Probes(ManagerPart):
-    """Until the league starts: which agents answered, and which did not yet. Probed again after each failure."""
+    """Until the league starts: which agents answer. Everybody is probed again, who did not answer sooner."""
 
-    _failed: set[str] = field(default_factory=set)
+    failures: dict[str, str] = field(default_factory=dict)
+    """Who did not answer its last probe, and why, for people."""
     _answered: set[str] = field(default_factory=set)
     _under_way: set[str] = field(default_factory=set)
     _strangers: int = 0
 
     def is_unreachable(self, agent_id: str) -> bool:
-        """Did every probe fail?"""
-        return agent_id in self._failed and agent_id not in self._answered
+        """Did its last probe fail, and was nothing heard of it since?"""
+        return agent_id in self.failures
 
     def alive(self, agent_id: str) -> None:
         """Whoever says anything is there."""
         self._answered.add(agent_id)
+        self.failures.pop(agent_id, None)
 
     def begin(self, agent_id: str, now: float) -> None:
-        """Probe a member, unless that is under way or it has answered already."""
-        is_begun = agent_id in self._under_way or self.context.timers.is_set(("probe", agent_id))
-        if agent_id not in self._answered and not is_begun:
+        """Probe a member, unless that has begun; one that has answered already, a little later."""
+        if agent_id in self._under_way or self.context.timers.is_set(("probe", agent_id)):
+            return
+        if agent_id in self._answered:
+            self._probe_at(agent_id, now + PING_S)
+        else:
             self._probe(agent_id, now)
 
     def _probe(self, agent_id: str, now: float) -> None:
@@ -59,24 +64,27 @@ class Probes(ManagerPart):
             self._under_way.add(agent_id)
             self.context.calls.deliver([delivery], now)
 
-    def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
-        self._failed.add(delivery.peer)
+    def _probe_at(self, agent_id: str, at: float) -> None:
+        self.context.timers.set(("probe", agent_id), at, partial(self._probe, agent_id))
+
+    def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
+        self.failures[delivery.peer] = failed.in_words
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         agent_id = delivery.peer
         self._under_way.discard(agent_id)
         if outcome is not Ending.FAILED:
-            self._answered.add(agent_id)
-        elif self.context.ledger.state == "WAITING_FOR_REGISTRATIONS":
-            again = max(now + PROBE_AGAIN_S, self.context.calls.breaker(agent_id).open_until)
-            self.context.timers.set(("probe", agent_id), again, partial(self._probe, agent_id))
+            self.alive(agent_id)
+        if self.context.ledger.state == "WAITING_FOR_REGISTRATIONS":
+            pause = PROBE_AGAIN_S if outcome is Ending.FAILED else PING_S
+            self._probe_at(agent_id, max(now + pause, self.context.calls.breaker(agent_id).open_until))
 
     def stop(self) -> None:
         """The league starts: from now on broadcasts and heartbeats tell. Every circuit breaker is closed."""
         for agent_id in self.context.ledger.roster.members:
             self.context.timers.clear(("probe", agent_id))
             self.context.calls.breaker(agent_id).close()
-        self._failed.clear()
+        self.failures.clear()
 
     def probe_stranger(
         self, endpoint: str, origin: str, then: Callable[[Failure | None, float], None], now: float

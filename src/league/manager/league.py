@@ -156,6 +156,11 @@ class LeagueManager(RoleMachine):
         return {agent_id: since for agent_id, since in failing.items() if since is not None}
 
     @property
+    def probe_failures(self) -> Mapping[str, str]:
+        """Before the start: who did not answer its last probe, and why."""
+        return self._probes.failures
+
+    @property
     def standings(self) -> list[StandingsRow]:
         return table(self._ledger)
 

@@ -150,7 +150,10 @@ def agents(manager: LeagueManager) -> Object:
             }
             for one in members
         ],
-        "not_answering": [{"agent_id": one, "since": since} for one, since in manager.not_answering.items()],
+        "not_answering": [
+            {"agent_id": one, "since": since, "why": manager.probe_failures.get(one)}
+            for one, since in manager.not_answering.items()
+        ],
         "applicants": [fields(one, _APPLICANT) for one in applicants.waiting],
         "rejected": [fields(one, _APPLICANT) for one in applicants.rejected],
         "refused": [fields(one, _REFUSED) for one in ledger.refusals],

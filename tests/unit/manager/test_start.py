@@ -113,8 +113,33 @@ def test_a_registered_agent_is_probed_until_it_answers() -> None:
     assert league.calls("ping", "P01") == []
     league.wait(2)
     league.answer(league.calls("ping", "P01")[0])
-    league.wait(100)
-    assert [one for one in league.sent if one.to.agent_id == "P01"][2:] == []
+    league.wait(4.9)
+    assert league.calls("ping", "P01") == []
+    assert league.manager.probe_failures == {}
+
+
+@pytest.mark.requirement("REGISTER.probed_until_start")
+def test_an_agent_that_dies_after_it_answered_is_noticed_before_the_start() -> None:
+    league = Managed(players=4)
+    league.register("player", 1)
+    league.answer_pings()
+    league.wait(5)
+    league.fail(league.calls("ping", "P01")[0])
+    assert league.manager.probe_failures == {"P01": "connection refused"}
+    assert list(league.manager.not_answering) == ["P01"]
+    league.wait(2)
+    league.answer_pings()
+    assert (league.manager.probe_failures, league.manager.not_answering) == ({}, {})
+
+
+@pytest.mark.requirement("REGISTER.probed_until_start")
+def test_a_referee_that_died_before_the_start_gets_no_match_until_it_answers() -> None:
+    league = Managed(players=2, referees=2).fill(players=1)
+    league.wait(5)
+    league.answer_pings(but=["REF01"])
+    league.fail(league.calls("ping", "REF01")[0])
+    league.register("player", 2)
+    assert league.state("REF01") == "SUSPENDED"
 
 
 def test_probes_spare_an_agent_that_fails_five_times_in_a_row() -> None:
