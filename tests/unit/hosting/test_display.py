@@ -6,7 +6,6 @@ import io
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -119,7 +118,6 @@ def at_a_terminal(folder: Path, *arguments: str, **environment: str) -> str:
     return text.decode().replace("\r\n", "\n")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty")
 def test_commands_at_a_terminal_are_coloured_and_break_between_words(tmp_path: Path) -> None:
     told = at_a_terminal(tmp_path, "verify", "nowhere/at/all", NO_COLOR="")
     assert told.startswith("\x1b[31mleague verify:\x1b[0m ")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.agent.watch import ErrorNote
-from league.events import AgentApplied, Event
+from league.events import AgentApplied, Event, Registered
 from league.hosting.display import shown
 from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
 from league.protocol.exchanges import Role
@@ -76,6 +76,13 @@ def test_there_is_a_sentence_for_whatever_happens_in_troubled_leagues(seed: int)
     world = played(seed, players=6, referees=2, faults=0.5, outages=0.5)
     for node in world.nodes.values():
         assert all(line and "\n" not in line for line in lines(node))
+
+
+def test_who_registers_with_the_conformance_kit_is_told_that_its_matches_are_of_no_league() -> None:
+    told = PLAYER[Registered]
+    member: dict[str, Any] = {"at": 0.0, "agent_id": "P01", "serial": 1, "derived_tokens": False}
+    assert told(None, Registered(league_id="spring", **member)) == "registered as P01 in spring"
+    assert "with the conformance kit" in told(None, Registered(league_id="conformance", **member))
 
 
 def test_an_applicant_is_named_with_the_command_that_lets_it_in() -> None:
