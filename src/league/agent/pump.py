@@ -59,16 +59,6 @@ class Actions:
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
-    def take(self, other: Actions) -> None:
-        """Add another input's actions behind these."""
-        self.append += other.append
-        self.replies += other.replies
-        self.calls += other.calls
-        self.cancel += other.cancel
-        self.asks += other.asks
-        self.news += other.news
-        self.released = max(self.released, other.released)
-
 
 @dataclass(slots=True)
 class _UnderWay:
@@ -113,7 +103,7 @@ class Pump:
     def start(self, now: float) -> Actions:
         """The machine takes up what is open."""
         self._looked_at = now
-        return self._carry_out(self.machine.resume(now))
+        return self._carry_out(self.machine.resume(now), Actions())
 
     def request(
         self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
@@ -127,7 +117,7 @@ class Pump:
         if self.storage_down and not _is_read(content):
             self._answer(letter.id, _storage_error(), actions)
         else:
-            actions.take(self._carry_out(self.machine.handle(letter, now)))
+            self._carry_out(self.machine.handle(letter, now), actions)
         return letter.id, actions
 
     def answer(self, call_id: int, content: Content, now: float) -> Actions:
@@ -136,7 +126,7 @@ class Pump:
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             letter = Letter(0, content, answers=call.key, peer=call.peer)
-            actions.take(self._carry_out(self.machine.handle(letter, now)))
+            self._carry_out(self.machine.handle(letter, now), actions)
         return actions
 
     def failed(
@@ -155,27 +145,27 @@ class Pump:
             if call.was_slept_through and failure is Failure.BROKEN:
                 blame = Blame.LOCAL
             failed = Undelivered(call.key, call.peer, failure, blame, retry_after, detail)
-            actions.take(self._carry_out(self.machine.undelivered(failed, now)))
+            self._carry_out(self.machine.undelivered(failed, now), actions)
         return actions
 
     def strategy_answered(self, key: str, value: object, now: float) -> Actions:
         """The strategy answered an Ask."""
         actions = self.advance(now)
         if not self.storage_down:
-            actions.take(self._carry_out(self.machine.answered(key, value, now)))
+            self._carry_out(self.machine.answered(key, value, now), actions)
         return actions
 
     def prompted(self, prompt: Callable[[Machine], Step], now: float) -> Actions:
         """Somebody in this process wants something of the machine, such as a question put to a peer."""
         actions = self.advance(now)
         if not self.storage_down:
-            actions.take(self._carry_out(prompt(self.machine)))
+            self._carry_out(prompt(self.machine), actions)
         return actions
 
     def durable(self, entries: int) -> Actions:
         """The journal holds so many of the entries appended since the pump was built or rebuilt."""
         self._durable = max(self._durable, entries)
-        return self._release()
+        return self._release(Actions())
 
     def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
@@ -214,9 +204,9 @@ class Pump:
                 blame = Blame.LOCAL if is_ours else Blame.PEER
                 failed = Undelivered(call.key, call.peer, Failure.TIMEOUT, blame)
                 actions.cancel.append(call_id)
-                actions.take(self._carry_out(self.machine.undelivered(failed, now)))
+                self._carry_out(self.machine.undelivered(failed, now), actions)
         while not self.storage_down and (due := self.machine.deadline) is not None and due <= now:
-            actions.take(self._carry_out(self.machine.tick(now)))
+            self._carry_out(self.machine.tick(now), actions)
         return actions
 
     def _look(self, now: float) -> None:
@@ -231,11 +221,13 @@ class Pump:
     def timer(self) -> float | None:
         """When `advance` is next worth calling."""
         due = None if self.storage_down else self.machine.deadline
-        if self._calls and math.isfinite(self._gap_s):
-            due = min(due or math.inf, self._looked_at + self._gap_s / 2)
-        times = [at for at in (due, *(limits[0][0] for limits in (self._letter_limits, self._call_limits) if limits))
-                 if at is not None]  # fmt: skip
-        return min(times, default=None)
+        earliest = math.inf if due is None else due
+        if self._calls:
+            earliest = min(earliest, self._looked_at + self._gap_s / 2)
+        for limits in (self._letter_limits, self._call_limits):
+            if limits and limits[0][0] < earliest:
+                earliest = limits[0][0]
+        return earliest if earliest < math.inf else None
 
     @property
     def load_of(self) -> dict[str, int]:
@@ -244,11 +236,11 @@ class Pump:
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, step: Step) -> Actions:
-        actions = Actions()
+    def _carry_out(self, step: Step, actions: Actions) -> Actions:
+        """Add what comes of a step to the actions of its input."""
         if step.events or step.secrets:
             if self.storage_down:
-                return self._forget(step)
+                return self._forget(step, actions)
             self._appended += 1
             actions.append.append((tuple(step.events), step.secrets))
         replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]
@@ -257,12 +249,10 @@ class Pump:
         calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
         # Reads wait too: what they show was computed from events that may not be on disk yet.
         self._held.append(_Held(self._appended, replies, calls, step.asks, step.news))
-        actions.take(self._release())
-        return actions
+        return self._release(actions)
 
-    def _forget(self, step: Step) -> Actions:
+    def _forget(self, step: Step, actions: Actions) -> Actions:
         """A read that would have to be written down while nothing can be: as if it had not been asked."""
-        actions = Actions()
         self.machine = self._load()
         for one in step.replies:
             self._answer(one.letter_id, _storage_error(), actions)
@@ -285,8 +275,7 @@ class Pump:
             held.calls = [call for call in held.calls if call.id not in unwanted]
         actions.cancel += sorted(unwanted)
 
-    def _release(self) -> Actions:
-        actions = Actions()
+    def _release(self, actions: Actions) -> Actions:
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
             actions.replies += held.replies

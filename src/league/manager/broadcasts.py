@@ -137,7 +137,9 @@ class Broadcasts(ManagerPart):
         """Has the announcement reached every player that is likely to answer, as far as it is waited for? Those are the
         ACTIVE ones whose last call did not fail."""
         announced, wait_s = Bulletin("round_announced", round_id), self._ledger.settings.announcement_wait_s
-        for member in self._ledger.roster.of_role("player"):
+        # The last one told is likely to answer last: in a large league most are not looked at in every step.
+        players = (one for one in reversed(self._ledger.roster.members.values()) if one.is_player)
+        for member in players:
             if member.state == "ACTIVE" and self.context.calls.breaker(member.agent_id).failures == 0:
                 queue = self._queue(member)
                 if queue.last != announced or (queue.bulletin is not None and now < queue.bulletin.left_at + wait_s):
