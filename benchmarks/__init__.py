@@ -9,6 +9,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,10 @@ class Row:
     yardstick: float
     yardstick_name: str
     unit: str
-    goal: float
+    goal: float | None = None
+    """None: it is shown for comparison."""
+    detail: str = ""
+    """What the number is made of."""
 
     @property
     def ratio(self) -> float:
@@ -28,22 +32,19 @@ class Row:
 
     @property
     def kept(self) -> bool:
-        return self.ratio <= self.goal
+        return self.goal is None or self.ratio <= self.goal
 
 
-def best_cpu_seconds(calls: Sequence[Callable[[], object]], rounds: int = 15, slice_s: float = 0.02) -> list[float]:
-    """CPU seconds of one call of each, the best of all rounds. Rounds are interleaved: a slow moment hits all alike."""
+def median_cpu_seconds(calls: Sequence[Callable[[], object]], rounds: int = 15, slice_s: float = 0.02) -> list[float]:
+    """CPU seconds of one call of each, the median of all rounds, with the garbage collector on. Rounds are interleaved:
+    a slow moment hits all alike."""
     repeats = [_repeats(call, slice_s) for call in calls]
-    best = [float("inf")] * len(calls)
+    spent: list[list[float]] = [[] for _ in calls]
     gc.collect()
-    gc.disable()
-    try:
-        for _ in range(rounds):
-            for place, call in enumerate(calls):
-                best[place] = min(best[place], _timed(call, repeats[place]) / repeats[place])
-    finally:
-        gc.enable()
-    return best
+    for _ in range(rounds):
+        for call, times, some in zip(calls, repeats, spent, strict=True):
+            some.append(_timed(call, times) / times)
+    return [median(some) for some in spent]
 
 
 def _repeats(call: Callable[[], object], slice_s: float) -> int:

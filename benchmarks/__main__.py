@@ -1,4 +1,5 @@
-"""python -m benchmarks [NAME...]: runs them (all by default), prints the ratios, writes benchmarks/results.json."""
+"""python -m benchmarks [NAME...]: runs them (all by default), prints the ratios, and writes benchmarks/results.json and
+docs/explanation/speed.md. Of benchmarks that were not run the rows of the last run stay."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from benchmarks import Row
+from benchmarks.page import TITLES, page
 
-BENCHMARKS = ("codec", "results_cost", "journal", "transport", "dialects", "tournament", "matches")
+BENCHMARKS = tuple(TITLES)
 RESULTS = Path(__file__).with_name("results.json")
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "speed.md"
 HEADINGS = ("benchmark", "ours", "yardstick", "ratio", "goal", "")
 
 
@@ -33,7 +36,9 @@ def main() -> int:
             parser.error(f"there is no benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
     measured = {name: cast(Benchmark, import_module(f"benchmarks.{name}")).run() for name in names or BENCHMARKS}
     print("\n".join(table(measured)))
-    RESULTS.write_text(json.dumps(results(measured), indent=2) + "\n", encoding="utf-8")
+    found = results(measured)
+    RESULTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
     return 0
 
 
@@ -50,31 +55,35 @@ def _cells(name: str, row: Row) -> tuple[str, ...]:
         f"{row.ours:.1f} {row.unit}",
         f"{row.yardstick:.1f} {row.unit} ({row.yardstick_name})",
         f"{row.ratio:.2f}x",
-        f"{row.goal:g}x",
+        "" if row.goal is None else f"{row.goal:g}x",
         "" if row.kept else "missed",
     )
 
 
-def results(measured: dict[str, list[Row]]) -> dict[str, object]:
+def results(measured: dict[str, list[Row]]) -> dict[str, Any]:
     """What results.json holds."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"] if RESULTS.exists() else []
+    rows = {name: [one for one in known if one["benchmark"] == name] for name in BENCHMARKS}
+    rows |= {name: [_plain(name, row) for row in some] for name, some in measured.items()}
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "rows": [
-            {
-                "benchmark": name,
-                "what": row.what,
-                "ours": row.ours,
-                "yardstick": row.yardstick,
-                "yardstick_name": row.yardstick_name,
-                "unit": row.unit,
-                "ratio": round(row.ratio, 3),
-                "goal": row.goal,
-                "kept": row.kept,
-            }
-            for name, rows in measured.items()
-            for row in rows
-        ],
+        "rows": [row for some in rows.values() for row in some],
+    }
+
+
+def _plain(name: str, row: Row) -> dict[str, Any]:
+    return {
+        "benchmark": name,
+        "what": row.what,
+        "ours": round(row.ours, 3),
+        "yardstick": round(row.yardstick, 3),
+        "yardstick_name": row.yardstick_name,
+        "unit": row.unit,
+        "ratio": round(row.ratio, 3),
+        "goal": row.goal,
+        "kept": row.kept,
+        "detail": row.detail,
     }
 
 

@@ -5,14 +5,14 @@ the other conventions beside the usual, and how many calls a league spends on fi
 from __future__ import annotations
 
 import asyncio
-import gc
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 
-from benchmarks import Row, best_cpu_seconds
+from benchmarks import Row, median_cpu_seconds
 from league.events import ResultAccepted
 from league.machine import Address, Answering
 from league.protocol import jsonrpc
@@ -86,18 +86,15 @@ async def _line() -> tuple[float, float]:
     async def through_the_line() -> None:
         await line.call(1, INVITATION, BODY, to, 10.0, LIMIT)
 
-    best = [float("inf")] * 2
-    gc.collect()
-    gc.disable()
+    spent: tuple[list[float], list[float]] = ([], [])
     try:
         for _ in range(ROUNDS):
-            for place, call in enumerate((through_the_line, plain)):
-                best[place] = min(best[place], await _timed(call))
+            for some, call in zip(spent, (through_the_line, plain), strict=True):
+                some.append(await _timed(call))
     finally:
-        gc.enable()
         await client.close()
         await server.close()
-    return best[0], best[1]
+    return median(spent[0]), median(spent[1])
 
 
 async def _timed(call: Callable[[], Awaitable[None]]) -> float:
@@ -110,7 +107,7 @@ async def _timed(call: Callable[[], Awaitable[None]]) -> float:
 def _frames() -> list[Row]:
     """A call and its answer, written and read on both sides."""
     others = [one for one in Convention if one is not Convention.SPEC]
-    usual, *times = best_cpu_seconds([_exchange(one) for one in (Convention.SPEC, *others)])
+    usual, *times = median_cpu_seconds([_exchange(one) for one in (Convention.SPEC, *others)])
     return [
         Row(f"an invitation as {one.name}", spent * 1e6, usual * 1e6, "as SPEC", "us", 2.5)
         for one, spent in zip(others, times, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from benchmarks import Row, best_cpu_seconds
+from benchmarks import Row, median_cpu_seconds
 from league.experiments.tournament import tournament
 from league.games.even_odd import GAME
 
@@ -13,7 +13,7 @@ MATCHES = 1_000
 
 
 def run() -> list[Row]:
-    ours, bare = best_cpu_seconds([_ours, _bare])
+    ours, bare = median_cpu_seconds([_ours, _bare])
     what, per_match = "a match of Even/Odd, random against mirror", 1e6 / MATCHES
     return [Row(what, ours * per_match, bare * per_match, "a bare loop over the rules", "µs", goal=3.0)]
 

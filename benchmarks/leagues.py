@@ -1,0 +1,256 @@
+"""Whole leagues in one process: a manager, referees and players as agents with HTTP on loopback, all on one loop, so
+that one clock sees all of it. Everything is on: the gate, tokens, machines, the durable journals of manager and
+referees with their transcripts, logs and metrics. A `Way` leaves some of it out, to see what it costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from league.agent import sources
+from league.agent.agent import Agent, LiveJournal, Setup, Think
+from league.agent.log import Log
+from league.events import LeagueSettings
+from league.hosting.serving import HostedAgent
+from league.hosting.system import allow_files
+from league.machine import Ask, Machine, Operate
+from league.manager.league import LeagueManager
+from league.player import strategies
+from league.player.competitor import Competitor
+from league.protocol import jsonrpc
+from league.protocol.envelope import Reading
+from league.protocol.exchanges import Role
+from league.protocol.parts import PlayerMeta, RefereeMeta
+from league.protocol.tokens import MANAGER
+from league.referee.context import RefereeSettings
+from league.referee.desk import RefereeDesk
+from league.storage.sqlite import Settings, SqliteJournal
+from league.storage.transcript import Mode
+from league.storage.volatile import VolatileJournal
+from league.transport.http import App, Limits
+from league.transport.http_client import HttpClient
+from league.transport.http_server import serve
+from league.transport.letters import Speaker
+
+LOST_S = 600.0
+"""A league that takes longer than this has lost something."""
+FILES_PER_PLAYER = 10
+COMPAT = Reading("compat")
+"""The usual profile: `strict` takes no tables of more than 100 rows (S-21)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A league. A player plays one match in a round, so half as many matches as players are played at once, if the
+    referees have room for them."""
+
+    players: int
+    rounds: int
+    referees: int = 1
+
+    @property
+    def at_once(self) -> int:
+        return self.players // 2
+
+    @property
+    def matches(self) -> int:
+        return self.at_once * self.rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What is on."""
+
+    is_durable: bool = True
+    transcript: Mode = "full"
+    is_logged: bool = True
+
+
+EVERYTHING = Way()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one match: CPU and clock time in seconds, and the calls it took by kind."""
+
+    cpu: float
+    clock: float
+    kinds: Mapping[str, float]
+
+    @property
+    def calls(self) -> float:
+        return sum(self.kinds.values())
+
+
+class Stopwatch:
+    """CPU and clock time from here on, with the garbage collector on."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        self._took: float | None = None
+        self._cpu, self._clock = time.process_time(), time.perf_counter()
+
+    def stop_clock(self) -> None:
+        if self._took is None:
+            self._took = time.perf_counter() - self._clock
+
+    def stop(self, matches: int, calls: Mapping[str, int]) -> Cost:
+        cpu = time.process_time() - self._cpu
+        self.stop_clock()
+        assert self._took is not None
+        return Cost(cpu / matches, self._took / matches, {kind: count / matches for kind, count in calls.items()})
+
+
+async def play(size: Size, way: Way = EVERYTHING, watch: Callable[[], Stopwatch] = Stopwatch) -> Cost:
+    """A league from the operator's start until everybody knows that it is over. Its clock stops with the last result:
+    what follows waits for the next standings update, which costs no CPU."""
+    allow_files(1000 + FILES_PER_PLAYER * size.players)
+    with tempfile.TemporaryDirectory() as folder:
+        async with AsyncExitStack() as stack:
+            agents = await _bring_up(size, way, Path(folder), stack)
+            manager = agents[0]
+            async with asyncio.timeout(LOST_S):
+                await _until(manager, lambda machine: len(machine.player_ids) == size.players)
+                await asyncio.gather(*(_until(one, lambda machine: bool(machine.agent_id)) for one in agents[1:]))
+                before, since = _calls(agents), watch()
+                await manager.operate(Operate("start", "start"))
+                await _until(manager, lambda machine: machine.is_finished)
+                since.stop_clock()
+                await _until(manager, lambda machine: machine.has_notified_everybody)
+            cost = since.stop(size.matches, _calls(agents) - before)
+            _check(manager, size)
+    return cost
+
+
+def _check(manager: Agent, size: Size) -> None:
+    machine: Any = manager.machine
+    played = [machine.ledger.matches[one].result for one in machine.completed]
+    if len(played) != size.matches or any(one.status == "TECHNICAL_LOSS" for one in played):
+        raise RuntimeError(f"{len(played)} of {size.matches} matches were played, or some were not played properly")
+
+
+def _calls(agents: list[Agent]) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for agent in agents:
+        for (kind, _), count in agent.meter.sent.items():
+            kinds[kind] += count
+    return kinds
+
+
+async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
+    while not holds(agent.machine):
+        agent.changed.clear()
+        await agent.changed.wait()
+
+
+async def _bring_up(size: Size, way: Way, folder: Path, stack: AsyncExitStack) -> list[Agent]:
+    """The manager, the referees and the players, each role with a client of its own but on this loop."""
+    clients = {role: HttpClient() for role in Role}
+    for client in clients.values():
+        stack.push_async_callback(client.close)
+    here = _Place(folder, way, stack)
+    at_once = max(size.at_once // size.referees, 10)
+    door, home = await here.open_door()
+    agents = [here.start("manager", _manager(size, at_once, clients[Role.MANAGER]), door)]
+    for number in range(size.referees):
+        door, endpoint = await here.open_door()
+        meta = RefereeMeta(**_meta(f"Referee {number}", endpoint), max_concurrent_matches=at_once)
+        desk = partial(RefereeDesk, meta, home, sources.chance, settings=RefereeSettings(profile="compat"))
+        agents.append(here.start(f"referee{number}", _member(Role.REFEREE, desk, clients[Role.REFEREE]), door))
+    for number in range(size.players):
+        door, endpoint = await here.open_door()
+        player_meta = PlayerMeta(**_meta(f"Player {number}", endpoint))
+        player = partial(Competitor, player_meta, home, sources.chance, profile="compat")
+        setup = _member(Role.PLAYER, player, clients[Role.PLAYER], partial(_think, door))
+        agents.append(here.start("", setup, door))
+    return agents
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where agents listen, and keep what they keep."""
+
+    folder: Path
+    way: Way
+    stack: AsyncExitStack
+
+    async def open_door(self) -> tuple[HostedAgent, str]:
+        door = HostedAgent()
+        server = await serve("127.0.0.1", 0, App(door.post), Limits(body=jsonrpc.MANAGER_LIMIT))
+        self.stack.push_async_callback(server.close, 0.0)
+        return door, f"http://127.0.0.1:{server.port}/mcp"
+
+    def start(self, name: str, setup: Setup, door: HostedAgent) -> Agent:
+        """An agent; one without a name keeps nothing, as players of a script do."""
+        if name and self.way.is_logged:
+            setup.log = Log(self.folder / f"{name}.log")
+        agent = door.agent = Agent(setup)
+        agent.start(self._journal(name, agent))
+        self.stack.push_async_callback(agent.stop)
+        return agent
+
+    def _journal(self, name: str, agent: Agent) -> LiveJournal:
+        if not name or not self.way.is_durable:
+            return VolatileJournal(agent.notice_here)
+        path, settings = self.folder / f"{name}.db", Settings(transcript=self.way.transcript)
+        return SqliteJournal(path, agent.notice, identity={"role": name}, settings=settings)
+
+
+def _manager(size: Size, at_once: int, client: HttpClient) -> Setup:
+    reading = Reading("compat", at_once)
+    settings = LeagueSettings(
+        league_id="league_bench",
+        players=size.players,
+        referees=size.referees,
+        max_referees=size.referees,
+        double=True,
+        rounds=size.rounds,
+        start="manual",
+        profile="compat",
+        max_concurrent_matches_limit=at_once,
+    )
+    return Setup(
+        lambda secrets: LeagueManager(settings, sources.chance, secrets),
+        lambda _: Speaker(Role.MANAGER, MANAGER, reading),
+        client,
+    )
+
+
+def _meta(name: str, endpoint: str) -> dict[str, Any]:
+    return {"display_name": name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
+
+
+def _member(role: Role, build: Callable[..., Machine], client: HttpClient, think: Think | None = None) -> Setup:
+    def make(secrets: Mapping[str, str]) -> Machine:
+        return build(secrets=secrets)
+
+    limit = jsonrpc.MANAGER_LIMIT
+    return Setup(make, partial(_speaker, role), client, think=think, limit=limit, answer_limit=limit)
+
+
+def _speaker(role: Role, machine: Any) -> Speaker:
+    return _speaker_called(role, machine.agent_id or "unregistered")
+
+
+@lru_cache
+def _speaker_called(role: Role, name: str) -> Speaker:
+    return Speaker(role, f"{role.value}:{name}", COMPAT)
+
+
+async def _think(door: HostedAgent, ask: Ask) -> object:
+    strategy = strategies.find("random")
+    assert strategy is not None
+    assert door.agent is not None
+    machine = door.agent.machine
+    assert isinstance(machine, Competitor)
+    return strategy.choose(machine.turn(ask))
