@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 from collections.abc import Iterable
@@ -68,6 +69,8 @@ def results(measured: dict[str, list[Row]]) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
         "rows": [row for some in rows.values() for row in some],
     }
 

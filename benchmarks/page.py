@@ -43,7 +43,9 @@ TITLES = {
 
 def page(results: Results) -> str:
     """The whole page."""
-    parts = [INTRODUCTION, f"Measured with Python {results['python']} on {results['machine']}.\n", *_summary(results)]
+    machine = f"{results['machine']} with {results['processors']} processors"
+    measured = f"Measured with Python {results['python']} on {machine}; its load at the end was {results['load']:g}.\n"
+    parts = [INTRODUCTION, measured, *_summary(results)]
     for name, rows in groupby(results["rows"], key=lambda row: row["benchmark"]):
         title, sentence = TITLES[name]
         parts += [f"## {title}\n", f"{sentence}\n", *_table(list(rows))]

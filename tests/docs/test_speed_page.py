@@ -27,7 +27,7 @@ def test_a_missed_goal_is_told_with_how_far_it_is_missed() -> None:
         "kept": False,
         "detail": "transport 50 %",
     }
-    written = page({"python": "3.11", "machine": "any", "rows": [row]})
+    written = page({"python": "3.11", "machine": "any", "processors": 2, "load": 0.5, "rows": [row]})
     assert "- a match, beside seven bare calls: 15.00, the goal is 10 (50 % more)" in written
     assert "| a match | 30.0 us | 2.0 us, seven bare calls | 15.00 | 10, missed |" in written
     assert "A match: transport 50 %." in written
