@@ -232,7 +232,7 @@ class Choices:
         if match is None:
             self._context.check_invited(call.match_id)
             raise PeerError("E016", f"another referee invited us to {call.match_id}")
-        if self._context.memory.is_over:
+        if self._context.memory.is_over and not match.is_replay:
             raise PeerError("E031", "the league is over")
         if not match.is_open:
             raise PeerError("E023", f"{call.match_id} is over" if match.over else "we did not join this match")
@@ -304,6 +304,7 @@ class Choices:
             for waiting in pending.waiting:
                 self._context.refuse(waiting.letter, error)
 
-    def drop_all(self, error: PeerError) -> None:
+    def drop_all(self, error: PeerError, *, but_replays: bool = False) -> None:
         for pending in list(self._by_key.values()):
-            self.drop(pending.match, error)
+            if not (but_replays and pending.match.is_replay):
+                self.drop(pending.match, error)

@@ -231,7 +231,7 @@ class Competitor(RoleMachine):
     def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
         """The league is over for us."""
         self._status.stop()
-        self._choices.drop_all(PeerError("E031", "the league is over"))
+        self._choices.drop_all(PeerError("E031", "the league is over"), but_replays=isinstance(event, LeagueEnded))
         self._membership.registration.stop()
         self._happened(event)
 

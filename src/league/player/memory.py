@@ -79,6 +79,11 @@ class InvitedMatch:
         return self.invitation.accepted and not self.over
 
     @property
+    def is_replay(self) -> bool:
+        """May it be played when the league is over? LEAGUE_COMPLETED may have come after its invitation, which is newer."""
+        return self.trusted and self.stated_attempt > 1
+
+    @property
     def last_turn(self) -> int | None:
         """The turn we answered last and nobody refused."""
         return next(reversed(self.answers), None)

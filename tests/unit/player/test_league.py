@@ -217,6 +217,18 @@ def test_after_the_end_a_match_is_played_again_with_a_referee_that_proves_who_it
     assert len([event for event in rig.journal if isinstance(event, LeagueEnded)]) == 2
 
 
+def test_an_end_that_comes_late_does_not_break_off_a_match_that_is_played_again(rig: Rig) -> None:
+    rig.say(rig.invitation(attempt=2))
+    letter, step = rig.post(rig.call(attempt=2))
+    rig.say(rig.completed())  # said before the league was opened again
+    rig.choose(step, "even")
+    assert rig.answer_to(letter).parity_choice == "even"
+    assert rig.say(rig.call(attempt=2)).parity_choice == "even"
+    rig.say(rig.over(attempt=2))
+    assert rig.refusal_of(rig.call(attempt=2)) == "E023"
+    assert rig.player.state == "SHUTDOWN"
+
+
 def test_announcements_of_another_league_are_refused(rig: Rig) -> None:
     assert rig.refusal_of(rig.announcement(league_id="autumn")) == "E028"
 
