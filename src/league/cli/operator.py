@@ -80,7 +80,8 @@ class Order:
             objections = look(pages)
         if objections and not anyway:
             raise CommandError(f"{'; '.join(objections)}; to {self.name} all the same: league {self.name} --anyway")
-        print_lines([f"{paint('warning:', Style.WARNING)} {one}" for one in objections], sys.stderr)
+        for one in objections:
+            print_lines([f"{paint('warning:', Style.WARNING)} {one}"], sys.stderr)
 
     def _targets(self, args: argparse.Namespace, pages: Pages) -> list[str]:
         assert self.every is not None

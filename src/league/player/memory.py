@@ -80,7 +80,7 @@ class InvitedMatch:
 
     @property
     def is_replay(self) -> bool:
-        """May it be played when the league is over? LEAGUE_COMPLETED may have come after its invitation, which is newer."""
+        """May it be played on when the league is over? A LEAGUE_COMPLETED from before it may arrive late."""
         return self.trusted and self.stated_attempt > 1
 
     @property
