@@ -82,7 +82,7 @@ def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Proc
     # Two referees ask once a round, if they have a match in it.
     assert re.search(r"mean query time +[0-9.]+ ms  \([3-6] LEAGUE_QUERY\)", out)
     assert re.search(r"mean standings latency +[0-9.]+ ms +< 5 s", out)
-    assert "league new player" in out
+    assert all(f"league {command}" in out for command in ("view", "verify", "new player"))
     assert "\x1b" not in out
 
 

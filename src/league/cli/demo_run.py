@@ -221,7 +221,8 @@ class DemoRun:
         losses = terminal.counted(outcome["technical_losses"], "technical loss")
         yield f"{played[0]} in {played[1]}, {losses}, {outcome['seconds']:.1f} s\n"
         yield from terminal.table(("how it went", "", "goal"), list(measured(success)))
-        yield f"\nleague verify {self.folder}   checks every draw, result and table of it"
+        yield f"\nleague view {self.folder}     shows it in a browser: every match and its messages"
+        yield f"league verify {self.folder}   checks every draw, result and table of it"
         yield OWN_PLAYER
 
 
