@@ -87,6 +87,20 @@ def standings(processes: Processes, *source: str) -> list[dict[str, Any]]:
     return [{name: one[name] for name in ("player_id", *COLUMNS)} for one in json.loads(done.stdout)]
 
 
+def measures(page: Page) -> dict[str, str]:
+    """Points per match as the page shows them."""
+    found: dict[str, str] = page.eval_on_selector_all(
+        "#measures > tr", "rows => Object.fromEntries(rows.map(row => [row.id, row.cells[2].textContent]))"
+    )
+    return found
+
+
+def points_per_match(processes: Processes, address: str) -> dict[str, str]:
+    """The same as `league statistics --json` has them."""
+    rows = json.loads(processes.run("statistics", "--json", address).stdout)["points"]
+    return {f"measure-{one['record']['player_id']}": f"{one['points_per_match']:.2f}" for one in rows}
+
+
 def problems(page: Page) -> list[str]:
     """What somebody with a screen reader, or weak eyes, would stumble over."""
     page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
@@ -112,6 +126,8 @@ def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Bro
         expect(page.locator("#progress h2")).to_contain_text("Champion:", timeout=WATCHDOG_MS)
         assert players.wait() == 0
         assert table(page) == standings(processes, "--manager", address)
+        expect(page.locator("#findings")).to_contain_text("6 count.", timeout=WATCHDOG_MS)
+        assert measures(page) == points_per_match(processes, address)
         assert page.evaluate("window.isTheSamePage")
         assert HOSTILE in page.locator("#standings").inner_text()
         assert page.title() == "cup"
@@ -144,6 +160,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path, processes: Processes) -> None:
     with opened(browser, (site / "index.html").as_uri()) as page:
         assert table(page) == standings(processes, "--journal", str(site.parent / "manager.db"))
+        expect(page.locator("#measures > tr")).to_have_count(4, timeout=WATCHDOG_MS)
         page.locator("#standings th a").first.click()
         expect(page.locator(".facts")).to_contain_text("rank", timeout=WATCHDOG_MS)
         page.locator(".matches a.number").first.click()

@@ -25,6 +25,8 @@ def test_a_journal_is_viewed_until_the_command_is_ended(processes: Processes) ->
     found, page = status("/")
     assert found == 200
     assert f"Champion: {league.manager.standings[0].display_name}" in page
+    assert "What the results tell" in page
+    assert page.count('id="measure-P') == 3
     assert "data-position" not in page  # it does not change: there is nothing to follow
     assert status("/match/R1M1")[0] == status("/player/P01")[0] == status("/assets/dashboard.js")[0] == 200
     assert status("/match/R9M9")[0] == status("/api/events")[0] == 404

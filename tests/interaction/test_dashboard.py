@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import ClassVar
@@ -12,10 +13,15 @@ import pytest
 from league.agent.agent import Shown
 from league.events import Event
 from league.hosting import dashboard as served
+from league.hosting import statistics
 from league.hosting.bare_posts import NOTHING_HERE
 from league.hosting.dashboard import Dashboard
+from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
 from league.reports.match_facts import MatchFacts
+from league.reports.statistics.analysis import analyse
+from league.reports.statistics.findings import LeagueStatistics
+from league.reports.statistics.observations import Observations
 from league.transport.http import Answer, HttpRequest
 from league.transport.http_server import Limits, Server
 from tests.support.http_servers import HOST, message, serving
@@ -55,7 +61,7 @@ class ScriptedLeague:
 async def watched(limits: Limits | None = None) -> AsyncIterator[tuple[Server, ScriptedLeague, Dashboard]]:
     league = ScriptedLeague()
     Feed.opened.clear()
-    dashboard = Dashboard(league)
+    dashboard = Dashboard(league, LatestStatistics())
 
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE
@@ -168,6 +174,30 @@ def test_viewers_make_room_for_agents() -> None:
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
             assert await feeds[0].ended()
             writer.close()
+
+    asyncio.run(test())
+
+
+def test_statistics_follow_when_their_rest_is_over_though_nothing_else_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last result of a league often comes while they rest."""
+    monkeypatch.setattr(statistics, "REST", 5.0)
+
+    def slowly(observations: Observations) -> LeagueStatistics:
+        time.sleep(0.5)
+        return analyse(observations)
+
+    monkeypatch.setattr(statistics, "analyse", slowly)
+
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            league.register(1)
+            feed = await Feed.open(server)
+            assert await feed.status() == 200
+            await feed.frame()
+            league.register(2)
+            shown = b""
+            while b'\\"measure-P02\\"' not in shown:
+                shown = (await feed.frame())[1]
 
     asyncio.run(test())
 

@@ -19,6 +19,7 @@ from league.events import LeagueSettings
 from league.hosting.dashboard import Dashboard
 from league.hosting.manager_api import LiveLeague, other_pages
 from league.hosting.serving import HostedAgent
+from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.envelope import Reading
@@ -163,7 +164,9 @@ async def manager() -> AsyncIterator[tuple[int, Disk]]:
     )
     disk = Disk(agent.notice_here)
     agent.start(disk)
-    server = await serve("127.0.0.1", 0, App(host.post, rest=other_pages(host, Dashboard(LiveLeague(host)))))
+    server = await serve(
+        "127.0.0.1", 0, App(host.post, rest=other_pages(host, Dashboard(LiveLeague(host), LatestStatistics())))
+    )
     host.agent = agent
     try:
         yield server.port, disk

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from league.cli import USAGE, CommandError, examples, print_result, terminal
 from league.cli.source import add_source_options, source_of
+
+if TYPE_CHECKING:
+    from league.reports.statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
 
 NAME = "statistics"
 HELP = "show ratings or points with intervals, who is tied, and what is luck"
@@ -21,26 +24,8 @@ EXAMPLE = examples(
 COLUMNS = 100
 RECORD = ("player_id", "display_name", "wins", "draws", "losses", "technical_losses")
 HEAD = ("player", "name", "won", "drawn", "lost", "technical")
-POINTS = {
-    "technical": "technical_losses",
-    "points/match": "points_per_match",
-    "95 % interval": "points_interval",
-    "p": "p_value",
-    "wins are": "is_luck",
-}
-RATING = {
-    "technical": "technical_losses",
-    "rating": "rating",
-    "95 % interval": "rating_interval",
-    "rank": "rank_range",
-    "first": "first",
-    "tied with": "tied_with",
-}
 REFEREES = {"draws": "draws", "p": "draws_p_value", "its draws look": "verdict"}
-"""The columns of the tables, and the sentence that explains each."""
-
-Document = Mapping[str, Any]
-"""Of /api/statistics, or a part of it (Any: JSON)."""
+"""The columns of the table, and the sentence that explains each."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,97 +39,72 @@ def run(args: argparse.Namespace) -> int:
             raise CommandError("name the league once: as JOURNAL|URL, --manager or --journal", USAGE)
         is_manager = args.source.startswith(("http://", "https://"))
         args.manager, args.journal = (args.source, None) if is_manager else (None, args.source)
-    found = source_of(args).get("/api/statistics")
-    if found["missing"]:
-        raise CommandError(found["missing"])
-    print_result(args.json, found, _lines(found))
+    document = source_of(args).get("/api/statistics")
+    if document["missing"]:
+        raise CommandError(document["missing"])
+    print_result(args.json, document, _lines(document))
     return 0
 
 
-def _lines(found: Document) -> Iterator[str]:
-    counted = terminal.counted(found["matches"], "match")
-    left_out = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["left_out"].items() if count)
-    yield terminal.plain(f"{found['league_id']}, {found['game_type']}: {counted}; left out: {left_out or 'none'}")
-    yield from _told(found, {"matches": "matches", "left out": "left_out"})
-    if found["points"] is not None:
-        yield from _points(found, found["points"])
-    if found["rating"] is not None:
-        yield from _rating(found, found["rating"])
-    if found["referees"]:
-        yield from _referees(found, found["referees"])
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Of /api/statistics (Any: JSON)."""
+    import msgspec
+
+    from league.reports.statistics.findings import LeagueStatistics
+    from league.reports.statistics.tables import left_out
+
+    found = msgspec.convert(document, LeagueStatistics)
+    counted = terminal.counted(found.matches, "match")
+    yield terminal.plain(f"{found.league_id}, {found.game_type}: {counted}; left out: {left_out(found.left_out)}")
+    yield from _told({"matches": "matches", "left out": "left_out"})
+    yield from _players(found)
+    if found.rating is not None:
+        yield from _rating(found.rating)
+    if found.referees:
+        yield from _referees(found.referees)
 
 
-def _told(found: Document, columns: Mapping[str, str]) -> Iterator[str]:
+def _told(columns: Mapping[str, str]) -> Iterator[str]:
     """What the numbers mean, one sentence each, by what they are called here."""
+    from league.reports.statistics.words import EXPLAINED
+
     for column, name in columns.items():
-        sentence = f"{column}: {found['explained'][name]}"
+        sentence = f"{column}: {EXPLAINED[name]}"
         yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
-def _record(row: Document) -> list[object]:
-    return [row["record"][name] for name in RECORD]
+def _players(found: LeagueStatistics) -> Iterator[str]:
+    from league.reports.statistics.tables import NO_RATING, measure_table
 
-
-def _points(found: Document, players: Sequence[Document]) -> Iterator[str]:
-    rows = [
-        [
-            *_record(row),
-            f"{row['points_per_match']:.2f}",
-            _between(row["interval"], ".2f"),
-            f"{row['p_value']:.3f}",
-            "luck" if row["is_luck"] else "not luck",
-        ]
-        for row in players
-    ]
+    table = measure_table(found)
+    assert table is not None, "nothing is missing"
+    rows = [[*(getattr(row.record, name) for name in RECORD), *row.cells] for row in table.rows]
     yield ""
-    yield from terminal.table((*HEAD, *list(POINTS)[1:]), rows)
-    yield from _told(found, POINTS)
-    yield "  There is no rating: in this game the decided matches are coin tosses."
+    yield from terminal.table((*HEAD, *table.columns), rows)
+    yield from _told({"technical": "technical_losses", **table.columns})
+    if found.rating is None:
+        yield f"  {NO_RATING}"
 
 
-def _rating(found: Document, table: Document) -> Iterator[str]:
-    rows = [
-        [
-            *_record(row),
-            None if row["rating"] is None else f"{row['rating']:.0f}",
-            row["interval"] and _between(row["interval"], ".0f"),
-            row["rank_range"] and "–".join(map(str, dict.fromkeys(row["rank_range"]))),
-            None if row["first"] is None else f"{row['first']:.0%}",
-            _tied(row["tied_with"], len(table["players"])),
-        ]
-        for row in table["players"]
-    ]
-    yield ""
-    yield from terminal.table((*HEAD, *list(RATING)[1:]), rows)
-    yield from _told(found, RATING)
-    if table["groups"] > 1:
-        yield f"\nThe players are in {table['groups']} groups."
-        yield from _told(found, {"groups": "groups"})
-    if tied := [[one["better"], one["worse"], one["more_matches"]] for one in table["neighbours"] if not one["apart"]]:
+def _rating(table: RatingTable) -> Iterator[str]:
+    from league.reports.statistics.tables import between
+
+    if table.groups > 1:
+        yield f"\nThe players are in {table.groups} groups."
+        yield from _told({"groups": "groups"})
+    if tied := [[one.better, one.worse, one.more_matches] for one in table.neighbours if not one.apart]:
         yield ""
         yield from terminal.table(("this", "and this", "more matches"), tied)
-        yield from _told(found, {"more matches": "more_matches"})
-    yield f"\nSeat A: {table['seat_advantage']:+.0f} points ({_between(table['seat_interval'], '+.0f')})"
-    yield from _told(found, {"seat A": "seat_advantage"})
+        yield from _told({"more matches": "more_matches"})
+    yield f"\nSeat A: {table.seat_advantage:+.0f} points ({between(table.seat_interval, '+.0f')})"
+    yield from _told({"seat A": "seat_advantage"})
 
 
-def _tied(others: Sequence[str], players: int) -> str | None:
-    if players > 2 and len(others) == players - 1:
-        return "everybody"
-    named = ", ".join(others[: terminal.MOST_NAMED])
-    return f"{named} …" if len(others) > terminal.MOST_NAMED else named or None
-
-
-def _referees(found: Document, referees: Sequence[Document]) -> Iterator[str]:
+def _referees(referees: Sequence[RefereeDraws]) -> Iterator[str]:
     rows = [
-        [one["referee_id"], one["draws"], None if one["p_value"] is None else f"{one['p_value']:.3f}", one["verdict"]]
+        [one.referee_id, one.draws, None if one.p_value is None else f"{one.p_value:.3f}", one.verdict]
         for one in referees
     ]
     yield ""
     yield from terminal.table(("referee", *REFEREES), rows)
-    yield from _told(found, REFEREES)
-
-
-def _between(interval: Sequence[float | None], form: str) -> str:
-    low, high = ("" if one is None else format(one, form) for one in interval)
-    return f"{low} … {high}".strip()
+    yield from _told(REFEREES)

@@ -83,9 +83,10 @@ async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.
     from league.hosting.bare_posts import NOTHING_HERE
     from league.hosting.dashboard import Dashboard, open_page
     from league.hosting.serving import Door, HostedAgent
+    from league.hosting.statistics import LatestStatistics
     from league.transport.http import App
 
-    dashboard, host = Dashboard(StoredLeague(league)), HostedAgent()
+    dashboard, host = Dashboard(StoredLeague(league), LatestStatistics()), HostedAgent()
 
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from league.dashboard import rendering
@@ -10,11 +11,14 @@ from league.dashboard.league_view import league_view
 from league.dashboard.match_view import match_page
 from league.dashboard.player_view import player_page
 from league.dashboard.rendering import SITE, SITE_BELOW, Renderer
+from league.dashboard.statistics_view import statistics_view
 from league.events import Event
 from league.manager.league import LeagueManager
 from league.reports.journals import Journals
 from league.reports.match_facts import MatchFacts, facts_of
 from league.reports.shared_files import File
+from league.reports.statistics.analysis import analyse
+from league.reports.statistics.observations import observe
 
 
 class JournalLeague:
@@ -36,7 +40,8 @@ class JournalLeague:
 def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
     """The dashboard as files that open without a server."""
     league, above, below = JournalLeague(manager, journals), Renderer(SITE), Renderer(SITE_BELOW)
-    yield PurePosixPath("index.html"), above.league(league_view(manager)).encode()
+    view = replace(league_view(manager), statistics=statistics_view(analyse(observe(manager))))
+    yield PurePosixPath("index.html"), above.league(view).encode()
     for name in rendering.ASSETS:
         yield PurePosixPath("assets", name), rendering.asset(name)
     for match_id in manager.ledger.matches:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,9 @@ from league.manager.ledger import Ledger, ScheduledMatch
 from league.manager.matches import decided
 from league.manager.standings import Decided, StandingsTable
 from league.reports import views
+
+if TYPE_CHECKING:
+    from league.dashboard.statistics_view import StatisticsView
 
 FORM = 5
 """So many results tell how a player is doing."""
@@ -145,6 +148,8 @@ class LeagueView:
     columns: tuple[str, ...]
     cross: tuple[CrossRow, ...]
     agents: tuple[AgentView, ...]
+    statistics: StatisticsView | None = None
+    """None until somebody has worked them out."""
 
 
 def league_view(manager: LeagueManager) -> LeagueView:

@@ -84,6 +84,8 @@ def parts_of(view: LeagueView) -> Parts:
         "standings": {f"standing-{one.player.agent_id}": one for one in view.standings},
         "matches": {f"match-{one.match_id}": one for one in view.matches},
         "coming": {f"coming-{one.match_id}": one for one in view.coming},
+        "findings": {"findings-now": view.statistics} if view.statistics else {},
+        "measures": {f"measure-{one.player.agent_id}": one for one in view.statistics.rows} if view.statistics else {},
         "chart": {"chart-now": view.chart},
         "columns": {"columns-now": view.columns} if view.cross else {},
         "cross": {f"cross-{one.player.agent_id}": one for one in view.cross},

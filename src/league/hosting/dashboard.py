@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import parse_qs
@@ -16,6 +18,7 @@ from uuid import uuid4
 
 from league.agent.agent import Shown
 from league.events import Event
+from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
 from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from league.dashboard.live_page import LivePage
     from league.dashboard.rendering import Renderer
     from league.reports.match_facts import MatchFacts
+    from league.reports.statistics.findings import LeagueStatistics
+    from league.reports.statistics.observations import Observations
 
 FRAME_S: Final = 0.25
 PAUSE: Final = 20
@@ -74,10 +79,12 @@ class LeaguePages(Protocol):
 class Dashboard:
     """Answers what is asked at `/`, below `/match/`, `/player/` and `/assets/`, and at `/api/events`."""
 
-    def __init__(self, pages: LeaguePages) -> None:
+    def __init__(self, pages: LeaguePages, statistics: LatestStatistics) -> None:
         self._pages = pages
+        self._statistics = statistics
         self._live: LivePage | None = None
         self._look_again_at = 0.0
+        self._newer_statistics_at: float | None = None
         self._one_renders = asyncio.Lock()
         self._waiting = 0
         self._feeds = 0
@@ -164,23 +171,33 @@ class Dashboard:
             loop = asyncio.get_running_loop()
             if self._live is not None and loop.time() < self._look_again_at:
                 return self._live
-            found = await self._pages.shown(_view)
+            found = await self._pages.shown(self._view)
             if found is None:
                 return None
-            view, took = found
-            took += await asyncio.to_thread(self._show, view)
+            view, observations, took = found
+            statistics = await self._statistics.of(observations)
+            self._newer_statistics_at = self._statistics.rest_ends_at
+            took += await asyncio.to_thread(self._show, view, statistics)
             self._newer.set()
             self._newer = asyncio.Event()
             self._look_again_at = loop.time() + max(FRAME_S, PAUSE * took)
             return self._live
 
-    def _show(self, view: LeagueView) -> float:
+    def _view(self, manager: LeagueManager) -> tuple[LeagueView, Observations | None, float]:
+        """The league, what statistics can be made of, and how long it took to look at it."""
+        from league.dashboard.league_view import league_view
+
+        began = time.perf_counter()
+        return league_view(manager), self._statistics.look(manager), time.perf_counter() - began
+
+    def _show(self, view: LeagueView, statistics: LeagueStatistics) -> float:
         """Render what has changed, in a thread of its own; how long that took."""
         from league.dashboard.live_page import LivePage
+        from league.dashboard.statistics_view import statistics_view
 
         began = time.perf_counter()
         live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
-        live.show(view)
+        live.show(replace(view, statistics=statistics_view(statistics)))
         self._live = live
         return time.perf_counter() - began
 
@@ -222,7 +239,9 @@ class Dashboard:
         while self._feeds and not self._is_closing:
             await self._look()
             await asyncio.sleep(max(0.0, self._look_again_at - asyncio.get_running_loop().time()))
-            await self._pages.changed()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._newer_statistics_at):
+                    await self._pages.changed()
 
 
 async def open_page(address: str) -> None:
@@ -230,14 +249,6 @@ async def open_page(address: str) -> None:
     import webbrowser
 
     await asyncio.to_thread(webbrowser.open, address)
-
-
-def _view(manager: LeagueManager) -> tuple[LeagueView, float]:
-    """The league, and how long it took to look at it."""
-    from league.dashboard.league_view import league_view
-
-    began = time.perf_counter()
-    return league_view(manager), time.perf_counter() - began
 
 
 def _page(html: bytes, status: int = 200) -> Response:

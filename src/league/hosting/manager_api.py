@@ -17,7 +17,7 @@ from league.hosting import admin_api
 from league.hosting.bare_posts import NOTHING_HERE, take
 from league.hosting.dashboard import Dashboard
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics_page import StatisticsPage
+from league.hosting.statistics import LatestStatistics, StatisticsPage
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
@@ -43,13 +43,13 @@ _JSON = msgspec.json.Encoder()
 _NOTHING = b"null"
 
 
-def league_pages(host: HostedAgent) -> dict[str, Callable[[], Awaitable[Response]]]:
+def league_pages(host: HostedAgent, statistics: LatestStatistics) -> dict[str, Callable[[], Awaitable[Response]]]:
     """The pages at fixed paths."""
 
     def page(view: View) -> Callable[[], Awaitable[Response]]:
         return lambda: _shown(host, view)
 
-    return {path: page(view) for path, view in PAGES.items()} | {STATISTICS: StatisticsPage(host).show}
+    return {path: page(view) for path, view in PAGES.items()} | {STATISTICS: StatisticsPage(host, statistics).show}
 
 
 def league_gauges(agent: Agent) -> dict[str, float]:

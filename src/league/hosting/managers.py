@@ -18,6 +18,7 @@ from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, 
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
+from league.hosting.statistics import LatestStatistics
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
@@ -52,10 +53,11 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     settings = resumed(options, settings, location)
     shared = serving.open_shared(options.shared, beside=location)
     host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
-    host.gauges, dashboard = league_gauges, Dashboard(LiveLeague(host))
+    statistics = LatestStatistics()
+    host.gauges, dashboard = league_gauges, Dashboard(LiveLeague(host), statistics)
     app = App(
         host.post,
-        {**host.basic_pages(), **league_pages(host)},
+        {**host.basic_pages(), **league_pages(host, statistics)},
         host.refusal,
         other_pages(host, dashboard),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
