@@ -127,6 +127,7 @@ def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Bro
         assert players.wait() == 0
         assert table(page) == standings(processes, "--manager", address)
         expect(page.locator("#findings")).to_contain_text("6 count.", timeout=WATCHDOG_MS)
+        assert re.search(r"\d\.\d{3} s", page.locator("#agent-P01").inner_text())
         assert measures(page) == points_per_match(processes, address)
         assert page.evaluate("window.isTheSamePage")
         assert HOSTILE in page.locator("#standings").inner_text()

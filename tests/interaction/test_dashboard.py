@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import ClassVar
 
 import pytest
 
 from league.agent.agent import Shown
+from league.dashboard.answers import Answering
 from league.events import Event
 from league.hosting import dashboard as served
 from league.hosting import statistics
@@ -51,6 +52,9 @@ class ScriptedLeague:
 
     async def records(self, player_id: str) -> Sequence[Event]:
         return ()
+
+    async def answering(self) -> Mapping[str, Answering]:
+        return {}
 
     async def changed(self) -> None:
         await self.moved.wait()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +13,7 @@ from league.hosting.options import ManagerOptions
 if TYPE_CHECKING:
     import asyncio
 
+    from league.dashboard.answers import Answering
     from league.dashboard.journal_league import JournalLeague
     from league.events import Event
     from league.manager.league import LeagueManager
@@ -73,6 +74,9 @@ class StoredLeague:
 
     async def records(self, player_id: str) -> Sequence[Event]:
         return self._league.records(player_id)
+
+    async def answering(self) -> Mapping[str, Answering]:
+        return self._league.answering()
 
     async def changed(self) -> None:
         """It never does."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from league.dashboard import rendering
-from league.dashboard.league_view import league_view
+from league.dashboard.answers import Answering, AnswerLog
+from league.dashboard.league_view import completed, league_view
 from league.dashboard.match_view import match_page
 from league.dashboard.player_view import player_page
 from league.dashboard.rendering import SITE, SITE_BELOW, Renderer
@@ -36,11 +36,17 @@ class JournalLeague:
         told = (event for one in self._journals.referees.values() for event in one.events)
         return [event for event in told if getattr(event, "match_id", None) in matches]
 
+    def answering(self) -> Mapping[str, Answering]:
+        log = AnswerLog()
+        for one in self._journals.referees.values():
+            log.add(one.events)
+        return log.of_players()
+
 
 def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
     """The dashboard as files that open without a server."""
     league, above, below = JournalLeague(manager, journals), Renderer(SITE), Renderer(SITE_BELOW)
-    view = replace(league_view(manager), statistics=statistics_view(analyse(observe(manager))))
+    view = completed(league_view(manager), statistics_view(analyse(observe(manager))), league.answering())
     yield PurePosixPath("index.html"), above.league(view).encode()
     for name in rendering.ASSETS:
         yield PurePosixPath("assets", name), rendering.asset(name)

@@ -4,7 +4,7 @@ is rendered and sent again."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -19,6 +19,7 @@ from league.manager.standings import Decided, StandingsTable
 from league.reports import views
 
 if TYPE_CHECKING:
+    from league.dashboard.answers import Answering
     from league.dashboard.statistics_view import StatisticsView
 
 FORM = 5
@@ -96,6 +97,8 @@ class AgentView:
     technical: int
     deviations: int
     endpoint: str
+    answering: Answering | None = None
+    """None for referees, and for players of whom nothing is on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,12 @@ def league_view(manager: LeagueManager) -> LeagueView:
         cross=tuple(CrossRow(names[one], history.against(one, order)) for one in order) if ledger.rounds else (),
         agents=tuple(_agents(manager)),
     )
+
+
+def completed(view: LeagueView, statistics: StatisticsView, answering: Mapping[str, Answering]) -> LeagueView:
+    """With what is worked out elsewhere than from the manager's state."""
+    agents = tuple(replace(one, answering=answering.get(one.agent.agent_id)) for one in view.agents)
+    return replace(view, statistics=statistics, agents=agents)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------

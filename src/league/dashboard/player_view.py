@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from league import events as e
+from league.dashboard.answers import AnswerTimes, answers, times_of
 from league.dashboard.league_view import MatchView, Named, StandingView, league_view, match_view
 from league.manager.league import LeagueManager
 from league.protocol.errors import ERRORS
@@ -15,17 +15,6 @@ from league.reports.clauses import clause_of, named, violated
 from league.reports.faults import advice_for
 
 MOST_MISTAKES: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerTimes:
-    """Of the answers that came: how many, and how long they took, in seconds."""
-
-    what: str
-    count: int
-    median: float
-    p95: float
-    longest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +48,8 @@ class PlayerPage:
     endpoint: str
     version: str
     matches: tuple[MatchView, ...]
-    times: tuple[AnswerTimes, ...]
+    times: tuple[tuple[str, AnswerTimes], ...]
+    """By what was answered."""
     mistakes: tuple[Mistake, ...]
     deviations: tuple[DeviationView, ...]
 
@@ -95,35 +85,14 @@ def _deviation(code: str, requirement: str) -> DeviationView:
 # --- answer times -----------------------------------------------------------------------------------------------------
 
 
-def _times(player_id: str, records: Sequence[e.Event]) -> Iterator[AnswerTimes]:
+def _times(player_id: str, records: Sequence[e.Event]) -> Iterator[tuple[str, AnswerTimes]]:
     took: dict[str, list[float]] = {"invitation": [], "choice": []}
-    for answered, seconds in _answers(player_id, records):
-        took["choice" if isinstance(answered, e.MoveMade) else "invitation"].append(seconds)
+    for answered, seconds in answers(records):
+        if answered.player_id == player_id:
+            took["choice" if isinstance(answered, e.MoveMade) else "invitation"].append(seconds)
     for what, found in took.items():
         if found:
-            yield _summary(what, sorted(found))
-
-
-def _answers(player_id: str, records: Sequence[e.Event]) -> Iterator[tuple[e.Event, float]]:
-    """Each answer with the seconds it took. A question is out as soon as the one before it was answered by both."""
-    asked: dict[tuple[str, int, int], float] = {}
-    for one in records:
-        if not isinstance(one, e.MatchBegun | e.PlayerJoined | e.MoveMade):
-            continue
-        turn = one.turn if isinstance(one, e.MoveMade) else 0
-        now, following = (one.match_id, one.attempt, turn), (one.match_id, one.attempt, turn + 1)
-        if isinstance(one, e.MatchBegun):
-            asked[now] = one.at
-            continue
-        asked[following] = one.at
-        if one.player_id == player_id and now in asked:
-            yield one, one.at - asked[now]
-
-
-def _summary(what: str, seconds: Sequence[float]) -> AnswerTimes:
-    """By the nearest rank."""
-    median, p95 = (seconds[math.ceil(share * len(seconds)) - 1] for share in (0.5, 0.95))
-    return AnswerTimes(what, len(seconds), median, p95, seconds[-1])
+            yield what, times_of(found)
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import parse_qs
@@ -23,6 +22,7 @@ from league.manager.league import LeagueManager
 from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
 
 if TYPE_CHECKING:
+    from league.dashboard.answers import Answering
     from league.dashboard.league_view import LeagueView
     from league.dashboard.live_page import LivePage
     from league.dashboard.rendering import Renderer
@@ -71,6 +71,9 @@ class LeaguePages(Protocol):
 
     async def records(self, player_id: str) -> Sequence[Event]:
         """What referees wrote down of the matches of a player."""
+
+    async def answering(self) -> Mapping[str, Answering]:
+        """How players answer, by their ids."""
 
     async def changed(self) -> None:
         """Returns when there may be something new to show."""
@@ -177,7 +180,7 @@ class Dashboard:
             view, observations, took = found
             statistics = await self._statistics.of(observations)
             self._newer_statistics_at = self._statistics.rest_ends_at
-            took += await asyncio.to_thread(self._show, view, statistics)
+            took += await asyncio.to_thread(self._show, view, statistics, await self._pages.answering())
             self._newer.set()
             self._newer = asyncio.Event()
             self._look_again_at = loop.time() + max(FRAME_S, PAUSE * took)
@@ -190,14 +193,15 @@ class Dashboard:
         began = time.perf_counter()
         return league_view(manager), self._statistics.look(manager), time.perf_counter() - began
 
-    def _show(self, view: LeagueView, statistics: LeagueStatistics) -> float:
+    def _show(self, view: LeagueView, statistics: LeagueStatistics, answering: Mapping[str, Answering]) -> float:
         """Render what has changed, in a thread of its own; how long that took."""
+        from league.dashboard.league_view import completed
         from league.dashboard.live_page import LivePage
         from league.dashboard.statistics_view import statistics_view
 
         began = time.perf_counter()
         live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
-        live.show(replace(view, statistics=statistics_view(statistics)))
+        live.show(completed(view, statistics_view(statistics), answering))
         self._live = live
         return time.perf_counter() - began
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
 from league.agent.agent import Agent, Shown
+from league.dashboard.answers import Answering, AnswerLog
 from league.dialects import registrations
 from league.events import Event
 from league.hosting import admin_api
@@ -120,6 +122,10 @@ class LiveLeague:
         self._host = host
         self._seen = -1
         """The position of the journal that was shown last."""
+        self._answers = AnswerLog()
+        self._one_reads = Lock()
+        self._answers_read = 0
+        """Up to this position of the journal."""
 
     async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
         if self._host.agent is None:
@@ -154,6 +160,19 @@ class LiveLeague:
         found = await asyncio.to_thread(journal.records_with, player_id)
         told = records_of((one.referee_id, one.record) for one in found)
         return [event for one in told.values() for event in one.events]
+
+    async def answering(self) -> Mapping[str, Answering]:
+        journal: object = self._host.running.journal if self._host.agent else None
+        return await asyncio.to_thread(self._read_answers, journal) if isinstance(journal, JournalReader) else {}
+
+    def _read_answers(self, journal: JournalReader) -> Mapping[str, Answering]:
+        """Only records that are new are read; by one thread, also if whoever asked before went away meanwhile."""
+        with self._one_reads:
+            self._answers_read, found = journal.records_after(self._answers_read)
+            for one in found:
+                for told in records_of([(one.referee_id, one.record)]).values():
+                    self._answers.add(told.events)
+            return self._answers.of_players()
 
     async def changed(self) -> None:
         agent = self._host.running

@@ -67,6 +67,13 @@ class JournalReader:
         """The match records in a manager's journal that name a player."""
         return self._records(msgspec.json.encode(player_id))
 
+    def records_after(self, seq: int) -> tuple[int, list[MatchRecordKept]]:
+        """The match records in a manager's journal after that number, and the number of the newest event."""
+        last = self.last_seq
+        query = "SELECT body FROM events WHERE seq > ? AND seq <= ? AND kind = 'MatchRecordKept' ORDER BY seq"
+        found = [decode(body) for (body,) in self._rows(query, (seq, last))]
+        return last, [one for one in found if isinstance(one, MatchRecordKept)]
+
     def _records(self, part: bytes) -> list[MatchRecordKept]:
         query = "SELECT body FROM events WHERE kind = 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
         found = [decode(body) for (body,) in self._rows(query, (part,))]

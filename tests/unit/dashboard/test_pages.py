@@ -9,10 +9,15 @@ from urllib.parse import unquote
 import pytest
 
 from league import events as e
+from league.dashboard.answers import AnswerLog
+from league.dashboard.league_view import completed, league_view
 from league.dashboard.match_view import match_page
 from league.dashboard.player_view import player_page
 from league.dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
+from league.dashboard.statistics_view import statistics_view
 from league.reports.explain import explain
+from league.reports.statistics.analysis import analyse
+from league.reports.statistics.observations import observe
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import facts_in, journals_of, letters_of
@@ -54,21 +59,41 @@ def record(kind: Callable[..., e.Event], at: float, **fields: object) -> e.Event
     return kind(at=AT + at, match_id="R1M1", attempt=1, **fields)
 
 
+TOLD = [
+    record(e.MatchBegun, 0.0),
+    record(e.PlayerJoined, 0.2, player_id="P01"),
+    record(e.PlayerJoined, 1.0, player_id="P02"),
+    record(e.MoveMade, 1.5, player_id="P02", turn=1, choice="even"),
+    record(e.MoveMade, 4.0, player_id="P01", turn=1, choice="odd"),
+]
+
+
 def test_answer_times_run_from_the_question_to_the_answer() -> None:
     managed = Managed(players=2, referees=1).fill()
     managed.play("A")
-    told = [
-        record(e.MatchBegun, 0.0),
-        record(e.PlayerJoined, 0.2, player_id="P01"),
-        record(e.PlayerJoined, 1.0, player_id="P02"),
-        record(e.MoveMade, 1.5, player_id="P02", turn=1, choice="even"),
-        record(e.MoveMade, 4.0, player_id="P01", turn=1, choice="odd"),
-    ]
-    page = player_page(managed.manager, "P01", told)
+    page = player_page(managed.manager, "P01", TOLD)
     assert page is not None
-    assert {one.what: round(one.median, 6) for one in page.times} == {"invitation": 0.2, "choice": 3.0}
-    assert player_page(managed.manager, "P99", told) is None
-    assert player_page(managed.manager, "REF01", told) is None
+    assert {what: round(one.median, 6) for what, one in page.times} == {"invitation": 0.2, "choice": 3.0}
+    assert player_page(managed.manager, "P99", TOLD) is None
+    assert player_page(managed.manager, "REF01", TOLD) is None
+
+
+def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("A")
+    log = AnswerLog()
+    log.add(TOLD)
+    failed = {"phase": "choice", "turn": 1, "code": "E001", "detail": "no answer in time", "retry": None}
+    log.add([record(e.AttemptFailed, 2.0, player_id="P02", **failed)])
+    found = log.of_players()
+    assert {one: told.failures for one, told in found.items()} == {"P01": 0, "P02": 1}
+    times = found["P01"].times
+    assert times is not None
+    assert (times.count, round(times.median, 6), round(times.p95, 6)) == (2, 0.2, 3.0)
+    view = completed(league_view(managed.manager), statistics_view(analyse(observe(managed.manager))), found)
+    rows = Renderer(Links()).league(view).split('<tr id="agent-')
+    assert "<td>0.200 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
+    assert " s</td>" not in next(one for one in rows if one.startswith("REF01"))
 
 
 def test_a_fault_is_shown_with_its_clause_and_what_helps() -> None:
