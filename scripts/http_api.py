@@ -390,7 +390,7 @@ A manager's pages for people; `league view` serves the same from a journal.
 
 | path | shows |
 |---|---|
-| `/` | the league: progress, standings, matches, chart, cross table, agents; `/?projector` on a wall |
+| `/` | the league: progress, standings, results and what they tell, agents, orders; `/?projector` on a wall |
 | `/match/{match_id}` | why a match ended so, its course, the proof of its draw |
 | `/player/{player_id}` | a player: its matches, answer times, mistakes and deviations |
 | `/api/events` | what changes of `/`, as server-sent events |

@@ -165,6 +165,21 @@ async def test_a_page_from_elsewhere_may_not_call(origin: bytes, status: int) ->
 
 @pytest.mark.requirement("HTTP.origin_and_host")
 @pytest.mark.parametrize(
+    ("origin", "is_taken"),
+    [
+        (b"http://192.0.2.7:8000", True),
+        (b"https://192.0.2.7:8000", True),
+        (b"http://192.0.2.7:8001", False),
+        (b"http://192.0.2.7", False),
+        (b"http://evil.example:8000", False),
+    ],
+)
+def test_a_page_of_our_own_may_call_under_whatever_host_it_was_found(origin: bytes, is_taken: bool) -> None:
+    assert AccessPolicy.known_as(["192.0.2.7"]).takes_origin(origin, b"192.0.2.7:8000") == is_taken
+
+
+@pytest.mark.requirement("HTTP.origin_and_host")
+@pytest.mark.parametrize(
     ("host", "status"),
     [
         (b"localhost", 200),

@@ -101,6 +101,16 @@ class AgentView:
     """None for referees, and for players of whom nothing is on record."""
 
 
+class ApplicantView(NamedTuple):
+    """Who waits for the operator's approval."""
+
+    applicant_id: str
+    name: str
+    role: str
+    endpoint: str
+    origin: str
+
+
 @dataclass(frozen=True, slots=True)
 class CrossRow:
     """What one player got against each of the others, in the order of the columns; None is the player itself."""
@@ -151,6 +161,7 @@ class LeagueView:
     columns: tuple[str, ...]
     cross: tuple[CrossRow, ...]
     agents: tuple[AgentView, ...]
+    applicants: tuple[ApplicantView, ...]
     statistics: StatisticsView | None = None
     """None until somebody has worked them out."""
 
@@ -173,6 +184,10 @@ def league_view(manager: LeagueManager) -> LeagueView:
         columns=tuple(order),
         cross=tuple(CrossRow(names[one], history.against(one, order)) for one in order) if ledger.rounds else (),
         agents=tuple(_agents(manager)),
+        applicants=tuple(
+            ApplicantView(one.applicant_id, one.display_name, one.role, one.endpoint, one.origin)
+            for one in ledger.roster.applicants.waiting
+        ),
     )
 
 

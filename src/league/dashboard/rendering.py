@@ -27,6 +27,7 @@ ASSETS: Final[Mapping[str, str]] = {
     "dashboard.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
     "proof.js": "text/javascript; charset=utf-8",
+    "operator.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 """The files beside the pages, with their media types."""
@@ -89,6 +90,7 @@ def parts_of(view: LeagueView) -> Parts:
         "chart": {"chart-now": view.chart},
         "columns": {"columns-now": view.columns} if view.cross else {},
         "cross": {f"cross-{one.player.agent_id}": one for one in view.cross},
+        "applicants": {f"applicant-{one.applicant_id}": one for one in view.applicants},
         "agents": {f"agent-{one.agent.agent_id}": one for one in view.agents},
     }
 

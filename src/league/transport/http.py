@@ -221,10 +221,13 @@ class AccessPolicy:
         host = host_of(header)
         return host in self.hosts or (host is not None and host == as_host(local_address()))
 
-    def takes_origin(self, header: bytes) -> bool:
-        """May a page from this Origin call us?"""
+    def takes_origin(self, header: bytes, host: bytes) -> bool:
+        """May a page from this Origin call us? Pages of our own may, under whatever Host they were found."""
         origin = _ORIGIN.fullmatch(header.decode("latin-1").lower())
-        return origin is not None and host_of(origin[1].encode("latin-1")) in self.origins
+        if origin is None:
+            return False
+        authority = origin[1].encode("latin-1")
+        return authority == host.lower() or host_of(authority) in self.origins
 
 
 @lru_cache(maxsize=256)

@@ -38,7 +38,7 @@ class Router:
         if host is not None and not self._policy.takes_host(host, local_address):
             return self.refuse(421, "the Host header names another server; --allow-host NAME allows it")
         origin = headers.get(b"origin")
-        if origin is not None and not self._policy.takes_origin(origin):
+        if origin is not None and not self._policy.takes_origin(origin, host or b""):
             return self.refuse(403, "pages from this Origin may not call here")
         if self._app.takes_messages(request.method, request.path):
             return self._check_message(request.method, headers)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 from league.dashboard.charts import LABEL_GAP, LEADERS, points_chart
 from league.dashboard.league_view import LeagueView, Named, PointsLine, StandingView, league_view
+from league.dashboard.rendering import Links, Renderer
+from league.manager.orders import ORDERS
 from league.reports import views
 from tests.support.managed import Managed
 
@@ -112,3 +115,13 @@ def test_points_grow_with_finished_rounds_and_no_label_covers_another() -> None:
     assert len(labels) == LEADERS
     assert all(round(below - above, 1) >= LABEL_GAP for above, below in pairwise(labels))
     assert all(0 < one < chart.height for one in labels)
+
+
+def test_the_operator_has_a_button_for_every_order_and_sees_who_waits() -> None:
+    managed = Managed(players=2, referees=1, enrolment="approve")
+    managed.register("player", 1, display_name="Owls")
+    view = league_view(managed.manager)
+    assert [(one.applicant_id, one.name, one.role) for one in view.applicants] == [("A01", "Owls", "player")]
+    live = Renderer(Links()).league(view, position="here-1")
+    assert set(re.findall(r'data-order="([^"]+)"', live)) == set(ORDERS)
+    assert "data-order" not in Renderer(Links()).league(view), "a page that is no manager's takes no orders"
