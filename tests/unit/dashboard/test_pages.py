@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -18,9 +19,10 @@ from league.dashboard.statistics_view import statistics_view
 from league.reports.explain import explain
 from league.reports.statistics.analysis import analyse
 from league.reports.statistics.observations import observe
+from league.storage.reading import open_for_reading
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig
-from tests.support.stories import facts_in, journals_of, letters_of
+from tests.support.stories import facts_in, journals_of, letters_of, on_disk
 
 AT = 1_750_000_000.0
 
@@ -94,6 +96,17 @@ def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() 
     rows = Renderer(Links()).league(view).split('<tr id="agent-')
     assert "<td>0.200 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
     assert " s</td>" not in next(one for one in rows if one.startswith("REF01"))
+
+
+def test_records_that_were_read_are_not_read_again(tmp_path: Path) -> None:
+    one, other = (
+        e.MatchRecordKept(at=AT, match_id=match_id, attempt=1, referee_id="REF01", record=()) for match_id in ("a", "b")
+    )
+    path = on_disk(tmp_path / "journal.db", [one, e.RoundOpened(at=AT, round_id=1), other])
+    with open_for_reading(path) as journal:
+        assert journal.records_after(0) == (3, [one, other])
+        assert journal.records_after(1) == (3, [other])
+        assert journal.records_after(3) == (3, [])
 
 
 def test_a_fault_is_shown_with_its_clause_and_what_helps() -> None:
