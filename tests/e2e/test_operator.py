@@ -134,6 +134,30 @@ def test_a_player_is_withdrawn_and_a_match_is_played_again(processes: Processes)
     assert_kept(processes)
 
 
+@pytest.mark.requirement("REGISTER.late_player")
+def test_who_comes_late_plays_what_it_missed_in_extra_rounds_also_after_a_power_cut(processes: Processes) -> None:
+    with ExitStack() as peers:
+        manager = processes.manager(players=3, late="admit")
+        sam = peers.enter_context(Peer("Sam", HELD))
+        others = [peers.enter_context(Peer(name)) for name in ("Tom", "Ann")]
+        for one in (sam, *others):
+            one.register(manager.endpoint)
+        referee = processes.referee(manager, time_scale=SCALE)
+        sam.saw("CHOOSE_PARITY_CALL")
+        late = peers.enter_context(Peer("Bo"))
+        late.register(manager.endpoint)
+        manager.kill()
+        manager = processes.manager(players=3, late="admit", port=manager.port)
+        sam.release("go")
+        for one in (sam, *others, late):
+            one.saw("LEAGUE_COMPLETED")
+        with closing(Pages(manager.endpoint)) as pages:
+            table = pages.json("/api/standings")["standings"]
+        assert (referee.wait(), manager.stop()) == (0, 0)
+    assert {one["display_name"]: one["played"] for one in table} == dict.fromkeys(("Sam", "Tom", "Ann", "Bo"), 3)
+    assert_kept(processes)
+
+
 @pytest.mark.requirement("REGISTER.waits_for_approval")
 def test_agents_wait_for_the_operator_and_play_once_they_are_approved(processes: Processes) -> None:
     manager = processes.manager(players=2, enrolment="approve")
