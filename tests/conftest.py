@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import Phase, settings
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
+# tests send it to one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says something about the machine only: no test measures time.
 settings.register_profile("random", deadline=None)
