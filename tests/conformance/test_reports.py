@@ -136,7 +136,7 @@ def test_the_command_says_that_nobody_is_there(capsys: pytest.CaptureFixture[str
         assert main(["check", *command, f"http://127.0.0.1:{free_port()}/mcp"]) == 2
         told = capsys.readouterr()
         assert told.out == ""
-        assert told.err.startswith("league check: nobody listens at http://127.0.0.1:")
+        assert told.err.startswith("league check: http://127.0.0.1:")
         assert told.err.count("\n") == 1
 
 

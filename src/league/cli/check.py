@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     report = _check(args)
     if report.record.probes and not report.record.is_reached:
         refused = report.record.probes[0].response.detail
-        raise CommandError(f"nobody listens at {report.record.target} ({refused}): is the agent running?", USAGE)
+        raise CommandError(f"{report.record.target}: {refused}. Is the agent running?", USAGE)
     _write(args, report)
     print_result(args.json, json_document(report), lines(report))
     return 0 if report.passed else 1

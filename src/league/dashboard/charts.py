@@ -11,7 +11,7 @@ from league.dashboard.league_view import Named, PointsLine
 
 WIDTH: Final = 720
 HEIGHT: Final = 300
-LEFT, RIGHT, TOP, BOTTOM = 40, 150, 14, 34
+LEFT, RIGHT, TOP, BOTTOM = 40, 190, 14, 34
 """Margins; the names of the leaders stand at the right."""
 LEADERS: Final = 6
 """So many lines have a colour and a name, the others are grey."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from league.agent.agent import Agent, LiveJournal, Setup
@@ -287,6 +287,8 @@ Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
 def run_loop(main: Main, until_stdin_closes: bool = False) -> int:
     """Run a command on the fastest loop there is. SIGINT and SIGTERM tell it to stop, unless this is a thread."""
     system.allow_files(FILES)
+    if current_thread() is main_thread():
+        system.collect_garbage_seldom()
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             return runner.run(_told_to_stop(main, until_stdin_closes))

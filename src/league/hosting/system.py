@@ -1,8 +1,10 @@
-"""What systems give their processes in different ways: signals that tell them to stop, and a number of open files."""
+"""What a process asks of its system and of Python: signals that tell it to stop, a number of open files, and how often
+garbage is collected."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +18,9 @@ except ImportError:
     HAS_LIMITS = False
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+NEW_OBJECTS = 10_000
+"""After so many the garbage collector looks for cycles; Python's own number is 700. A message makes many objects and
+hardly a cycle: seldom looking saves 7 % of a match."""
 
 
 @contextmanager
@@ -39,6 +44,12 @@ def _taken(
     except NotImplementedError:  # by the loops of Windows
         return signal.signal, one, signal.signal(one, lambda *_: loop.call_soon_threadsafe(stop))
     return loop.remove_signal_handler, one
+
+
+def collect_garbage_seldom() -> None:
+    """For a process that is an agent and nothing else: what was made so far stays, and is not looked through again."""
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
 
 
 def file_limits() -> tuple[float, float]:

@@ -40,7 +40,7 @@ def test_players_of_a_game_of_luck_have_points_and_a_test_against_luck() -> None
     view, page = shown(even_odd())
     assert [one.title for one in view.columns[1:]] == list(POINTS)
     assert len(view.rows) == 4
-    assert {one.cells[-1] for one in view.rows} == {"luck"}
+    assert {one.cells[-1] for one in view.rows} == {"may be luck"}
     assert "There is no rating" in page
     assert all(EXPLAINED[name] in page for name in (*POINTS.values(), "matches", "left_out"))
 

@@ -44,7 +44,7 @@ async def find_role(kit: Kit) -> str:
     for role, method in _METHODS:
         probe = await _ask(kit, f"is it a {role}?", encoded(call_of({}, method, kit.next_id())))
         if probe.trouble is not None:
-            raise ValueError(f"nobody listens at {kit.options.target}: {probe.why_not()}")
+            raise ValueError(f"{kit.options.target}: {probe.why_not()}. Is the agent running?")
         if probe.parsed.error is not None and not probe.parsed.error.says_unknown:
             return role
     raise ValueError("it knows no method of a manager, a player or a referee; say which it is with --role")

@@ -19,7 +19,7 @@ POINTS: Final[Mapping[str, str]] = {
     "points/match": "points_per_match",
     "95 % interval": "points_interval",
     "p": "p_value",
-    "wins are": "is_luck",
+    "wins": "is_luck",
 }
 RATING: Final[Mapping[str, str]] = {
     "rating": "rating",
@@ -62,7 +62,7 @@ def measure_table(found: LeagueStatistics) -> MeasureTable | None:
 
 
 def _points(row: PlayerPoints) -> MeasureRow:
-    luck = "luck" if row.is_luck else "not luck"
+    luck = "may be luck" if row.is_luck else "are not luck"
     cells = f"{row.points_per_match:.2f}", between(row.interval, ".2f"), f"{row.p_value:.3f}", luck
     return MeasureRow(row.record, cells, row.points_per_match, row.interval)
 

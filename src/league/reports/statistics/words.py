@@ -18,7 +18,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
         "How often somebody among so many players would be at least this far from half of the decided matches, if each "
         "was a coin toss."
     ),
-    "is_luck": "Luck explains it, unless coin tosses would do so in less than one of twenty leagues.",
+    "is_luck": "They may be luck, unless coin tosses would look so in less than one of twenty leagues.",
     "rating": (
         "1500 is the average of this league, without those who won every match or lost every one; 400 points more are "
         "ten wins for each loss."
