@@ -11,31 +11,15 @@ import pytest
 from league.machine import Address
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed, seal
-from league.protocol.messages import ChooseParityCall, GameInvitation, Message
+from league.protocol.envelope import Reading, Unsealed
+from league.protocol.messages import Message
 from league.transport import letters
 from league.transport.caller import Caller
 from league.transport.http_client import HttpClient
 from tests.support import dialects as d
 from tests.support.peer import Peer, Received
+from tests.support.questions import CALL, INVITATION
 from tests.support.scripts import Reaction
-
-INVITATION = GameInvitation(
-    **seal("referee:REF01", 0.0, "conv-1"),
-    league_id="spring",
-    round_id=1,
-    match_id="R1M1",
-    game_type="even_odd",
-    role_in_match="PLAYER_A",
-    opponent_id="P02",
-)
-CALL = ChooseParityCall(
-    **seal("referee:REF01", 0.0, "conv-1"),
-    match_id="R1M1",
-    player_id="P01",
-    game_type="even_odd",
-    deadline="2025-01-01T00:00:00Z",
-)
 
 
 def answers(peer: Peer, convention: Convention, *messages: Message, path: str = "/mcp") -> list[str | None]:

@@ -19,21 +19,13 @@ from league.protocol.messages import GameInvitation, GameJoinAck, LeagueRegister
 from league.protocol.parts import PlayerMeta
 from league.transport import letters
 from league.transport.letters import Speaker
+from tests.support.questions import INVITATION
 from tests.support.vectors import message as vector
 
 COMPAT, STRICT = Reading("compat"), Reading("strict")
 MANAGER = Speaker(Role.MANAGER, "league_manager", COMPAT)
 PLAYER = Speaker(Role.PLAYER, "player:P01", COMPAT)
 META = {"display_name": "Ann", "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": "http://h:1/mcp"}
-INVITATION = GameInvitation(
-    **seal("referee:REF01", 0.0, "conv-1"),
-    league_id="spring",
-    round_id=1,
-    match_id="R1M1",
-    game_type="even_odd",
-    role_in_match="PLAYER_A",
-    opponent_id="P02",
-)
 JOIN = GameJoinAck(**seal("player:P01", 0.0, "conv-1"), match_id="R1M1", player_id="P01", accept=True)
 
 

@@ -12,26 +12,11 @@ from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool
 from league.machine import Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed, seal
+from league.protocol.envelope import Reading, Unsealed
 from league.protocol.messages import ChooseParityCall, ChooseParityResponse, GameInvitation, GameJoinAck
 from league.transport import letters
+from tests.support.questions import CALL, INVITATION
 
-INVITATION = GameInvitation(
-    **seal("referee:REF01", 0.0, "conv-1"),
-    league_id="spring",
-    round_id=1,
-    match_id="R1M1",
-    game_type="even_odd",
-    role_in_match="PLAYER_A",
-    opponent_id="P02",
-)
-CALL = ChooseParityCall(
-    **seal("referee:REF01", 0.0, "conv-1"),
-    match_id="R1M1",
-    player_id="P01",
-    game_type="even_odd",
-    deadline="2025-01-01T00:00:00Z",
-)
 MESSAGE: dict[str, Any] = json.loads(jsonrpc.encode_body(INVITATION))
 OVER: dict[str, Any] = {
     "message_type": "GAME_OVER",
