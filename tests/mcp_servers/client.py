@@ -18,9 +18,17 @@ async def main(url):
             "roots": {name: sorted(schema) for name, schema in tools.items()},
             "standings": table.structured_content,
             "refusal": [refused.is_error, refused.content[0].text],
-            "alive": await client.ping(),
+            "alive": await alive(client),
         }
     print(f"told: {json.dumps(told)}", flush=True)
+
+
+async def alive(client):
+    """Does it answer `ping`? Or what does it say to that?"""
+    try:
+        return await client.ping()
+    except Exception as error:  # noqa: BLE001 - whatever the package raises
+        return str(error)
 
 
 asyncio.run(main(sys.argv[1]))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from league.cli import CommandError, journal_errors, print_result, terminal
@@ -12,10 +10,7 @@ from league.cli.source import add_match_argument, add_source_options, match_in, 
 from league.hosting.display import Style, paint
 
 if TYPE_CHECKING:
-    from league.reports.explain import Explanation
-    from league.reports.faults import PlayerFault
     from league.reports.match_facts import MatchFacts
-    from league.reports.timeline import TimelineAttempt
 
 NAME = "explain"
 HELP = "tell why a match ended so: every message, attempt, time and fault, in words"
@@ -28,9 +23,6 @@ examples:
 Clauses are named by requirement and section of spec/league-v2.md. No token is ever shown."""
 
 
-VERDICT = "Verdict: "
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     add_match_argument(parser)
     add_source_options(parser)
@@ -39,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import msgspec
 
-    from league.reports.explain import explain
+    from league.reports.explain import VERDICT, explain, explanation_lines
     from league.reports.letters import clean
 
     explanation = explain(_case(args))
@@ -78,55 +70,3 @@ def _on_pages(args: argparse.Namespace) -> MatchFacts | None:
         return facts_from_pages(match, league, agents)
     except (KeyError, TypeError, AttributeError) as error:
         raise CommandError(f"the pages of this manager cannot be read: {error!r}") from error
-
-
-# --- text -------------------------------------------------------------------------------------------------------------
-
-
-def _shown(line: str) -> str:
-    return paint(line, Style.STRONG) if line.startswith(VERDICT) else terminal.plain(line)
-
-
-def explanation_lines(one: Explanation) -> Iterator[str]:
-    """An explanation, line by line."""
-    names = [f"{player} ({one.names[player]})" if one.names[player] != player else player for player in one.players]
-    yield f"{one.match_id}: {' against '.join(names)}, {one.game_type}, round {one.round_id} of {one.league_id}"
-    yield ""
-    yield f"{VERDICT}{one.verdict.outcome}"
-    yield from (f"  {sentence}" for sentence in one.verdict.why)
-    if one.verdict.clauses:
-        yield f"  Clauses: {'; '.join(map(str, one.verdict.clauses))}"
-    for fault in one.verdict.faults:
-        yield from _advice("What to change", fault)
-    for fault in one.verdict.stumbles:
-        yield ""
-        yield f"On the way: {fault.sentence}."
-        yield from _advice("What to change", fault)
-    if one.draw is not None:
-        yield from ("", f"Draw: {one.draw.sentence}", f"  Check it yourself: {one.draw.command}")
-    for attempt in one.attempts:
-        yield ""
-        yield from _course(attempt, one.started_at)
-    if one.remarks:
-        yield from ("", "Remarks:", *(f"  {remark}" for remark in one.remarks))
-
-
-def _advice(title: str, fault: PlayerFault) -> Iterator[str]:
-    yield ""
-    yield f"{title} ({fault.player_id}, {fault.code}):"
-    yield f"  {fault.advice}"
-    if fault.right_answer:
-        yield f"  A right answer, inside the JSON-RPC result: {fault.right_answer}"
-        yield "  Try yours: league validate answer.json"
-
-
-def _course(attempt: TimelineAttempt, started_at: float) -> Iterator[str]:
-    title = f"Attempt {attempt.attempt}, referee {attempt.referee_id}" if attempt.attempt else "Before"
-    begin = datetime.fromtimestamp(started_at, UTC)
-    yield f"{title} (seconds since {begin:%Y-%m-%d %H:%M:%S} UTC)"
-    for line in attempt.lines:
-        clause = f" [{line.clause}]" if line.clause else ""
-        indent = "    " if line.kind == "letter" else ""
-        yield f"  {line.after:+9.3f}  {indent}{line.text}{clause}"
-        if line.kind == "event" and line.body:
-            yield f"  {'':9}      it had said: {line.body[:600]}"

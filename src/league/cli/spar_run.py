@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from league.cli import CommandError, print_lines, print_result, terminal
-from league.cli.explain import explanation_lines
 from league.events import Event
 from league.hosting.sparring import SparringPlan, SparringWatcher, spar
+from league.reports.explain import explanation_lines
 from league.reports.journals import Journals, read_journals
 from league.reports.letters import clean
 from league.reports.sparring import SparringFinding, SparringReport, Summary, report

@@ -41,38 +41,53 @@ async def answer_order(host: HostedAgent, request: HttpRequest) -> Response:
 
 
 async def _carry_out(host: HostedAgent, name: str, request: HttpRequest) -> Response:
-    agent = host.agent
-    if agent is None:
-        return _error(PeerError("E042", "the manager is starting"))
-    if agent.pump.storage_down:
-        return _error(PeerError("E041", "the journal cannot be written at the moment; nothing was changed"))
-    assert isinstance(agent.machine, LeagueManager)
+    authorization = request.headers.get(b"authorization", b"").decode("latin-1")
     try:
-        _check_token(agent.machine, request.headers.get(b"authorization", b"").decode("latin-1"))
-        order = _read(name, request.headers, request.body)
+        require_operator(host, authorization)
+        order = read_order(name, _document(request.headers, request.body))
     except PeerError as error:
         return _error(error, status=400)
-    answering = await agent.operate(order)
-    if isinstance(answering.content, PeerError):
-        return _error(answering.content, status=409)
-    return Response(200, _JSON.encode({"order": order.order, "target": order.target or None, "key": order.key}))
+    try:
+        return Response(200, _JSON.encode(await carry_out(host, order)))
+    except PeerError as error:
+        return _error(error, status=409)
 
 
-def _check_token(manager: LeagueManager, authorization: str) -> None:
+def require_operator(host: HostedAgent, authorization: str) -> None:
+    """PeerError if there is nobody to take an order, or whoever gives it is not the operator."""
+    agent = host.agent
+    if agent is None:
+        raise PeerError("E042", "the manager is starting")
+    if agent.pump.storage_down:
+        raise PeerError("E041", "the journal cannot be written at the moment; nothing was changed")
+    assert isinstance(agent.machine, LeagueManager)
     scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise PeerError("E011", "an order needs the admin token: Authorization: Bearer TOKEN")
-    if not manager.obeys(token.strip()):
+    if not agent.machine.obeys(token.strip()):
         raise PeerError("E012", "this is not the admin token of this league")
 
 
-def _read(order: str, headers: Mapping[bytes, bytes], body: bytes) -> Operate:
-    """The order in a body; none at all will do for an order without a target."""
+async def carry_out(host: HostedAgent, order: Operate) -> dict[str, str | None]:
+    """What was done, once it is durable; PeerError if it cannot be."""
+    answering = await host.running.operate(order)
+    if isinstance(answering.content, PeerError):
+        raise answering.content
+    return {"order": order.order, "target": order.target or None, "key": order.key}
+
+
+def _document(headers: Mapping[bytes, bytes], body: bytes) -> Mapping[str, Any]:
+    """The body of an order; none at all will do for one without a target. Any: JSON of others."""
     if not is_json(headers.get(b"content-type", b"application/json")):
         raise PeerError("E035", "the body of an order is JSON: Content-Type: application/json")
     document = strict_json.parse(body) if body.strip() else {}
     if not isinstance(document, dict):
         raise PeerError("E035", "the body of an order is a JSON object")
+    return document
+
+
+def read_order(order: str, document: Mapping[str, Any]) -> Operate:
+    """The order with these fields; PeerError if they are not its own. Any: JSON of others."""
     if unknown := next((name for name in document if name not in FIELDS), None):
         raise PeerError("E008", f"an order has no field {unknown[:80]!r}; it has {' and '.join(FIELDS)}")
     target, key = _text(document, "target"), _text(document, "key")

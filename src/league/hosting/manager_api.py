@@ -95,13 +95,18 @@ async def _match(host: HostedAgent, method: str, match_id: str) -> Response:
     """A match, with what its referees told of it."""
     if method not in ("GET", "HEAD"):
         return Response(405, b'{"error":"this page is read with GET"}', headers=(("allow", "GET, HEAD"),))
+    if host.agent is None:
+        return Response(503, b"{}")
+    page = await match_page(host, match_id)
+    return Response(404, b'{"error":"there is no such match"}') if page is None else Response(200, page)
+
+
+async def match_page(host: HostedAgent, match_id: str) -> bytes | None:
+    """The page of a match, if there is such a match."""
     answer = await _shown(host, lambda manager, _: views.match(manager, match_id))
     if answer.body == _NOTHING:
-        return Response(404, b'{"error":"there is no such match"}')
-    if answer.status != 200:
-        return answer
-    records = _JSON.encode(await _records(host, match_id))
-    return Response(200, answer.body[:-1] + b',"records":' + records + b"}")
+        return None
+    return answer.body[:-1] + b',"records":' + _JSON.encode(await _records(host, match_id)) + b"}"
 
 
 async def _records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:

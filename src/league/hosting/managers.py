@@ -15,10 +15,11 @@ from league.hosting import USAGE, CommandError, addresses, console, require_game
 from league.hosting.dashboard import Dashboard
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
+from league.hosting.manager_mcp import LeagueOffer
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
-from league.hosting.statistics import LatestStatistics
+from league.hosting.statistics import LatestStatistics, StatisticsPage
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
@@ -54,7 +55,9 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     shared = serving.open_shared(options.shared, beside=location)
     host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
     statistics = LatestStatistics()
-    host.gauges, dashboard = league_gauges, Dashboard(LiveLeague(host), statistics)
+    league = LiveLeague(host)
+    host.gauges, dashboard = league_gauges, Dashboard(league, statistics)
+    host.tables = LeagueOffer(host, league, StatisticsPage(host, statistics)).tables
     app = App(
         host.post,
         {**host.basic_pages(), **league_pages(host, statistics)},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -16,10 +16,12 @@ from league.events import AgentState, Event
 from league.hosting import console, serving
 from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
+from league.hosting.mcp_tables import member_tables
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine, Refusal
+from league.mcp.tables import ToolRow
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
@@ -45,6 +47,8 @@ class HostedMember:
     tell: Tell = lambda _: None
     on_started: Callable[[Agent], None] | None = None
     on_stopping: Callable[[], Awaitable[None]] | None = None
+    tools: Sequence[ToolRow] = ()
+    """What else it offers MCP clients."""
 
 
 class MemberMachine(Protocol):
@@ -112,6 +116,7 @@ class MemberProcess:
     async def _bring_up(self, number: int, port: int) -> HostedAgent:
         """One member: its port, its machine, its journal."""
         options, member, host = self._options, self._member(number), HostedAgent()
+        host.tables = partial(member_tables, host, member.tools)
         app = App(
             post=host.post,
             get=host.basic_pages(),

@@ -16,7 +16,10 @@ from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.log import Log
 from league.hosting import USAGE, CommandError, console, system
 from league.hosting.addresses import endpoint_at, names_at
+from league.hosting.mcp_tables import member_tables
 from league.hosting.options import RoleOptions
+from league.mcp.door import McpDoor
+from league.mcp.tables import ServerTables
 from league.storage import urls
 from league.storage.files import damaged
 from league.storage.notices import JournalError, UnfitEventError
@@ -24,7 +27,7 @@ from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.transport import letters, mcp_door
-from league.transport.http import AccessPolicy, App, Limits, Response, loop_factory, plain_refusal
+from league.transport.http import AccessPolicy, App, HttpRequest, Limits, Response, loop_factory, plain_refusal
 from league.transport.http_server import PortTakenError, Server, serve
 from league.transport.http_tls import CertificateError, client_context, server_context
 
@@ -88,6 +91,9 @@ class HostedAgent:
         """Where others find it, once it listens."""
         self.gauges: Callable[[Agent], Mapping[str, float]] = lambda _: {}
         """What else /metrics shows."""
+        self.tables: Callable[[], ServerTables] = lambda: member_tables(self)
+        """What it offers MCP clients, once it has started."""
+        self.mcp = McpDoor(lambda: self.tables(), self._answer_mcp, self._answer_plainly, self.refusal)
         self._server: Server | None = None
         self._sharing: Sharing | None = None
 
@@ -108,12 +114,15 @@ class HostedAgent:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
         return await self.agent.post(raw, origin)
 
-    async def mcp(self, raw: bytes, origin: str, version: str) -> Response:
-        """The same from a caller that speaks this version of MCP."""
-        if self.agent is None:
-            return await self.post(raw, origin)
-        refused = mcp_door.refusal(raw, version, self.agent.setup.limit)
-        return refused or await self.agent.post(raw, origin, is_mcp=True)
+    async def _answer_plainly(self, request: HttpRequest) -> Response:
+        return await self.post(request.body, request.address)
+
+    async def _answer_mcp(self, request: HttpRequest) -> Response:
+        """The same to a caller that speaks MCP, where the official package does not."""
+        version = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
+        return mcp_door.refusal(request.body, version) or await self.running.post(
+            request.body, request.address, is_mcp=True
+        )
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
         """The body of what HTTP itself refuses: the role's whole error, where the catalogue has a row for it."""
@@ -138,11 +147,13 @@ class HostedAgent:
             await self.stop(grace_s=0)
             raise
         self.agent = agent
+        self.mcp.is_open = True
         self._sharing = shared.follow(lambda: agent.machine, opened) if shared else None
         return agent
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
         """Take no more requests, then close the journal, then write the last shared files."""
+        await self.mcp.close()
         if self._server is not None:
             await self._server.close(grace_s)
         if self._sharing is not None:

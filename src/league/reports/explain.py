@@ -8,6 +8,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from league.events import MatchDecided, MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
 from league.games import draw
@@ -17,6 +18,8 @@ from league.reports.letters import content_of
 from league.reports.match_facts import MatchFacts
 from league.reports.timeline import TimelineAttempt, timeline
 
+VERDICT = "Verdict: "
+"""What the line with the outcome begins with."""
 _PROGRAM = (
     "import hashlib, hmac; s, m = bytes.fromhex({seed}), {label}.encode(); "
     "print(hashlib.sha256(s + m).hexdigest()); "
@@ -348,3 +351,51 @@ def _missing(facts: MatchFacts, attempts: tuple[TimelineAttempt, ...]) -> Iterat
         yield "This is what the manager's page shows; --journal with the folder of the league's journals tells it all."
     elif not facts.source.has_manager_journal and not facts.manager:
         yield "The manager's journal is not at hand: this is the account of the referee alone."
+
+
+# --- the same in lines of text ----------------------------------------------------------------------------------------
+
+
+def explanation_lines(one: Explanation) -> Iterator[str]:
+    """An explanation, line by line."""
+    names = [f"{player} ({one.names[player]})" if one.names[player] != player else player for player in one.players]
+    yield f"{one.match_id}: {' against '.join(names)}, {one.game_type}, round {one.round_id} of {one.league_id}"
+    yield ""
+    yield f"{VERDICT}{one.verdict.outcome}"
+    yield from (f"  {sentence}" for sentence in one.verdict.why)
+    if one.verdict.clauses:
+        yield f"  Clauses: {'; '.join(map(str, one.verdict.clauses))}"
+    for fault in one.verdict.faults:
+        yield from _advice("What to change", fault)
+    for fault in one.verdict.stumbles:
+        yield ""
+        yield f"On the way: {fault.sentence}."
+        yield from _advice("What to change", fault)
+    if one.draw is not None:
+        yield from ("", f"Draw: {one.draw.sentence}", f"  Check it yourself: {one.draw.command}")
+    for attempt in one.attempts:
+        yield ""
+        yield from _course(attempt, one.started_at)
+    if one.remarks:
+        yield from ("", "Remarks:", *(f"  {remark}" for remark in one.remarks))
+
+
+def _advice(title: str, fault: PlayerFault) -> Iterator[str]:
+    yield ""
+    yield f"{title} ({fault.player_id}, {fault.code}):"
+    yield f"  {fault.advice}"
+    if fault.right_answer:
+        yield f"  A right answer, inside the JSON-RPC result: {fault.right_answer}"
+        yield "  Try yours: league validate answer.json"
+
+
+def _course(attempt: TimelineAttempt, started_at: float) -> Iterator[str]:
+    title = f"Attempt {attempt.attempt}, referee {attempt.referee_id}" if attempt.attempt else "Before"
+    begin = datetime.fromtimestamp(started_at, UTC)
+    yield f"{title} (seconds since {begin:%Y-%m-%d %H:%M:%S} UTC)"
+    for line in attempt.lines:
+        clause = f" [{line.clause}]" if line.clause else ""
+        indent = "    " if line.kind == "letter" else ""
+        yield f"  {line.after:+9.3f}  {indent}{line.text}{clause}"
+        if line.kind == "event" and line.body:
+            yield f"  {'':9}      it had said: {line.body[:600]}"

@@ -120,6 +120,16 @@ Answer = Response | StreamedAnswer
 Handler = Callable[[HttpRequest], Awaitable[Answer]]
 
 
+class McpHandler(Protocol):
+    """A handler for callers that speak MCP."""
+
+    @property
+    def takes_streams(self) -> bool:
+        """Does it take GET and DELETE too?"""
+
+    def __call__(self, request: HttpRequest) -> Awaitable[Answer]: ...
+
+
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
@@ -185,8 +195,8 @@ class App:
     rest: Handler | None = None
     other_paths: frozenset[str] = frozenset()
     """Where else messages are taken."""
-    mcp: Callable[[bytes, str, str], Awaitable[Response]] | None = None
-    """Who takes messages from callers that speak MCP; with the version of it that they name."""
+    mcp: McpHandler | None = None
+    """Who takes what callers that speak MCP send to where messages go."""
 
     def takes_messages(self, method: str, path: str) -> bool:
         """Is this where messages go?"""

@@ -24,17 +24,22 @@ def asgi_handler(app: ASGIApp) -> Handler:
     """For `App.rest`."""
 
     async def handle(request: HttpRequest) -> Answer:
-        return _ASGIAnswer(app, request)
+        return ASGIAnswer(app, request)
 
     return handle
 
 
 @dataclass(frozen=True, slots=True)
-class _ASGIAnswer:
+class ASGIAnswer:
+    """What an application answers to a request."""
+
     app: ASGIApp
     request: HttpRequest
+    may_be_broken_off: bool = False
+    """As in ResponseWriter."""
 
     async def send_to(self, writer: ResponseWriter) -> None:
+        writer.may_be_broken_off = self.may_be_broken_off
         exchange = _Exchange(self.request, writer)
         await self.app(_scope(self.request), exchange.receive, exchange.send)
 
@@ -94,6 +99,6 @@ def _scope(request: HttpRequest) -> dict[str, Any]:
         "path": request.path,
         "raw_path": request.target.partition(b"?")[0],
         "query_string": request.query,
-        "headers": list(request.headers.items()),
+        "headers": [(name, value.strip()) for name, value in request.headers.items()],
         "state": {},
     }

@@ -7,15 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from league.calling.rate_limit import Rate, RateLimiter
+from league.transport import mcp_door
 from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
 
 PAGES: Final = Rate(per_s=200, burst=2000)
 """Of one address; messages are limited by whoever takes them."""
-
-
-MCP_VERSION: Final = b"mcp-protocol-version"
-_OF_MCP: Final = frozenset({MCP_VERSION, b"mcp-session-id", b"mcp-method"})
-"""Headers that only MCP clients send."""
+_INITIALIZE, _DISCOVER = mcp_door.GREETINGS
 
 
 class Router:
@@ -56,6 +53,9 @@ class Router:
 
     def _check_message(self, method: str, headers: Mapping[bytes, bytes]) -> Response | None:
         if method != "POST":
+            mcp = self._app.mcp
+            if mcp is not None and mcp.takes_streams and not mcp_door.HEADERS.isdisjoint(headers):
+                return None
             return self.refuse(405, "messages are sent with POST", ("allow", "POST"))
         if not is_json(headers.get(b"content-type", b"")):
             return self.refuse(415, "the media type of a message is application/json")
@@ -66,10 +66,12 @@ class Router:
     def dispatch(self, request: HttpRequest) -> Awaitable[Answer]:
         """The answer to a request that passed the check."""
         if self._app.takes_messages(request.method, request.path):
-            if self._app.mcp is not None and not _OF_MCP.isdisjoint(request.headers):
-                version = request.headers.get(MCP_VERSION, b"").decode("latin-1")
-                return self._app.mcp(request.body, request.address, version)
-            return self._app.post(request.body, request.address)
+            mcp, body = self._app.mcp, request.body
+            if mcp is not None and (
+                not mcp_door.HEADERS.isdisjoint(request.headers) or _INITIALIZE in body or _DISCOVER in body
+            ):
+                return mcp(request)
+            return self._app.post(body, request.address)
         page = self._app.get.get(request.path)
         if page is not None:
             return _read(page)

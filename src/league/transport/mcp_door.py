@@ -7,7 +7,7 @@ like all others (jsonrpc.py), whatever was said before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -22,7 +22,13 @@ VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The versions of MCP in which what we do means the same; ours first."""
 UNSUPPORTED: Final = -32022
 """MCP's number for a version that is not spoken here."""
+VERSION_HEADER: Final = b"mcp-protocol-version"
+HEADERS: Final = frozenset({VERSION_HEADER, b"mcp-session-id", b"mcp-method"})
+"""Headers that only MCP clients send."""
 INITIALIZE: Final = "initialize"
+DISCOVER: Final = "server/discover"
+GREETINGS: Final = (INITIALIZE.encode(), DISCOVER.encode())
+"""What a client may say before it sends any of those headers."""
 LIST: Final = "tools/list"
 NOTIFICATION: Final = "notifications/"
 _SIGNS: Final = tuple(word.encode() for word in (INITIALIZE, LIST, NOTIFICATION))
@@ -45,15 +51,26 @@ _COMBINATORS: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then",
 """Clients drop a tool, or the whole list, over one of these at the root of its schema."""
 
 
-def refusal(raw: bytes, version: str, limit: int) -> Response | None:
-    """The answer to a request that names a version of MCP which we do not speak; None if we speak it."""
-    if not version or version in VERSIONS:
+def greeting_in(raw: bytes) -> str | None:
+    """The greeting that a body is, if it is one."""
+    if not any(word in raw for word in GREETINGS):
         return None
     try:
-        request_id = jsonrpc.decode_call(raw, limit).id
+        method = jsonrpc.decode_call(raw, len(raw)).method
+    except BadRequestError:
+        return None
+    return method if method.encode() in GREETINGS else None
+
+
+def refusal(raw: bytes, version: str, spoken: Sequence[str] = VERSIONS) -> Response | None:
+    """The answer to a request that names a version of MCP which is not spoken here; None if it is."""
+    if not version or version in spoken:
+        return None
+    try:
+        request_id = jsonrpc.decode_call(raw, len(raw)).id
     except BadRequestError as bad:
         request_id = bad.id
-    data = {"supported": VERSIONS, "requested": version}
+    data = {"supported": spoken, "requested": version}
     error = {"code": UNSUPPORTED, "message": "Unsupported protocol version", "data": data}
     return Response(400, msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error}))
 
@@ -81,10 +98,12 @@ def _result(call: RpcCall, role: Role, profile: str) -> dict[str, Any] | None:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": f"agent-league {role.value}", "version": "1"},
         }
-    if call.method != LIST:
-        return None
-    questions = [] if profile == "strict" and role is Role.MANAGER else _questions(role)
-    return {"tools": [*_messages(role), *questions]}
+    return {"tools": tools(role, profile)} if call.method == LIST else None
+
+
+def tools(role: Role, profile: str) -> list[dict[str, Any]]:
+    """The tools of a role, as they are listed. Any: JSON Schema."""
+    return [*_messages(role), *([] if profile == "strict" and role is Role.MANAGER else _questions(role))]
 
 
 @cache
