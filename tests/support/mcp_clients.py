@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+import pytest
 from mcp import Client
-from mcp.client.session import MessageHandlerFnT
+from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import BlobResourceContents, TextContent
+from mcp.client.subscriptions import ResourceUpdated
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp_types import BlobResourceContents, ResourceUpdatedNotification, TextContent
 
 from tests.support.processes import WATCHDOG_S
 
@@ -22,15 +25,47 @@ ERAS = ("legacy", "2026-07-28")
 
 
 @asynccontextmanager
-async def connected(
-    url: str, era: str, headers: Mapping[str, str] | None = None, message_handler: MessageHandlerFnT | None = None
-) -> AsyncGenerator[Client, None]:
-    """A client; `message_handler` gets what the server says by itself."""
+async def connected(url: str, era: str, headers: Mapping[str, str] | None = None) -> AsyncGenerator[Client, None]:
+    """A client of an agent."""
+    heard = _Heard()
     async with (
         httpx2.AsyncClient(headers=headers, timeout=WATCHDOG_S) as http,
-        Client(streamable_http_client(url, http_client=http), mode=era, message_handler=message_handler) as client,
+        Client(streamable_http_client(url, http_client=http), mode=era, message_handler=heard) as client,
     ):
         yield client
+
+
+class _Heard:
+    """What a server says by itself within a session."""
+
+    def __init__(self) -> None:
+        self.updates: asyncio.Queue[str] = asyncio.Queue()
+
+    async def __call__(self, message: IncomingMessage) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            self.updates.put_nowait(str(message.params.uri))
+
+
+@asynccontextmanager
+async def followed(client: Client, era: str, uri: str) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+    """Follow a resource as this era does it; call what is given to wait until it has changed."""
+    if era == ERAS[0]:
+        heard = client.message_handler
+        assert isinstance(heard, _Heard)
+        with pytest.warns(MCPDeprecationWarning):  # the later era has no such thing
+            await client.subscribe_resource(uri)  # type: ignore[deprecated]  # of the older era
+
+        async def wait() -> None:
+            assert await heard.updates.get() == uri
+
+        yield wait
+        return
+    async with client.listen(resource_subscriptions=[uri]) as stream:
+
+        async def wait_on_stream() -> None:
+            assert await anext(stream) == ResourceUpdated(uri=uri)
+
+        yield wait_on_stream
 
 
 def talk(
