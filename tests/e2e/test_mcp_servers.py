@@ -159,7 +159,7 @@ def test_who_names_its_version_of_mcp_is_answered_in_it_or_refused_before_anythi
     call = {"name": "register_player", "arguments": {"player_meta": meta}}
     status, refused = ask(manager.endpoint, "tools/call", call, "2099-12-31")
     assert (status, refused["id"], refused["error"]["code"]) == (400, 1, -32022)
-    assert {"2025-11-25", "2026-07-28"} <= set(refused["error"]["data"]["supported"])
+    assert refused["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2099-12-31"}
     assert processes.members() == {}
     _, unknown = ask(manager.endpoint, "tools/call", {"name": "no_such_tool", "arguments": {}}, "2025-11-25")
     assert unknown["error"]["code"] == -32602

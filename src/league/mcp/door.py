@@ -67,7 +67,7 @@ class McpDoor:
         if not self._rates.allows(request.address, asyncio.get_running_loop().time()):
             return refuse(429, "too many requests of MCP at once from this address", self._refusal)
         named = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
-        refusal = mcp_door.refusal(request.body, named, endpoint.versions)
+        refusal = mcp_door.refusal(request.body, named, endpoint.without_handshake)
         return refusal or await endpoint.answer(request, is_greeting=greeting == mcp_door.INITIALIZE)
 
     async def close(self) -> None:

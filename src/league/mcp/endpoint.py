@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from league.mcp.server import build_server
 from league.mcp.subscriptions import STREAMS, Subscriptions
@@ -22,7 +22,6 @@ from league.mcp.tables import ServerTables
 from league.transport.http import Answer, ASGIApp, ASGIReceive, ASGIScope, ASGISend, HttpRequest, Response
 from league.transport.http_asgi import ASGIAnswer
 
-VERSIONS: Final = (*MODERN_PROTOCOL_VERSIONS, *reversed(HANDSHAKE_PROTOCOL_VERSIONS))
 SESSIONS: Final = 256
 IDLE_S: Final = 60.0
 CALLS: Final = 256
@@ -44,8 +43,8 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 class McpEndpoint:
     """Answers the requests of MCP clients. `server` may be given more handlers before `start`."""
 
-    versions = VERSIONS
-    """Of MCP, that are spoken."""
+    without_handshake = MODERN_PROTOCOL_VERSIONS
+    """The versions of MCP that every request names for itself."""
 
     def __init__(self, tables: ServerTables, limit: int = 2**20) -> None:
         self._subscriptions = Subscriptions(tables)

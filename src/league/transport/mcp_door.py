@@ -62,15 +62,16 @@ def greeting_in(raw: bytes) -> str | None:
     return method if method.encode() in GREETINGS else None
 
 
-def refusal(raw: bytes, version: str, spoken: Sequence[str] = VERSIONS) -> Response | None:
-    """The answer to a request that names a version of MCP which is not spoken here; None if it is."""
-    if not version or version in spoken:
+def refusal(raw: bytes, version: str, without_handshake: Sequence[str] = ()) -> Response | None:
+    """The answer to a request that names a version of MCP which is not spoken here; None if it is. Only versions
+    without a handshake need to be named: the others are found out by one."""
+    if not version or version in VERSIONS or version in without_handshake:
         return None
     try:
         request_id = jsonrpc.decode_call(raw, len(raw)).id
     except BadRequestError as bad:
         request_id = bad.id
-    data = {"supported": spoken, "requested": version}
+    data = {"supported": without_handshake or VERSIONS, "requested": version}
     error = {"code": UNSUPPORTED, "message": "Unsupported protocol version", "data": data}
     return Response(400, msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error}))
 
