@@ -26,6 +26,8 @@ SESSIONS: Final = 256
 IDLE_S: Final = 60.0
 CALLS: Final = 256
 """So many requests are answered at once, streams aside."""
+CALL_S: Final = 120.0
+"""So long an answer may take: a person may be asked for it. Two requests of one id in a session get none at all."""
 DELETED: Final = 4096
 """So many sessions that were deleted are remembered."""
 VERSION, SESSION, METHOD, ACCEPT = b"mcp-protocol-version", b"mcp-session-id", b"mcp-method", b"accept"
@@ -89,7 +91,7 @@ class McpEndpoint:
         if self._open[is_stream] >= (STREAMS if is_stream else CALLS) or self._closing.is_set():
             return _FULL
         app = self._app_for(request, is_greeting)
-        return ASGIAnswer(self._counted(app, is_stream), request, may_be_broken_off=is_stream)
+        return ASGIAnswer(self._limited(app, is_stream), request, may_be_broken_off=True)
 
     def _app_for(self, request: HttpRequest, is_greeting: bool) -> ASGIApp:
         version, session = (request.headers.get(name, b"").strip() for name in (VERSION, SESSION))
@@ -102,13 +104,27 @@ class McpEndpoint:
             return self._with_session.handle_request
         return self._go_on if session or is_greeting else self._without.handle_request
 
-    def _counted(self, app: ASGIApp, is_stream: bool) -> ASGIApp:
+    def _limited(self, app: ASGIApp, is_stream: bool) -> ASGIApp:
+        """The application, counted, and broken off when it takes too long: a stream may take as long as it likes."""
+
         async def handle(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
             if not any(name == ACCEPT for name, _ in scope["headers"]):
                 scope["headers"].append((ACCEPT, b"*/*"))  # who says nothing takes anything (RFC 9110)
+            has_begun = False
+
+            async def watch(message: MutableMapping[str, Any]) -> None:
+                nonlocal has_begun
+                has_begun = True
+                await send(message)
+
             self._open[is_stream] += 1
             try:
-                await app(scope, receive, send)
+                async with asyncio.timeout(None if is_stream else CALL_S):
+                    await app(scope, receive, watch)
+            except TimeoutError:
+                if not has_begun:
+                    await send({"type": "http.response.start", "status": 503, "headers": ()})
+                await send({"type": "http.response.body"})
             finally:
                 self._open[is_stream] -= 1
 

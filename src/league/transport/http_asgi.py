@@ -16,6 +16,7 @@ from league.transport.http import (
     ResponseWriter,
 )
 
+EVENTS = "text/event-stream"
 _FRAMING = frozenset({"connection", "content-length", "content-type", "date", "transfer-encoding"})
 """Headers of an answer that the connection writes itself."""
 
@@ -69,6 +70,9 @@ class _Exchange:
             media_type = next((value for name, value in headers if name.lower() == "content-type"), "")
             kept = tuple(header for header in headers if header[0].lower() not in _FRAMING)
             self._head = message["status"], media_type, kept
+            if media_type.startswith(EVENTS):  # its reader wants to know that it is there; events may come much later
+                self._writer.start(*self._head)
+                self._is_started = True
         elif self._head is None:
             raise RuntimeError(f"an answer begins with http.response.start, not with {message['type']}")
         else:
