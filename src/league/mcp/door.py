@@ -58,7 +58,7 @@ class McpDoor:
     async def __call__(self, request: HttpRequest) -> Answer:
         """The answer to a request with a header of MCP's, or with the name of a greeting somewhere in its body."""
         greeting = mcp_door.greeting_in(request.body)
-        has_header = not mcp_door.HEADERS.isdisjoint(request.headers)
+        has_header = mcp_door.has_header(request.headers)
         if (not has_header and greeting is None) or not self.is_open:
             return await self._post(request)
         endpoint = await self._loaded()

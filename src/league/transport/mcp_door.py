@@ -23,7 +23,7 @@ VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 UNSUPPORTED: Final = -32022
 """MCP's number for a version that is not spoken here."""
 VERSION_HEADER: Final = b"mcp-protocol-version"
-HEADERS: Final = frozenset({VERSION_HEADER, b"mcp-session-id", b"mcp-method"})
+HEADERS: Final = (VERSION_HEADER, b"mcp-session-id", b"mcp-method")
 """Headers that only MCP clients send."""
 INITIALIZE: Final = "initialize"
 DISCOVER: Final = "server/discover"
@@ -31,7 +31,7 @@ GREETINGS: Final = (INITIALIZE.encode(), DISCOVER.encode())
 """What a client may say before it sends any of those headers."""
 LIST: Final = "tools/list"
 NOTIFICATION: Final = "notifications/"
-_SIGNS: Final = tuple(word.encode() for word in (INITIALIZE, LIST, NOTIFICATION))
+_LIST, _NOTIFICATION = LIST.encode(), NOTIFICATION.encode()
 _NO_BODY: Final = Response(202, b"")
 _TEXT: Final = {"type": "string"}
 _QUESTIONS: Final[Mapping[Role, Mapping[str, tuple[str, Mapping[str, object]]]]] = {
@@ -49,6 +49,11 @@ _QUESTIONS: Final[Mapping[Role, Mapping[str, tuple[str, Mapping[str, object]]]]]
 _NEEDED: Final = ("match_id",)
 _COMBINATORS: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
 """Clients drop a tool, or the whole list, over one of these at the root of its schema."""
+
+
+def has_header(headers: Mapping[bytes, bytes]) -> bool:
+    """Does an MCP client say so?"""
+    return any(name in headers for name in HEADERS)
 
 
 def greeting_in(raw: bytes) -> str | None:
@@ -78,7 +83,7 @@ def refusal(raw: bytes, version: str, without_handshake: Sequence[str] = ()) -> 
 
 def answer(raw: bytes, role: Role, limit: int, profile: str = "compat") -> Response | None:
     """The answer to a request that is MCP's own; None for any other, whatever may be wrong with it."""
-    if not any(sign in raw for sign in _SIGNS) or len(raw) > limit:
+    if (raw.find(_LIST) < 0 and raw.find(_NOTIFICATION) < 0 and raw.find(GREETINGS[0]) < 0) or len(raw) > limit:
         return None
     try:
         call = jsonrpc.decode_call(raw, limit)
