@@ -79,10 +79,10 @@ clean: ## remove the environment and all caches; leagues that were played stay
 	@pwd -P > .venv/.made-in
 	@touch $@
 
-# The package alone, as `make demo` needs it.
+# The package as `make demo` needs it, and what MCP clients that look at the demo need.
 .venv/.plain: .venv/.made pyproject.toml constraints.txt
 	@echo "installing agent-league"
-	@$(PIP) -c constraints.txt -e .
+	@$(PIP) -c constraints.txt -e '.[mcp]'
 	@touch $@
 
 # The package and the developer's tools; this covers the plain installation too.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from mcp import Client
@@ -17,6 +18,7 @@ from tests.support.mcp_clients import ERAS, call, connected, followed, read, tal
 from tests.support.processes import WATCHDOG_S, Process, Processes
 
 FLAT = {"register_player", "standings", "schedule", "match", "explain_match", "statistics"}
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "mcp.md"
 STANDINGS = "league://standings"
 MATCH = "league://matches/{match_id}"
 NOBODY = "http://127.0.0.1:9/mcp"
@@ -33,6 +35,8 @@ def test_a_client_of_either_era_looks_at_a_league_and_enters_a_player(processes:
     async def work(client: Client) -> None:
         listed = {one.name: one for one in (await client.list_tools()).tools}
         assert listed.keys() > FLAT
+        page = PAGE.read_text("utf-8")
+        assert [name for name in listed if f"`{name}`" not in page] == []
         assert not any(name.startswith("operator_") for name in listed)
         hints = listed["standings"].annotations
         assert hints is not None
@@ -126,6 +130,7 @@ def test_the_operators_tools_are_there_for_whoever_sends_the_admin_token(process
 
     async def is_obeyed(client: Client) -> None:
         listed = {one.name: one for one in (await client.list_tools()).tools}
+        assert [name for name in listed if f"`{name}`" not in PAGE.read_text("utf-8")] == []
         assert listed["operator_withdraw"].annotations
         assert listed["operator_withdraw"].annotations.destructive_hint
         refused = await call(client, "operator_start")
