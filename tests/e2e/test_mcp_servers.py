@@ -35,7 +35,8 @@ FAILS = {
     "SDK 1, one message": {"GAME_JOIN_ACK.arrival_timestamp"},
     "SDK 1, text": {"GAME_JOIN_ACK.arrival_timestamp"},
     "FastMCP 3": FEW_WORDS,
-    "FastMCP 4, bare results": FEW_WORDS | {"GAME_JOIN_ACK.match_id", "GAME_OVER.acknowledged"},
+    "FastMCP 4, bare results": FEW_WORDS
+    | {"GAME_JOIN_ACK.match_id", "GAME_OVER.acknowledged", "GAME_MOVE_RESPONSE.match_id"},
     "SDK 2, coroutines": FEW_WORDS - {"ENVELOPE.message_type"} | {"GAME_JOIN_ACK.player_id", "GAME_OVER.acknowledged"},
     "SDK 2, models": FEW_WORDS | {"GAME_OVER.acknowledged"},
     NODE: FEW_WORDS,
@@ -72,9 +73,9 @@ def ask(url: str, method: str, params: object, version: str = "") -> tuple[int, 
             return refused.code, json.load(refused)
 
 
-def register(manager: str, name: str, endpoint: str) -> None:
+def register(manager: str, name: str, endpoint: str, game: str = "even_odd") -> None:
     """Register a player that only serves, as its author does by hand."""
-    meta = {"display_name": name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
+    meta = {"display_name": name, "version": "1.0.0", "game_types": [game], "contact_endpoint": endpoint}
     message = {
         "protocol": "league.v2",
         "message_type": "LEAGUE_REGISTER_REQUEST",
@@ -107,6 +108,22 @@ def test_eight_mcp_servers_by_others_play_a_league_without_a_technical_loss(
     assert {one.status for one in results} <= {"WIN", "DRAW"}
     assert_kept(processes)
     assert processes.bugs == []
+
+
+@pytest.mark.requirement("DIALECT.tool_arguments")
+@pytest.mark.requirement("DIALECT.tool_results")
+@pytest.mark.parametrize("game", ["tic_tac_toe", "rock_paper_scissors"])
+def test_a_tool_that_returns_a_bare_move_plays_games_of_moves(
+    processes: Processes, servers: dict[str, str], game: str
+) -> None:
+    manager = processes.manager(players=2, game=game)
+    register(manager.endpoint, "bare", servers["FastMCP 4, bare results"], game)
+    good = processes.players(manager, game=game)
+    referee = processes.referee(manager, game=game)
+    assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
+    assert processes.events("referee", PlayerFaulted) == []
+    assert {one.status for one in processes.events("manager", ResultAccepted)} <= {"WIN", "DRAW"}
+    assert_kept(processes)
 
 
 def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: dict[str, str]) -> None:

@@ -46,6 +46,10 @@ def with_bare_results(tool):
     def choose_parity() -> str:
         return "even"
 
+    @tool
+    def choose_move(valid_options: list[str]) -> str:
+        return valid_options[0]
+
 
 def with_coroutines(tool):
     @tool

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from tests.support.scripts import Object, Reaction, Received, json_object
@@ -257,6 +258,11 @@ _HELLO: Final = {
         "clientInfo": {"name": "stand-in", "version": "1.0.0"},
     },
 }
+_GREETED: Final = {
+    "protocolVersion": PROTOCOL_VERSION,
+    "capabilities": {"tools": {"listChanged": False}},
+    "serverInfo": {"name": "stand-in", "version": "1.0.0"},
+}
 _READY: Final = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -267,23 +273,19 @@ def tools(
     handshake: bool = False,
     session: bool = False,
     lost: Lost = UNKNOWN,
+    on_a_page: int = 100,
 ) -> Convention:
-    """An MCP server: `names` are its tools, with the type each stands for. With a handshake nothing goes before
-    `initialize`; with a session nothing without its header, nor without MCP's Accept."""
+    """An MCP server: `names` are its tools, with the type each stands for; its list has so many `on_a_page`. With a
+    handshake nothing goes before `initialize`; with a session nothing without its header, nor without MCP's Accept."""
     tool_of = {kind: name for name, kind in names.items()}
-    own = {
-        "initialize": {
-            "protocolVersion": PROTOCOL_VERSION,
-            "capabilities": {"tools": {"listChanged": False}},
-            "serverInfo": {"name": "stand-in", "version": "1.0.0"},
-        },
-        "tools/list": {
-            "tools": [
-                {"name": name, "description": f"Handles {kind}.", "inputSchema": {"type": "object"}}
-                for name, kind in names.items()
-            ]
-        },
-        "ping": {},
+    listed = [
+        {"name": name, "description": f"Handles {kind}.", "inputSchema": {"type": "object"}}
+        for name, kind in names.items()
+    ]
+    own: dict[str, Callable[[Object], Object]] = {
+        "initialize": lambda _: _GREETED,
+        "tools/list": partial(_page, listed, on_a_page),
+        "ping": lambda _: {},
     }
 
     def read(call: Object) -> tuple[str, Object]:
@@ -299,7 +301,7 @@ def tools(
             return Reaction(body=b"", status=202, reason="Accepted")
         if method in own:
             headers = (("Mcp-Session-Id", SESSION),) if session and method == "initialize" else ()
-            return _said(_result(call, own[method]), headers=headers)
+            return _said(_result(call, own[method](call)), headers=headers)
         if method != "tools/call":
             return lost(call)
         return None if _params(call).get("name") in names else _no_such_tool(call)
@@ -316,6 +318,13 @@ def tools(
         aside=aside,
         opening=(_HELLO, _READY) if handshake else (),
     )
+
+
+def _page(rows: list[Object], size: int, call: Object) -> Object:
+    """What a `tools/list` asks for: the first rows, or those at its cursor."""
+    start = int(_params(call).get("cursor", "0"))
+    end = start + size
+    return {"tools": rows[start:end], **({"nextCursor": str(end)} if end < len(rows) else {})}
 
 
 def _no_such_tool(call: Object) -> Reaction:
@@ -449,7 +458,7 @@ TYPE_LOWER: Final = by_method({kind.lower(): kind for kind in TYPES}, small_lett
 TOOLS: Final = tools(BY_VERB)
 TOOLS_STRUCTURED: Final = tools(BY_VERB, structured)
 TOOLS_RECEIVE: Final = tools(_RECEIVES)
-TOOLS_LISTED: Final = tools(_ITS_OWN)
+TOOLS_LISTED: Final = tools(_ITS_OWN, on_a_page=1)
 MCP: Final = tools(_RECEIVES, handshake=True)
 MCP_SESSION: Final = tools(BY_VERB, structured, handshake=True, session=True)
 MCP_EVENTS: Final = replace(tools(BY_VERB, handshake=True, session=True), events=True)

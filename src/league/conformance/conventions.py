@@ -13,6 +13,7 @@ from league.dialects.normalise import named
 from league.dialects.tools import NO_SESSION, Session, Tool
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, TOOLS_CALL, joined_halves
+from league.protocol.parts import MoveRequest
 
 Object = dict[str, Any]
 """A JSON object (Any: whatever agents say)."""
@@ -76,8 +77,8 @@ class CallForm:
         return tools.pick(kind, self.tools) or Tool(EXCHANGES[kind].method)
 
 
-def unpacked(content: object, kind: str) -> object:
-    """The message MCP content holds, as the answer to a message of that kind; anything else as it is."""
+def unpacked(content: object, sent: Object) -> object:
+    """The message MCP content holds, as the answer to the message that was sent; anything else as it is."""
     if not isinstance(content, dict):
         return content
     whole = joined_halves(content)
@@ -86,7 +87,10 @@ def unpacked(content: object, kind: str) -> object:
     if "message_type" in content or not ("content" in content or "structuredContent" in content):
         return content
     found = returned(content)
-    return named(found, kind) if isinstance(found, dict) else content
+    if not isinstance(found, dict):
+        return content
+    move = MoveRequest(**sent["move_request"]) if "move_request" in sent else None
+    return named(found, str(sent.get("message_type", "")), move)
 
 
 def text_of_content(content: Object) -> str:

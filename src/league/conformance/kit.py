@@ -150,7 +150,7 @@ class Kit:
     async def send_aside(self, request: RawRequest, label: str = "") -> Probe:
         """The same for what is not judged, and so not recorded."""
         response, at = await self._send(request, PROBE_S)
-        parsed = parse_answer(response, Convention.SPEC)
+        parsed = parse_answer(response, Convention.SPEC, {})
         return Probe(label, "", {}, None, request.method, False, request.raw(), response, at, PROBE_S, parsed)
 
     async def _post(
@@ -167,7 +167,7 @@ class Kit:
         request = RawRequest(self.options.target, body, headers=self.form.headers(method, kind))
         limit_s = self.limit_s(kind)
         response, at = await self._send(request, limit_s)
-        parsed = parse_answer(response, convention, kind)
+        parsed = parse_answer(response, convention, message)
         return Probe(label, kind, message, request_id, method, proper, request.raw(), response, at, limit_s, parsed)
 
     async def _send(self, request: RawRequest, limit_s: float) -> tuple[RawResponse, float]:

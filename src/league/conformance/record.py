@@ -271,8 +271,8 @@ class RunRecord:
 # --- reading an answer ------------------------------------------------------------------------------------------------
 
 
-def parse_answer(response: RawResponse, convention: Convention, kind: str = "") -> ParsedAnswer:
-    """Read the body of an HTTP answer to a message of that kind."""
+def parse_answer(response: RawResponse, convention: Convention, sent: Object) -> ParsedAnswer:
+    """Read the body of an HTTP answer to a message; `sent` is empty for anything else."""
     if response.trouble is not None or not response.body.strip():
         return ParsedAnswer(response.detail or f"the answer has no body (status {response.status})")
     streamed = "text/event-stream" in response.headers.get("content-type", "")
@@ -285,7 +285,7 @@ def parse_answer(response: RawResponse, convention: Convention, kind: str = "") 
     if convention is Convention.BARE and "result" not in value and "jsonrpc" not in value:
         return ParsedAnswer(rpc=None, content=value, error=_error_in(value), place=AnswerPlace.BODY)
     return _with_status(
-        _parse_error(value) if value.get("error") is not None else _parse_result(value, kind), response.status
+        _parse_error(value) if value.get("error") is not None else _parse_result(value, sent), response.status
     )
 
 
@@ -304,10 +304,10 @@ def _parse_error(value: Mapping[str, Any]) -> ParsedAnswer:
     return ParsedAnswer(rpc=value, error=_error_answer(value["error"]))
 
 
-def _parse_result(value: Mapping[str, Any], kind: str) -> ParsedAnswer:
+def _parse_result(value: Mapping[str, Any], sent: Object) -> ParsedAnswer:
     """A result, wherever it is: an answer in the wrong place is judged too."""
     if "result" in value:
-        return _unwrapped(value, value["result"], kind)
+        return _unwrapped(value, value["result"], sent)
     if isinstance(value.get("params"), dict):
         content = value["params"]
         return ParsedAnswer(rpc=value, content=content, error=_error_in(content), place=AnswerPlace.PARAMS)
@@ -316,8 +316,8 @@ def _parse_result(value: Mapping[str, Any], kind: str) -> ParsedAnswer:
     return ParsedAnswer("the answer holds neither a result nor an error", value)
 
 
-def _unwrapped(value: Mapping[str, Any], result: object, kind: str) -> ParsedAnswer:
-    content = unpacked(result, kind)
+def _unwrapped(value: Mapping[str, Any], result: object, sent: Object) -> ParsedAnswer:
+    content = unpacked(result, sent)
     if isinstance(result, dict) and result.get("isError") is True:
         refusal = ErrorAnswer(None, None, None, text_of_content(result) or str(content))
         return ParsedAnswer(rpc=value, content=content, error=refusal, place=AnswerPlace.CONTENT)

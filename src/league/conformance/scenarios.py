@@ -117,8 +117,11 @@ async def _open_session(kit: Kit) -> None:
 
 
 async def _list_tools(kit: Kit) -> None:
-    answer = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", {}))
-    kit.form.tools = tools.listed(answer.parsed.fields)
+    found = tools.ToolList()
+    while found.params is not None:
+        answer = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", found.params))
+        found.add(answer.parsed.fields)
+    kit.form.tools = found.tools
 
 
 def _rpc(kit: Kit, method: str, params: Mapping[str, Any]) -> Object:

@@ -14,6 +14,7 @@ from league.dialects.registrations import META_FIELDS
 from league.protocol.errors import Violation
 from league.protocol.exchanges import message_type_of
 from league.protocol.messages import MESSAGES
+from league.protocol.parts import MoveRequest
 
 OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
     "LEAGUE_REGISTER_REQUEST": ("PLAYER_REGISTER_REQUEST", "PLAYER_REGISTRATION_REQUEST"),
@@ -30,28 +31,33 @@ _MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CON
 _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
 
 
-def normalise_answer(content: dict[str, Any], sent: str) -> Normalised:
-    """An answer as it is said out there, read as the message it stands for."""
-    content = named(content, sent)
+def normalise_answer(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> Normalised:
+    """An answer as it is said out there, read as the message it stands for. `move`: what GAME_MOVE_CALL asks for."""
+    content = named(content, sent, move)
     if sent == "GAME_INVITATION":
         return _join(content)
     if sent == "CHOOSE_PARITY_CALL":
         return _choice(content)
+    if move is not None:
+        return _choice(content, move.move_type)
     if sent in META_FIELDS:
         return _membership(content, sent)
     return content, ()
 
 
-def named(content: dict[str, Any], sent: str) -> dict[str, Any]:
-    """A lone word or truth value that a tool returned, under the name of the field that it is."""
-    text = content.get("text") if content.keys() == {"text"} else None
-    word = text.strip() if isinstance(text, str) else ""
+def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> dict[str, Any]:
+    """A lone word, number or truth value that a tool returned, under the name of the field that it is."""
+    lone = next(iter(content.values())) if content.keys() in ({"text"}, {"result"}) else None
+    text = str(lone) if isinstance(lone, str | int) else ""
+    word = text.strip()
     if sent == "CHOOSE_PARITY_CALL" and word.lower() in _PARITIES:
         return {"parity_choice": text}
+    if move is not None and word.lower() in map(str.lower, move.valid_options):
+        return {"move_data": {"move_type": move.move_type, "choice": text}}
     if sent == "GAME_INVITATION" and word.upper() in _JOINED:
         return {"status": word.upper()}
-    if sent == "GAME_INVITATION" and content.keys() == {"result"} and isinstance(content["result"], bool):
-        return {"accept": content["result"]}
+    if sent == "GAME_INVITATION" and isinstance(lone, bool):
+        return {"accept": lone}
     return content
 
 
@@ -69,17 +75,19 @@ def _join(content: dict[str, Any]) -> Normalised:
     return _typed({**content, "accept": accept}, "GAME_JOIN_ACK", found)
 
 
-def _choice(content: dict[str, Any]) -> Normalised:
+def _choice(content: dict[str, Any], move_type: str = "") -> Normalised:
+    """A choice in even_odd; or a move of that type in any other game."""
+    kind, place = ("GAME_MOVE_RESPONSE", "move_data") if move_type else ("CHOOSE_PARITY_RESPONSE", "parity_choice")
     told, choice = content.get("message_type"), content.get("choice")
-    if _is_another(told, "CHOOSE_PARITY_RESPONSE"):
+    if _is_another(told, kind):
         return content, ()
-    if "parity_choice" in content:
-        return _typed(content, "CHOOSE_PARITY_RESPONSE", []) if told != "CHOOSE_PARITY_RESPONSE" else (content, ())
+    if place in content:
+        return _typed(content, kind, []) if told != kind else (content, ())
     if not isinstance(choice, str):
         return content, ()
-    place = "parity_choice"
-    found = [_deviation(place, "the choice is under parity_choice, not choice", f"CHOOSE_PARITY_RESPONSE.{place}")]
-    return _typed({**content, place: choice}, "CHOOSE_PARITY_RESPONSE", found)
+    found = [_deviation(place, f"the choice is under {place}, not choice", f"{kind}.{place}")]
+    value = {"move_type": move_type, "choice": choice} if move_type else choice
+    return _typed({**content, place: value}, kind, found)
 
 
 def _membership(content: dict[str, Any], sent: str) -> Normalised:

@@ -35,6 +35,9 @@ META: Final[Fields] = {
 """What a request without a session carries as `_meta`."""
 GREETING: Final[Fields] = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT}
 """The params of `initialize`."""
+PAGES: Final = 16
+"""So many pages of a list of tools are asked for, and no more."""
+LONGEST_CURSOR: Final = 2048
 DEEPEST: Final = 4
 """So many levels of a message are wrapped in each other, so many references followed, and no more."""
 _VERSION: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -74,15 +77,27 @@ class Tool:
     schema: Fields = field(default_factory=dict, compare=False, repr=False)
 
 
-def listed(content: object) -> tuple[Tool, ...]:
-    """The tools in an answer to `tools/list`."""
-    found = content.get("tools") if isinstance(content, dict) else None
-    rows = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    return tuple(
-        Tool(one["name"], str(one.get("description", "")), _object(one.get("inputSchema")))
-        for one in rows
-        if isinstance(one.get("name"), str)
-    )
+class ToolList:
+    """What an agent offers, listed page by page: `params` of the next `tools/list`, None when there is none to make."""
+
+    def __init__(self) -> None:
+        self.tools: tuple[Tool, ...] = ()
+        self.params: Fields | None = {}
+        self._cursors: list[str] = []
+
+    def add(self, content: object) -> None:
+        """The answer to a `tools/list`. Who names no page, or the same one again, has listed everything."""
+        fields = _object(content)
+        found = fields.get("tools")
+        self.tools += tuple(
+            Tool(one["name"], str(one.get("description", "")), _object(one.get("inputSchema")))
+            for one in (found if isinstance(found, list) else ())
+            if isinstance(one, dict) and isinstance(one.get("name"), str)
+        )
+        cursor = fields.get("nextCursor")
+        is_new = isinstance(cursor, str) and cursor not in self._cursors and len(cursor) <= LONGEST_CURSOR
+        self.params = {"cursor": cursor} if is_new and len(self._cursors) + 1 < PAGES else None
+        self._cursors.append(str(cursor))
 
 
 def verbs(message_type: str) -> tuple[str, ...]:
@@ -109,19 +124,19 @@ def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
 def arguments(tool: Tool, message: Fields) -> Fields:
     """What a tool is given for a message: the fields it declares and nothing else, for many refuse the rest. The whole
     message goes into a parameter that is no field of it. Who declares nothing gets the message as it is."""
-    return _Declaration(tool.schema, _own_fields(message)).shape(tool.schema, message, DEEPEST)
-
-
-def _own_fields(message: Fields) -> frozenset[str]:
+    fields = {**_object(message.get("move_request")), **message}
     kind = MESSAGES.get(str(message.get("message_type")))
-    return frozenset((*message, *(kind.__struct_fields__ if kind else ())))
+    own = frozenset((*fields, *(kind.__struct_fields__ if kind else ())))
+    return _Declaration(tool.schema, fields, own).shape(tool.schema, message, DEEPEST)
 
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """The schema of a tool, read for one message with these fields."""
+    """The schema of a tool, read for one message: `fields` are those it has, with what a move is asked by; `own` also
+    those it might have."""
 
     root: Fields
+    fields: Fields
     own: frozenset[str]
 
     def shape(self, schema: Fields, message: Fields, left: int) -> Fields:
@@ -131,9 +146,9 @@ class _Declaration:
         required = schema.get("required")
         needed = required if isinstance(required, list) else []
         given = {
-            name: self.fit(message[name], place)
+            name: self.fit(self.fields[name], place)
             for name, place in properties.items()
-            if name in message and (message[name] is not None or self._takes(place, "null"))
+            if name in self.fields and (self.fields[name] is not None or self._takes(place, "null"))
         }
         others = {name: place for name, place in properties.items() if name not in self.own}
         wrapped = self._wrapped(others, needed, bool(given), message, left)

@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from league.dialects import forms, tools, understanding
-from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool
+from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
 from league.machine import Address, Ping
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
@@ -149,9 +149,11 @@ class Caller:
         return True
 
     async def _list(self, to: Address, due: float) -> tuple[Tool, ...]:
-        session = self._known.get(to.endpoint, _NOTHING).session
-        raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params({})))
-        return tools.listed(_content(await self._post(to, raw, _left(due), LIST_LIMIT, method=_LIST)))
+        session, found = self._known.get(to.endpoint, _NOTHING).session, ToolList()
+        while found.params is not None:
+            raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params(found.params)))
+            found.add(_content(await self._post(to, raw, _left(due), LIST_LIMIT, method=_LIST)))
+        return found.tools
 
     async def _post_in_session(
         self, to: Address, raw: bytes, due: float, limit: int, gives_way: bool, tool: str

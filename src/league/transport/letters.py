@@ -318,7 +318,7 @@ def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
     if answer.is_error or (said not in expected and _is_refusal(content)):
         return _refusal(answer)
     if compat and isinstance(content, dict):
-        content, more = normalise.normalise_answer(content, sent.type)
+        content, more = normalise.normalise_answer(content, sent.type, getattr(sent, "move_request", None))
         said, deviations = content.get("message_type"), more + deviations
     if said in expected or (isinstance(said, str) and not is_notification(sent)) or not compat:
         read = unseal(content, reading, expected)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from league.dialects import forms, tools
-from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool
+from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
 from league.machine import Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed
-from league.protocol.messages import ChooseParityCall, ChooseParityResponse, GameInvitation, GameJoinAck
+from league.protocol.messages import ChooseParityResponse, GameJoinAck, GameMoveResponse, Message
 from league.transport import letters
-from tests.support.questions import CALL, INVITATION
+from tests.support.questions import CALL, INVITATION, MOVE
 
 MESSAGE: dict[str, Any] = json.loads(jsonrpc.encode_body(INVITATION))
 OVER: dict[str, Any] = {
@@ -29,7 +29,9 @@ TEXT, OBJECT = {"type": "string"}, {"type": "object"}
 
 def given(schema: object, message: dict[str, Any] = MESSAGE) -> dict[str, Any]:
     """The arguments a tool with this schema is given."""
-    (tool,) = tools.listed({"tools": [{"name": "t", "inputSchema": schema}, {"name": 7}, "x"]})
+    listing = ToolList()
+    listing.add({"tools": [{"name": "t", "inputSchema": schema}, {"name": 7}, "x"]})
+    (tool,) = listing.tools
     return dict(tools.arguments(tool, message))
 
 
@@ -53,6 +55,37 @@ def test_the_tool_for_a_message_is_found_by_its_name(names: list[str], message_t
 def test_a_tool_that_names_the_message_in_its_description_is_the_one_for_it() -> None:
     offered = [Tool("finish", "Takes GAME_OVER."), Tool("result_page", "Shows GAME_OVERVIEW.")]
     assert tools.pick("GAME_OVER", offered) == offered[0]
+
+
+def listing(*pages: object) -> tuple[str, list[object]]:
+    """The tools that these pages come to, and what was asked for."""
+    found = ToolList()
+    asked: list[object] = []
+    for page in pages:
+        assert found.params is not None
+        asked.append(dict(found.params))
+        found.add(page)
+    assert found.params is None
+    return "".join(tool.name for tool in found.tools), asked
+
+
+@pytest.mark.requirement("DIALECT.tool_list")
+def test_a_list_of_tools_is_read_to_its_last_page() -> None:
+    pages = ({"tools": [{"name": name}], "nextCursor": cursor} for name, cursor in ("ab", "bc"))
+    assert listing(*pages, {"tools": [{"name": "c"}]}) == ("abc", [{}, {"cursor": "b"}, {"cursor": "c"}])
+
+
+@pytest.mark.parametrize("last", [None, {}, {"tools": 7}, {"nextCursor": None}, {"nextCursor": 7}, {"nextCursor": "b"}])
+def test_a_page_that_leads_nowhere_ends_the_list_and_spoils_nothing(last: object) -> None:
+    first = {"tools": [{"name": "a"}], "nextCursor": "b"}
+    assert listing(first, last) == ("a", [{}, {"cursor": "b"}])
+
+
+def test_a_list_without_end_is_given_up() -> None:
+    pages = [{"tools": [{"name": "a"}], "nextCursor": str(number)} for number in range(tools.PAGES)]
+    names, asked = listing(*pages)
+    assert (names, len(asked)) == ("a" * tools.PAGES, tools.PAGES)
+    assert listing({"nextCursor": "x" * (tools.LONGEST_CURSOR + 1)}) == ("", [{}])
 
 
 @pytest.mark.requirement("DIALECT.tool_arguments")
@@ -87,6 +120,18 @@ def test_who_declares_that_anything_goes_gets_everything() -> None:
 def test_a_parameter_that_is_no_field_takes_the_whole_message(parameter: object) -> None:
     schema = {"properties": {"message": parameter, "debug": {"type": "boolean"}}, "$defs": {"Anything": OBJECT}}
     assert given(schema) == {"message": MESSAGE}
+
+
+@pytest.mark.requirement("DIALECT.tool_arguments")
+def test_a_tool_that_moves_may_declare_what_the_move_is_asked_by() -> None:
+    message = json.loads(jsonrpc.encode_body(MOVE))
+    rows = {"type": "array", "items": TEXT}
+    assert given({"properties": {"valid_options": rows, "context": OBJECT}, "required": ["context"]}, message) == {
+        "valid_options": ["0", "4"],
+        "context": {"turn": 1},
+    }
+    assert given({"properties": {"move_request": OBJECT}}, message) == {"move_request": message["move_request"]}
+    assert given({"properties": {"call": OBJECT}}, message) == {"call": message}
 
 
 def test_a_field_is_never_taken_for_a_wrapper() -> None:
@@ -139,7 +184,7 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 # --- what a tool returns ----------------------------------------------------------------------------------------------
 
 
-def read(result: object, sent: GameInvitation | ChooseParityCall = CALL) -> object:
+def read(result: object, sent: Message = CALL) -> object:
     raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
     return letters.read_answer(raw, sent, Reading())
 
@@ -172,6 +217,31 @@ def test_a_bare_choice_is_judged_as_it_stands() -> None:
     answer = read(text("Even"))
     assert isinstance(answer, Unsealed)
     assert [one.requirement for one in answer.violations] == ["CHOOSE_PARITY_RESPONSE.parity_choice"]
+
+
+@pytest.mark.requirement("DIALECT.tool_results")
+@pytest.mark.parametrize(
+    "result",
+    [
+        text("4"),
+        text('"4"'),
+        text("4", structuredContent={"result": "4"}),
+        text("4", structuredContent={"result": 4}),
+        text('{"choice": "4"}'),
+        text("", structuredContent={"move_data": {"move_type": "mark_cell", "choice": "4"}}),
+    ],
+)
+def test_a_bare_move_that_a_tool_returns_is_an_answer_in_any_game(result: object) -> None:
+    answer = read(result, MOVE)
+    assert isinstance(answer, Unsealed)
+    assert isinstance(answer.message, GameMoveResponse)
+    assert (answer.message.move_data.move_type, answer.message.move_data.choice) == ("mark_cell", "4")
+    assert answer.deviations
+
+
+@pytest.mark.parametrize("said", ["5", "I take 4", "true", "even", ""])
+def test_what_is_no_option_is_no_move(said: str) -> None:
+    assert not isinstance(read(text(said), MOVE), Unsealed)
 
 
 @pytest.mark.parametrize("said", ["I would rather take even today", "Done.", "7", ""])

@@ -80,7 +80,7 @@ def valid_option(record: RunRecord) -> CheckOutcome:
     if not one.is_answered:
         return untestable(f"the player joined the other game, but: {one.why_not()}")
     moved = one.answer.get("move_data")
-    choice = moved.get("choice") if isinstance(moved, dict) else None
+    choice = moved.get("choice") if isinstance(moved, dict) else chosen(one)
     options = one.message["move_request"]["valid_options"]
     if not isinstance(choice, str):
         return untestable("the answer holds no move [GAME_MOVE_RESPONSE.move_data.choice]")
