@@ -126,6 +126,39 @@ async def test_an_application_that_does_not_answer_is_a_bug(
 
 
 @on_every_loop
+async def test_events_of_an_application_begin_before_the_first_of_them() -> None:
+    async def app(_scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+        head = [(b"content-type", b"text/event-stream; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async with serving(rest=asgi_handler(app)) as (server, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(ASK)
+        assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+        await hang_up(writer)
+
+
+@on_every_loop
+async def test_a_client_that_leaves_before_its_answer_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    is_left = asyncio.Event()
+
+    async def app(_scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        is_left.set()
+
+    async with serving(rest=asgi_handler(app)) as (server, _):
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(ASK)
+        await until(lambda: server.load["requests"] == 1)
+        await hang_up(writer)
+        await is_left.wait()
+    assert caplog.records == []
+
+
+@on_every_loop
 async def test_an_application_may_answer_when_it_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
     async def app(_scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
         try:

@@ -250,6 +250,8 @@ class ServerConnection(asyncio.Protocol):
             return
         await answer.send_to(writer)
         if not writer.is_started:
+            if self._transport.is_closing():
+                return  # the client did not wait for it
             raise RuntimeError("there was no answer to send")
         await writer.end()
 
