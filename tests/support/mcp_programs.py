@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.support.processes import Process
+from tests.support.processes import Process, run
 
 PROGRAMS = Path(__file__).parents[1] / "mcp_servers"
 PYTHON_PACKAGES = Path(sys.prefix) / "mcp-servers"
@@ -35,3 +36,8 @@ def node_program(program: str, arguments: list[str], folder: Path) -> Process:
     assert NODE_PACKAGES.is_dir(), "`make .venv/.mcp-node` installs the MCP packages of others"
     command = ("env", f"NODE_PATH={NODE_PACKAGES}", node(), str(PROGRAMS / program))
     return Process(program, arguments, folder, command)
+
+
+def node_tool(name: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command that comes with the packages; what it keeps for its user it keeps in the folder."""
+    return run(("env", f"HOME={folder}", node(), str(NODE_PACKAGES / ".bin" / name)), arguments, folder)

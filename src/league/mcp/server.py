@@ -35,7 +35,7 @@ def build_server(tables: ServerTables, subscriptions: Subscriptions | None = Non
     offer = _Offer(tables)
     has_resources, has_prompts = bool(tables.resources or tables.templates), bool(tables.prompts)
     followed = subscriptions if has_resources else None
-    return Server(
+    server: Server[Any] = Server(
         tables.name,
         version=tables.version,
         title=tables.title or None,
@@ -53,6 +53,13 @@ def build_server(tables: ServerTables, subscriptions: Subscriptions | None = Non
         on_get_prompt=offer.get_prompt if has_prompts else None,
         on_completion=offer.complete if has_resources or has_prompts else None,
     )
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
+    return server
+
+
+async def _set_level(_context: Context, _: types.SetLevelRequestParams) -> types.EmptyResult:
+    """Clients of the handshake's versions ask for it. What a tool has to say is in its result, so any level is kept."""
+    return types.EmptyResult()
 
 
 def caller_of(context: Context) -> McpCaller:
@@ -158,7 +165,9 @@ class _Offer:
             ]
         )
 
-    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         prompt = self._prompts.get(params.name)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name[:200]}")
@@ -170,6 +179,8 @@ class _Offer:
             said = await _shielded(prompt.messages(caller_of(context), given), f"the prompt {prompt.name}")
         except PeerError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        if isinstance(said, types.InputRequiredResult):
+            return said
         return types.GetPromptResult.model_validate({"description": prompt.about, "messages": list(said)})
 
     async def complete(self, _context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
