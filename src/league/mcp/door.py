@@ -47,7 +47,7 @@ class McpDoor:
         self._endpoint: McpEndpoint | None = None
         self._is_missing = False
         self.is_open = False
-        """Has the agent started? Until then, and when it ends, `post` says that nobody is there."""
+        """Has the agent started, and is not about to end?"""
         self._one_imports = asyncio.Lock()
 
     @property
@@ -59,8 +59,10 @@ class McpDoor:
         """The answer to a request with a header of MCP's, or with the name of a greeting somewhere in its body."""
         greeting = mcp_door.greeting_in(request.body)
         has_header = mcp_door.has_header(request.headers)
-        if (not has_header and greeting is None) or not self.is_open:
+        if not has_header and greeting is None:
             return await self._post(request)
+        if not self.is_open:
+            return refuse(503, "this agent is not there yet, or about to end", self._refusal)
         endpoint = await self._loaded()
         if endpoint is None:
             return await (self._small if has_header else self._post)(request)

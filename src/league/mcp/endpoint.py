@@ -28,6 +28,7 @@ CALLS: Final = 256
 """So many requests are answered at once, streams aside."""
 CALL_S: Final = 120.0
 """So long an answer may take: a person may be asked for it. Two requests of one id in a session get none at all."""
+GRACE_S: Final = 2.0
 DELETED: Final = 4096
 """So many sessions that were deleted are remembered."""
 VERSION, SESSION, METHOD, ACCEPT = b"mcp-protocol-version", b"mcp-session-id", b"mcp-method", b"accept"
@@ -59,9 +60,10 @@ class McpEndpoint:
             self.server, stateless=True, json_response=True, max_request_body_size=limit
         )
         self._deleted: dict[bytes, None] = {}
-        self._open = {True: 0, False: 0}
+        self._open: dict[bool, set[asyncio.Task[Any]]] = {True: set(), False: set()}
         """Streams, and other requests, that are being answered."""
-        self._closing = asyncio.Event()
+        self._is_closing = False
+        self._ending = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -76,19 +78,24 @@ class McpEndpoint:
             for manager in (self._with_session, self._without):
                 await stack.enter_async_context(manager.run())
             started.set()
-            await self._closing.wait()
+            await self._ending.wait()
 
     async def close(self) -> None:
-        """End all sessions and streams."""
-        self._closing.set()
+        """Let running calls end within the grace, then end all sessions and streams."""
+        self._is_closing = True
         self._subscriptions.close()
+        if self._open[False]:
+            await asyncio.wait(self._open[False].copy(), timeout=GRACE_S)
+        for late in self._open[False]:
+            late.cancel()
+        self._ending.set()
         if self._running is not None:
             await self._running
 
     async def answer(self, request: HttpRequest, *, is_greeting: bool = False) -> Answer:
         """The answer to a request; `is_greeting`: it wants to begin a session."""
         is_stream = request.method == "GET" or request.headers.get(METHOD) == LISTEN
-        if self._open[is_stream] >= (STREAMS if is_stream else CALLS) or self._closing.is_set():
+        if len(self._open[is_stream]) >= (STREAMS if is_stream else CALLS) or self._is_closing:
             return _FULL
         app = self._app_for(request, is_greeting)
         return ASGIAnswer(self._limited(app, is_stream), request, may_be_broken_off=True)
@@ -117,7 +124,9 @@ class McpEndpoint:
                 has_begun = True
                 await send(message)
 
-            self._open[is_stream] += 1
+            task = asyncio.current_task()
+            assert task is not None
+            self._open[is_stream].add(task)
             try:
                 async with asyncio.timeout(None if is_stream else CALL_S):
                     await app(scope, receive, watch)
@@ -126,7 +135,7 @@ class McpEndpoint:
                     await send({"type": "http.response.start", "status": 503, "headers": ()})
                 await send({"type": "http.response.body"})
             finally:
-                self._open[is_stream] -= 1
+                self._open[is_stream].discard(task)
 
         return handle
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final
@@ -62,13 +63,13 @@ class Subscriptions:
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """One call is one stream."""
-        uris = set(params.notifications.resource_subscriptions or ())
+        followed: list[str] = []
         try:
-            for uri in uris:
-                await self._follow(uri)
+            for uri in set(params.notifications.resource_subscriptions or ()):
+                await self._follow(uri, followed.append)
             return await self._streams(context, params)
         finally:
-            for uri in uris:
+            for uri in followed:
                 self._unfollow(uri)
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
@@ -80,8 +81,7 @@ class Subscriptions:
             connection.exit_stack.callback(self._leave, connection)
         uri = str(params.uri)
         if uri not in self._sessions[connection].uris:
-            self._sessions[connection].uris.add(uri)
-            await self._follow(uri)
+            await self._follow(uri, self._sessions[connection].uris.add)
         return types.EmptyResult()
 
     async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
@@ -97,11 +97,13 @@ class Subscriptions:
         for uri in session.uris:
             self._unfollow(uri)
 
-    async def _follow(self, uri: str) -> None:
+    async def _follow(self, uri: str, note: Callable[[str], object]) -> None:
+        """`note` takes what must be unfollowed in the end."""
+        if uri not in self._seen and len(self._seen) >= MOST_FOLLOWED:
+            raise MCPError(types.INTERNAL_ERROR, "too many resources are followed at the moment")
         self._followed[uri] += 1
+        note(uri)
         if uri not in self._seen:
-            if len(self._seen) >= MOST_FOLLOWED:
-                raise MCPError(types.INTERNAL_ERROR, "too many resources are followed at the moment")
             self._seen[uri] = _NOTHING
             self._seen[uri] = await self._digest(uri)
         if self._watching is None or self._watching.done():
