@@ -7,7 +7,6 @@ import threading
 import time
 from contextlib import ExitStack
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 
@@ -48,13 +47,6 @@ def honest_player(processes: Processes, manager: Process, number: int) -> Proces
     return player
 
 
-def peak_memory_kb(pid: int) -> int:
-    """The most memory it ever had, where the system tells."""
-    status = Path(f"/proc/{pid}/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
-
-
 @pytest.mark.requirement("KEEPING.bounded")
 @pytest.mark.requirement("TOKEN.never_locked_out")
 def test_honest_players_lose_nothing_among_forty_hostile_ones(processes: Processes) -> None:
@@ -83,7 +75,7 @@ def test_honest_players_lose_nothing_among_forty_hostile_ones(processes: Process
         ]
         arm(hostile, manager, honest, referees)
         assert [one.wait() for one in (*honest, *referees)] == [0] * (len(honest) + len(referees))
-        memory = peak_memory_kb(manager.pid)
+        memory = manager.peak_memory_kb
         assert manager.stop() == 0
     assert_unharmed(processes)
     assert memory < MOST_MEMORY_KB

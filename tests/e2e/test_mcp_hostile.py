@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from league.mcp.subscriptions import MOST_FOLLOWED
 from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
 from tests.support.http_wire import hang_up
 from tests.support.mcp_clients import connected
-from tests.support.processes import WATCHDOG_S, Process, Processes, assert_kept
+from tests.support.processes import WATCHDOG_S, Processes, assert_kept
 
 MODERN = "2026-07-28"
 STANDINGS = "league://standings"
@@ -159,12 +158,6 @@ class Crowd:
             await self._ask("nonsense", request(body, MCP_Protocol_Version="2025-11-25", Mcp_Session_Id="none"))
 
 
-def peak_memory_kb(process: Process) -> int:
-    """The most memory it ever had."""
-    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-
-
 @pytest.mark.requirement("KEEPING.bounded")
 def test_a_league_is_played_while_a_crowd_abuses_mcp(processes: Processes) -> None:
     manager = processes.manager(players=4)
@@ -185,7 +178,7 @@ def test_a_league_is_played_while_a_crowd_abuses_mcp(processes: Processes) -> No
         for deed, allowed in ANSWERS.items():
             assert crowd.statuses[deed].keys() <= {*allowed, CUT_OFF}, (deed, crowd.statuses[deed])
             assert crowd.statuses[deed][allowed[0]], (deed, crowd.statuses[deed])
-    assert peak_memory_kb(manager) < MOST_MEMORY_KB
+    assert manager.peak_memory_kb < MOST_MEMORY_KB
     assert manager.stop() == 0
     assert processes.events("referee", PlayerFaulted) == []
     assert {one.status for one in processes.events("manager", ResultAccepted)} <= {"WIN", "DRAW"}

@@ -92,6 +92,13 @@ class Process:
         return self._popen.pid
 
     @property
+    def peak_memory_kb(self) -> int:
+        """The most memory it ever had, where the system tells."""
+        status = Path(f"/proc/{self.pid}/status")
+        lines = status.read_text().splitlines() if status.exists() else []
+        return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+
+    @property
     def is_running(self) -> bool:
         return self._popen.poll() is None
 
