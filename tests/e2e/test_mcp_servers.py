@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +17,9 @@ from league.conformance.outcome import Verdict
 from league.conformance.runner import check_player
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
 from tests.conformance.defects import failed, told
-from tests.support.processes import Process, Processes, assert_kept
+from tests.support.mcp_programs import started
+from tests.support.processes import Processes, assert_kept
 
-PROGRAMS = Path(__file__).parents[1] / "mcp_servers"
-PACKAGES = Path(sys.prefix) / "mcp-servers"
 PLAYERS = {
     "fastmcp2": ("FastMCP 2", "SDK 1, one message", "SDK 1, text"),
     "fastmcp3": ("FastMCP 3",),
@@ -50,21 +46,14 @@ DEVIATION = "a deviation: this player takes MCP's tools/call only"
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The endpoints of all these players, by name."""
-    assert PACKAGES.is_dir(), "`make .venv/.mcp-servers` installs the MCP servers of others"
     with ExitStack() as stack:
-        started = {name: _started(name, tmp_path_factory.mktemp(name)) for name in PLAYERS}
-        for process in started.values():
+        serving = {name: started(name, tmp_path_factory.mktemp(name)) for name in PLAYERS}
+        for process in serving.values():
             stack.callback(process.kill)
-        lines = [line for name, process in started.items() for line in process.said("ready: ", len(PLAYERS[name]))]
+        lines = [line for name, process in serving.items() for line in process.said("ready: ", len(PLAYERS[name]))]
         found = {name: endpoint for name, _, endpoint in (line.rpartition(" ") for line in lines)}
         assert found.keys() == {name for names in PLAYERS.values() for name in names}
         yield found
-
-
-def _started(packages: str, folder: Path, program: str = "players.py", argument: str | None = None) -> Process:
-    path = os.pathsep.join(str(PACKAGES / name) for name in (packages, "shared"))
-    command = ("env", f"PYTHONPATH={path}", sys.executable, str(PROGRAMS / program))
-    return Process(packages, [argument or packages], folder, command)
 
 
 def ask(url: str, method: str, params: object, version: str = "") -> tuple[int, dict[str, Any]]:
@@ -130,7 +119,7 @@ def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: d
 def test_mcp_clients_by_others_list_and_call_our_tools_and_are_told_why_not(processes: Processes) -> None:
     manager = processes.manager(players=2)
     with ExitStack() as stack:
-        clients = [_started(name, processes.folder, "client.py", manager.endpoint) for name in PLAYERS]
+        clients = [started(name, processes.folder, "client.py", manager.endpoint) for name in PLAYERS]
         for client in clients:
             stack.callback(client.wait)
         heard = [json.loads(client.said("told: ")[0]) for client in clients]

@@ -121,4 +121,5 @@ class KeptSecret:
 
 
 ADMIN_TOKEN: Final = KeptSecret("admin token", "admin-token", "LEAGUE_ADMIN_TOKEN")
+PLAYER_KEY: Final = KeptSecret("player key", "player-key", "LEAGUE_PLAYER_KEY", is_told=True)
 ENROLMENT_KEY: Final = KeptSecret("enrolment key", "enrolment-key", "LEAGUE_ENROLMENT_KEY", is_told=True)
