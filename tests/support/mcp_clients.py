@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import Client
-from mcp.client.session import IncomingMessage
+from mcp.client.session import ElicitationFnT, IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -25,12 +25,16 @@ ERAS = ("legacy", "2026-07-28")
 
 
 @asynccontextmanager
-async def connected(url: str, era: str, headers: Mapping[str, str] | None = None) -> AsyncGenerator[Client, None]:
-    """A client of an agent."""
+async def connected(
+    url: str, era: str, headers: Mapping[str, str] | None = None, person: ElicitationFnT | None = None
+) -> AsyncGenerator[Client, None]:
+    """A client of an agent; `person` is whom it can ask."""
     heard = _Heard()
     async with (
         httpx2.AsyncClient(headers=headers, timeout=WATCHDOG_S) as http,
-        Client(streamable_http_client(url, http_client=http), mode=era, message_handler=heard) as client,
+        Client(
+            streamable_http_client(url, http_client=http), mode=era, message_handler=heard, elicitation_callback=person
+        ) as client,
     ):
         yield client
 

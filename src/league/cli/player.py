@@ -13,8 +13,10 @@ examples:
   league player --manager http://127.0.0.1:8000/mcp --strategy frequency
   league player --strategy my_module:MyPlayer --name "My player"
   league player --count 10 --strategy random,mirror
+  league player --strategy mcp --name "My assistant"
 
-built-in strategies: random, always_even, always_odd, alternate, mirror, frequency, human
+built-in strategies: random, always_even, always_odd, alternate, mirror, frequency,
+human (asks in this terminal), mcp (asks whoever is connected over MCP: a person or an assistant)
 Your own is a league.Player (from league import Player, serve), or any class with a method choose(self, turn)
 that returns one of turn.options. It is made without arguments, one for each player; its methods may be async.
 What goes wrong in it is shown here in full, with the message that caused it."""

@@ -23,23 +23,27 @@ from msgspec import structs
 from league.agent import sources
 from league.agent.agent import Agent
 from league.hosting import USAGE, CommandError, authors, console, did_you_mean
+from league.hosting.addresses import is_loopback
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
+from league.hosting.kept_secrets import PLAYER_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
+from league.hosting.offered_turns import OfferedTurns, TurnTools
 from league.hosting.options import PlayerOptions
-from league.hosting.serving import Ready, run_loop, say_ready
+from league.hosting.serving import Ready, run_loop, say_ready, until
 from league.machine import Ask
 from league.player import strategies
 from league.player.competitor import Competitor, StrategyFailed
 from league.player.strategies import BuiltIn, Strategy, Turn
+from league.protocol import tokens
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
 from league.protocol.safe_text import printable
 from league.protocol.versions import is_of_kit
 from league.strategies.human import Human
 
-HUMAN = "human"
+HUMAN, MCP = "human", "mcp"
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
 
@@ -65,9 +69,11 @@ def load(spec: str) -> Entrant:
         return Entrant(built_in, spec.replace("_", " ").title())
     if spec == HUMAN:
         return Entrant(Human(), "Human")
+    if spec == MCP:
+        return Entrant(OfferedTurns(), "MCP")
     module, colon, cls = spec.rpartition(":")
     if not (module and colon and cls):
-        known = (*strategies.known(), HUMAN)
+        known = (*strategies.known(), HUMAN, MCP)
         meant = did_you_mean(spec, known) or f"; there are {', '.join(known)}, module:Class and ./file.py:Class"
         raise CommandError(f"there is no strategy {spec!r}{meant}", USAGE)
     return enter(_made(spec, _imported(spec, module), cls), cls)
@@ -169,17 +175,44 @@ async def serve(
         for game in _games_of(options, one):
             _refuse_unplayable(one, game)
     runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
+    turns_key = _turns_key(options) if any(isinstance(one.strategy, OfferedTurns) for one in entrants) else None
 
     def member(number: int) -> HostedMember:
         runner = runners[number]
-        return HostedMember(
+        one = HostedMember(
             partial(build, options, number, runner.entrant), runner.think, runner.tell, runner.start, runner.stop
         )
+        turns = runner.entrant.strategy
+        if not isinstance(turns, OfferedTurns):
+            return one
+        tools = TurnTools(turns, turns_key).offered()
+        return replace(one, tools=tools, on_stopping=partial(_stop_late, turns, runner, stop))
 
     try:
         return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(stop)
     finally:
         await asyncio.gather(*(one.stop() for one in runners))
+
+
+async def _stop_late(turns: OfferedTurns, runner: StrategyRunner, stop: asyncio.Event) -> None:
+    await until(stop, turns.stay())
+    await runner.stop()
+
+
+def _turns_key(options: PlayerOptions) -> str | None:
+    """What whoever answers turns over MCP must show. On this machine nobody must, unless a key is given; beyond it
+    there is always one."""
+    key = PLAYER_KEY.given_to_command(None)
+    tools = "an MCP client that is connected here plays, with the tools next_turn and answer_turn"
+    if key is not None:
+        told = f"{tools}, if it shows the {PLAYER_KEY.name}"
+    elif is_loopback(options.host):
+        told = f"{tools}; anybody on this machine may, unless {PLAYER_KEY.variable} is set"
+    else:
+        key = tokens.mint("player", sources.chance(32)).removeprefix("tok_")
+        told = f"{tools}, if it shows this {PLAYER_KEY.name}: Authorization: Bearer {key}"
+    console.say(told)
+    return key
 
 
 def _seeding(seed: int | None) -> Seeding | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import MutableMapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -28,6 +28,8 @@ CALLS: Final = 256
 """So many requests are answered at once, streams aside."""
 CALL_S: Final = 120.0
 """So long an answer may take: a person may be asked for it. Two requests of one id in a session get none at all."""
+LAST_ANSWERS_S: Final = 1.0
+"""How long requests may take that are under way at the end."""
 DELETED: Final = 4096
 """So many sessions that were deleted are remembered."""
 VERSION, SESSION, METHOD, ACCEPT = b"mcp-protocol-version", b"mcp-session-id", b"mcp-method", b"accept"
@@ -61,7 +63,10 @@ class McpEndpoint:
         self._deleted: dict[bytes, None] = {}
         self._open = {True: 0, False: 0}
         """Streams, and other requests, that are being answered."""
-        self._closing = asyncio.Event()
+        self._answered = asyncio.Event()
+        """Set when one more has its answer."""
+        self._is_closing = False
+        self._ended = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -76,19 +81,25 @@ class McpEndpoint:
             for manager in (self._with_session, self._without):
                 await stack.enter_async_context(manager.run())
             started.set()
-            await self._closing.wait()
+            await self._ended.wait()
 
     async def close(self) -> None:
-        """End all sessions and streams."""
-        self._closing.set()
+        """End all sessions and streams, when the requests under way have their answers."""
+        self._is_closing = True
         self._subscriptions.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_ANSWERS_S):
+                while self._open[False]:
+                    self._answered.clear()
+                    await self._answered.wait()
+        self._ended.set()
         if self._running is not None:
             await self._running
 
     async def answer(self, request: HttpRequest, *, is_greeting: bool = False) -> Answer:
         """The answer to a request; `is_greeting`: it wants to begin a session."""
         is_stream = request.method == "GET" or request.headers.get(METHOD) == LISTEN
-        if self._open[is_stream] >= (STREAMS if is_stream else CALLS) or self._closing.is_set():
+        if self._open[is_stream] >= (STREAMS if is_stream else CALLS) or self._is_closing:
             return _FULL
         app = self._app_for(request, is_greeting)
         return ASGIAnswer(self._limited(app, is_stream), request, may_be_broken_off=True)
@@ -127,6 +138,7 @@ class McpEndpoint:
                 await send({"type": "http.response.body"})
             finally:
                 self._open[is_stream] -= 1
+                self._answered.set()
 
         return handle
 
