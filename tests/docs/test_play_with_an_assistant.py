@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client
 
 from league.hosting.offered_turns import OfferedTurns, TurnTools
-from tests.support.mcp_clients import connected
+from tests.support.mcp_clients import connected, with_local_server
 from tests.support.mcp_programs import started
 from tests.support.pages import ROOT, Block, Reader, blocks, sections
 from tests.support.processes import WATCHDOG_S, Process, Processes
@@ -55,10 +54,8 @@ async def opened(server: dict[str, Any], folder: Path) -> AsyncIterator[Client]:
             yield client
         return
     environment = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **server.get("env", {})}
-    command = StdioServerParameters(command=server["command"], args=server["args"], env=environment, cwd=folder)
-    with (folder / "local-server.log").open("a") as log:
-        async with Client(stdio_client(command, errlog=log)) as client:
-            yield client
+    async with with_local_server([server["command"], *server["args"]], "auto", folder, environment) as client:
+        yield client
 
 
 def tools_of(server: dict[str, Any], folder: Path) -> set[str]:

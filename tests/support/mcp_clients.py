@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.session import ElicitationFnT, IncomingMessage
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -37,6 +39,19 @@ async def connected(
         ) as client,
     ):
         yield client
+
+
+@asynccontextmanager
+async def with_local_server(
+    command: Sequence[str], era: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[Client, None]:
+    """A client of a local server, which it starts as assistants do; the log of that server is in the folder."""
+    server = StdioServerParameters(
+        command=command[0], args=list(command[1:]), env=dict(environment or {}), cwd=folder, encoding="utf-8"
+    )
+    with (folder / "local-server.log").open("a") as log:
+        async with Client(stdio_client(server, errlog=log), mode=era, message_handler=_Heard()) as client:
+            yield client
 
 
 class _Heard:

@@ -220,7 +220,7 @@ class Bridge:
                 self._open_again(line)
             else:
                 self._failed(line, str(error))
-        except NoAnswerError as error:
+        except (NoAnswerError, HTTPException, OSError) as error:
             self._failed(line, str(error))
         finally:
             self._under_way.pop(_key(line.id), None)
@@ -252,7 +252,7 @@ class Bridge:
         try:
             for raw in messages_in(response):
                 message = _message(raw)
-                if message is None or not line.is_request:
+                if not message or not line.is_request:
                     continue
                 passed += 1
                 if self._is_answer(line, message, response):
@@ -266,18 +266,18 @@ class Bridge:
             kind = BrokenStreamError if passed else NoAnswerError
             raise kind(f"{self._url} answered with status {response.status} and no message for it")
 
-    def _is_answer(self, line: ClientLine, message: Any, response: HTTPResponse) -> bool:
+    def _is_answer(self, line: ClientLine, message: Mapping[str, Any], response: HTTPResponse) -> bool:
         """Any: JSON."""
-        if isinstance(message, dict) and "method" in message:
+        if "method" in message:
             return False
-        if line.method == INITIALIZE and isinstance(message, dict) and "result" in message:
+        if line.method == INITIALIZE and "result" in message:
             self._session = greeted(message["result"], response.headers.get("mcp-session-id", ""))
         return True
 
-    def _answered(self, line: ClientLine, raw: bytes, message: Any) -> None:
+    def _answered(self, line: ClientLine, raw: bytes, message: Mapping[str, Any]) -> None:
         """A server that refused a request before it had read its id answers to nobody: to the client it is this one
         (Any: JSON)."""
-        if isinstance(message, dict) and message.get("id") is None and line.id is not None:
+        if message.get("id") is None and line.id is not None:
             raw = msgspec.json.encode({**message, "id": line.id})
         self._write(raw)
 
@@ -304,12 +304,12 @@ class Bridge:
             fresh = NO_SESSION
             for line in list(self._kept.values()):
                 with self._answer_to("POST", fresh, line) as response:
-                    answers = [_message(raw) for raw in messages_in(response)] if response.status < 300 else []
+                    found = (one["result"] for one in map(_message, messages_in(response)) if "result" in one)
+                    result = next(found, None) if line.is_request else None
+                    if line.method == INITIALIZE and result is None:
+                        raise NoAnswerError(f"{self._url} has forgotten the session and opens no other")
                     if line.method == INITIALIZE:
-                        results = [one["result"] for one in answers if isinstance(one, dict) and "result" in one]
-                        if not results:
-                            raise NoAnswerError(f"{self._url} has forgotten the session and opens no other")
-                        fresh = greeted(results[0], response.headers.get("mcp-session-id", ""))
+                        fresh = greeted(result, response.headers.get("mcp-session-id", ""))
             self._session = fresh
             self._tell(f"{self._url} was started again: the session goes on")
 
@@ -375,12 +375,13 @@ class Bridge:
         return connection
 
 
-def _message(raw: bytes) -> Any:
-    """A message of the server; None if it is none (Any: JSON)."""
+def _message(raw: bytes) -> Mapping[str, Any]:
+    """A message of the server; empty if it is none (Any: JSON)."""
     try:
-        return msgspec.json.decode(raw)
+        message = msgspec.json.decode(raw)
     except ValueError:
-        return None
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 def _key(request_id: object) -> str:
