@@ -29,9 +29,9 @@ from league.hosting.members import HostedMember, MemberProcess, made_up_name, nu
 from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import Ready, run_loop, say_ready
-from league.machine import Ask
+from league.machine import Ask, NoChoice
 from league.player import strategies
-from league.player.competitor import Competitor, StrategyFailed
+from league.player.competitor import Competitor
 from league.player.strategies import BuiltIn, Strategy, Turn
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
@@ -234,7 +234,7 @@ class StrategyRunner:
         self._news.start(agent)
 
     async def think(self, ask: Ask) -> object:
-        """What the strategy answers, right or wrong; StrategyFailed where that is nothing that can be sent."""
+        """What the strategy answers, right or wrong; NoChoice where that is nothing that can be sent."""
         turn = self._turn(ask)
         choose = partial(self.entrant.strategy.choose, turn)
         if isinstance(self.entrant.strategy, BuiltIn):
@@ -273,7 +273,7 @@ class StrategyRunner:
         who = self._who(turn)
         if isinstance(value, Raised):
             console.complain(authors.raised(who, value.error, ask.call, turn.options))
-            return StrategyFailed(authors.last_line(value.error))
+            return NoChoice(authors.last_line(value.error))
         if not _is_text(value):
             console.complain(authors.no_choice(who, value, ask.call, turn.options))
         elif value not in turn.options:
