@@ -51,7 +51,7 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def said(kind: type[T], value: object) -> T | None:
     """What a peer said of this kind; None if it said nothing that can be read."""
     try:
-        return None if value is None else msgspec.convert(value, kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError:
         return None
 

@@ -212,7 +212,8 @@ class Question:
             shown = "null" if choice is None else repr(_quoted(choice))
             detail = f"{shown} is none of {', '.join(legal)}"
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
-        return Valid(choice, said(Provenance, getattr(message, "provenance", None)))
+        provenance = getattr(message, "provenance", None)
+        return Valid(choice, None if provenance is None else said(Provenance, provenance))
 
 
 def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:
