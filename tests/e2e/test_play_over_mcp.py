@@ -1,4 +1,5 @@
-"""`league player --strategy mcp`: assistants and people play through MCP clients, beside a person at a terminal."""
+"""`league player --strategy mcp`: assistants and people play through MCP clients, beside a person at a terminal and a
+language model."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from league.conformance.runner import check_player
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
 from league.hosting.offered_turns import OVER as TOO_LATE
 from tests.conformance.defects import failed, told
+from tests.support.language_models import StandIn, stand_in
 from tests.support.mcp_clients import ERAS, call, connected
 from tests.support.processes import WATCHDOG_S, Process, Processes, assert_kept
 
@@ -106,6 +108,17 @@ def typist(processes: Processes, manager: str) -> Process:
     return process
 
 
+def model(processes: Processes, manager: Process | str, provider: StandIn) -> Process:
+    """A language model."""
+    return processes.players(manager, "Model", strategy="llm", base_url=provider.base_url, model="right")
+
+
+@pytest.fixture
+def provider() -> Iterator[StandIn]:
+    with stand_in() as server:
+        yield server
+
+
 def without_the_extra(processes: Processes, manager: Process, name: str) -> Process:
     """A player where the official package is not installed."""
     options = ["player", "--strategy", "mcp", "--game", "rock_paper_scissors", "--name", name, "--port", "0"]
@@ -120,11 +133,13 @@ def without_the_extra(processes: Processes, manager: Process, name: str) -> Proc
 
 
 @pytest.mark.requirement("PLAYER.turns_over_mcp")
-def test_assistants_and_people_play_a_league_over_mcp_without_a_technical_loss(processes: Processes) -> None:
+def test_assistants_people_and_a_model_play_a_league_without_a_technical_loss(
+    processes: Processes, provider: StandIn
+) -> None:
     manager = processes.manager(players=5)
     assistant, person = (processes.players(manager, name, strategy="mcp") for name in ("Assistant", "Person"))
     both = processes.players(manager, "Both", strategy="mcp")
-    others = [typist(processes, manager.endpoint), processes.players(manager, "Random")]
+    others = [typist(processes, manager.endpoint), model(processes, manager, provider)]
     seats = [Seat(assistant.endpoint, ERAS[1]), Seat(person.endpoint, ERAS[0], is_person=True)]
     seats += [Seat(both.endpoint, ERAS[0]), Seat(both.endpoint, ERAS[1], is_person=True)]
     with playing(*seats):
@@ -151,8 +166,7 @@ def test_without_the_extra_turns_are_played_with_the_tools_of_the_older_era(proc
     needs = tool(player.endpoint, "play_turn")
     assert (needs["isError"], "pip install 'agent-league[mcp]'" in needs["content"][0]["text"]) == (True, True)
     referee = processes.referee(manager, game="rock_paper_scissors")
-    while (turn := tool(player.endpoint, "next_turn")["structuredContent"]["turn"]) is None:
-        pass
+    turn = wait_for_turn(player.endpoint)
     assert (turn["game_type"], turn["options"]) == ("rock_paper_scissors", ["rock", "paper", "scissors"])
     wrong = tool(player.endpoint, "answer_turn", turn_id=turn["turn_id"], choice="even")
     assert (wrong["isError"], wrong["content"][0]["text"][:4]) == (True, "E024")
@@ -188,12 +202,12 @@ def test_a_turn_that_nobody_answers_is_lost_by_a_timeout_and_then_it_is_too_late
     silent = processes.players(manager, "Silent", strategy="mcp")
     processes.players(manager, "Other", count=2)
     processes.referee(manager)
-    turn = tool(silent.endpoint, "next_turn")["structuredContent"]["turn"]
+    turn = wait_for_turn(silent.endpoint)
     silent.said(f"{turn['match_id']}: you lost")
     late = tool(silent.endpoint, "answer_turn", turn_id=turn["turn_id"], choice=turn["options"][0])
     assert (late["isError"], late["content"][0]["text"]) == (True, f"E023 INVALID_STATE: {TOO_LATE}")
-    (fault,) = processes.events("referee", PlayerFaulted)
-    assert (fault.player_id, fault.code) == (processes.members()["Silent"], "E001")
+    faults = {(one.player_id, one.code) for one in processes.events("referee", PlayerFaulted)}
+    assert faults == {(processes.members()["Silent"], "E001")}
 
 
 @pytest.mark.requirement("PLAYER.turns_over_mcp")
@@ -217,6 +231,13 @@ def test_with_a_key_nobody_else_sees_or_answers_a_turn(processes: Processes) -> 
     assert KEY not in player.output
 
 
+def wait_for_turn(url: str) -> Any:
+    """The next turn (Any: JSON)."""
+    while (turn := tool(url, "next_turn")["structuredContent"]["turn"]) is None:
+        pass
+    return turn
+
+
 def play_on(url: str) -> None:
     """Answer every turn until the league is over, or nobody is there any more."""
     with suppress(URLError, ConnectionError):
@@ -228,10 +249,12 @@ def play_on(url: str) -> None:
 # --- the kit ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_kit_finds_nothing_wrong_with_an_assistant_or_a_person(processes: Processes) -> None:
+def test_the_kit_finds_nothing_wrong_with_an_assistant_a_person_or_a_model(
+    processes: Processes, provider: StandIn
+) -> None:
     assistant = processes.players(NOWHERE, "Assistant", strategy="mcp")
-    person = typist(processes, NOWHERE)
+    person, thinker = typist(processes, NOWHERE), model(processes, NOWHERE, provider)
     with playing(Seat(assistant.endpoint, ERAS[1])), ThreadPoolExecutor() as pool:
-        reports = pool.map(lambda one: check_player(Options(one.endpoint)), (assistant, person))
+        reports = pool.map(lambda one: check_player(Options(one.endpoint)), (assistant, person, thinker))
     for report in reports:
         assert failed(report) == set(), told(report)
