@@ -47,6 +47,8 @@ from league.protocol.versions import is_of_kit
 from league.strategies.human import Human
 
 HUMAN, MCP = "human", "mcp"
+SERVED_ONLY = {MCP: "whoever is connected over MCP", LLM: "a language model"}
+"""Strategies that need a player which is served, and who chooses in them."""
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
 
@@ -76,21 +78,19 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
         return Entrant(built_in, spec.replace("_", " ").title())
     if spec == HUMAN:
         return Entrant(Human(), "Human")
-    if spec == MCP:
-        return Entrant(OfferedTurns(), "MCP")
-    if spec == LLM:
-        return _language_model(options)
+    if spec in SERVED_ONLY:
+        if options is None:
+            raise CommandError(f"{SERVED_ONLY[spec]} plays in a league: league player --strategy {spec}", USAGE)
+        return Entrant(OfferedTurns(), "MCP") if spec == MCP else _language_model(options)
     module, colon, cls = spec.rpartition(":")
     if not (module and colon and cls):
-        known = (*strategies.known(), HUMAN, MCP, LLM)
+        known = (*strategies.known(), HUMAN, *SERVED_ONLY)
         meant = did_you_mean(spec, known) or f"; there are {', '.join(known)}, module:Class and ./file.py:Class"
         raise CommandError(f"there is no strategy {spec!r}{meant}", USAGE)
     return enter(_made(spec, _imported(spec, module), cls), cls)
 
 
-def _language_model(options: PlayerOptions | None) -> Entrant:
-    if options is None:
-        raise CommandError(f"a language model plays in a league: league player --strategy {LLM}", USAGE)
+def _language_model(options: PlayerOptions) -> Entrant:
     provider = language_models.Provider(options)
     model = language_models.model_of(options, provider)
     return Entrant(
@@ -197,7 +197,7 @@ async def serve(
         for game in _games_of(options, one):
             _refuse_unplayable(one, game)
     runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
-    turns_key = _turns_key(options) if any(isinstance(one.strategy, OfferedTurns) for one in entrants) else None
+    key = turns_key(options) if any(isinstance(one.strategy, OfferedTurns) for one in entrants) else None
 
     def member(number: int) -> HostedMember:
         runner = runners[number]
@@ -207,7 +207,7 @@ async def serve(
         turns = runner.entrant.strategy
         if not isinstance(turns, OfferedTurns):
             return one
-        tools = TurnTools(turns, turns_key).offered()
+        tools = TurnTools(turns, key).offered()
         return replace(one, tools=tools, on_stopping=partial(_stop_late, turns, runner, stop))
 
     async with AsyncExitStack() as sessions:
@@ -225,7 +225,7 @@ async def _stop_late(turns: OfferedTurns, runner: StrategyRunner, stop: asyncio.
     await runner.stop()
 
 
-def _turns_key(options: PlayerOptions) -> str | None:
+def turns_key(options: PlayerOptions) -> str | None:
     """What whoever answers turns over MCP must show. On this machine nobody must, unless a key is given; beyond it
     there is always one."""
     key = PLAYER_KEY.given_to_command(None)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from league import LeagueResult, Standings
+from league.hosting import CommandError, console, display, options
 from league.hosting.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools
-from league.hosting.players import load
+from league.hosting.players import load, turns_key
 from league.mcp.tables import McpCaller
 from league.player.strategies import Turn
 from league.protocol.errors import PeerError
@@ -24,6 +26,7 @@ ROWS = tuple(
     StandingsRow(rank=rank, player_id=f"P0{rank}", display_name=name, played=1, wins=0, draws=1, losses=0, points=1)
     for rank, name in enumerate(("Ann", "Ben"), 1)
 )
+OPTIONS = replace(options.defaults(options.PlayerOptions), host="127.0.0.1")
 KEY = "a-key-of-many-letters"
 
 
@@ -49,7 +52,28 @@ def refusal(turns: OfferedTurns, turn_id: str, choice: str) -> tuple[str, str]:
 
 
 def test_the_command_knows_it() -> None:
-    assert isinstance(load("mcp").strategy, OfferedTurns)
+    assert isinstance(load("mcp", OPTIONS).strategy, OfferedTurns)
+
+
+@pytest.mark.parametrize("strategy", ["mcp", "llm"])
+def test_who_needs_a_server_plays_nowhere_else(strategy: str) -> None:
+    with pytest.raises(CommandError, match=f"plays in a league: league player --strategy {strategy}"):
+        load(strategy)
+
+
+@pytest.mark.requirement("PLAYER.turns_over_mcp")
+def test_beyond_its_own_machine_a_player_always_has_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(console, "say", said.append)
+    monkeypatch.delenv("LEAGUE_PLAYER_KEY", raising=False)
+    assert turns_key(OPTIONS) is None
+    for host in ("0.0.0.0", "192.0.2.7"):
+        made = turns_key(replace(OPTIONS, host=host))
+        assert made is not None
+        assert f"Authorization: Bearer {made}" in display.harmless(said[-1])
+    monkeypatch.setenv("LEAGUE_PLAYER_KEY", KEY)
+    assert turns_key(OPTIONS) == KEY
+    assert KEY not in said[-1]
 
 
 def test_whoever_waits_is_told_of_the_turn_and_its_answer_is_the_choice() -> None:
