@@ -23,6 +23,8 @@ LONGEST_MARGIN_S: Final = 1.0
 BYTES_A_TOKEN: Final = 4
 """How tokens are estimated where the provider does not count them."""
 LONGEST_TROUBLE: Final = 300
+UNREADABLE: Final = (msgspec.DecodeError, RecursionError, LookupError, TypeError)
+"""What comes of reading something else than what was expected."""
 
 
 class Reply(NamedTuple):
@@ -212,7 +214,7 @@ def completed(reply: Reply | NoReply, request: bytes) -> Completion | None:
     try:
         document = msgspec.json.decode(reply.body)
         content = document["choices"][0]["message"].get("content")
-    except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+    except (*UNREADABLE, AttributeError):
         return None
     if isinstance(content, list):
         content = "".join(one["text"] for one in content if isinstance(one, dict) and isinstance(one.get("text"), str))
@@ -228,6 +230,6 @@ def refusal_in(reply: Reply) -> str:
     try:
         error = msgspec.json.decode(reply.body)["error"]
         said = error["message"] if isinstance(error, dict) else error
-    except (msgspec.DecodeError, LookupError, TypeError):
+    except UNREADABLE:
         said = reply.body[:LONGEST_TROUBLE].decode("utf-8", "replace")
     return " ".join(str(said).split())[:LONGEST_TROUBLE] or "no reason given"

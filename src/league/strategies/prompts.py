@@ -30,8 +30,8 @@ $options
 Answer with your choice alone, in one word and without any explanation."""
 PLACES: Final = frozenset({"game", "rules", "match", "opponent", "turn", "view", "record", "history", "options"})
 """What a prompt may name."""
-LONGEST_PROMPT: Final = 4_000
-"""In characters: it travels with the registration (spec section 8.17), which has 10,240 bytes."""
+LONGEST_PROMPT: Final = 6_000
+"""In bytes: it travels with the registration (spec section 8.17), which has 10,240."""
 REMEMBERED: Final = 10
 """So many matches are told."""
 LONGEST_QUOTE: Final = 500
@@ -80,8 +80,9 @@ class Prompt:
         unknown = sorted(set(template.get_identifiers()) - PLACES)
         if unknown:
             raise ValueError(f"there is no ${unknown[0]}; there are {', '.join(f'${one}' for one in sorted(PLACES))}")
-        if not 0 < len(self.text) <= LONGEST_PROMPT:
-            raise ValueError(f"it must have 1 to {LONGEST_PROMPT} characters, not {len(self.text)}")
+        size = len(json.dumps(self.text, ensure_ascii=False).encode())
+        if not self.text.strip() or size > LONGEST_PROMPT:
+            raise ValueError(f"it must have some text, and {LONGEST_PROMPT} bytes of JSON at most, not {size}")
 
     @property
     def sha256(self) -> str:

@@ -121,7 +121,8 @@ def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
 
 @pytest.mark.parametrize("failure", [
     REFUSED, Reply(500, b"oops"), Reply(503, b""), Reply(401, b'{"error": {"message": "no key"}}'),
-    Reply(200, b'{"choic'), Reply(200, b"[]"), Reply(200, b'{"choices": []}'), Reply(301, b""),
+    Reply(200, b'{"choic'), Reply(200, b"[" * 1_000_000), Reply(500, b"[" * 1_000_000),
+    Reply(200, b"[]"), Reply(200, b'{"choices": []}'), Reply(301, b""),
 ])  # fmt: skip
 def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: Reply | NoReply) -> None:
     script = Script(failure)

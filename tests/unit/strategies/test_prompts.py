@@ -69,8 +69,10 @@ def test_only_the_last_matches_are_told() -> None:
 @pytest.mark.parametrize(("text", "said"), [
     ("You play $gmae", "there is no $gmae"),
     ("It costs 5$", "a dollar sign as $$"),
-    ("", "1 to 4000 characters"),
-    ("x" * (LONGEST_PROMPT + 1), "1 to 4000 characters"),
+    ("", "it must have some text"),
+    (" \n", "it must have some text"),
+    ("x" * LONGEST_PROMPT, "6000 bytes of JSON at most"),
+    ("猫" * (LONGEST_PROMPT // 3), "6000 bytes of JSON at most"),
 ])  # fmt: skip
 def test_a_prompt_that_cannot_be_filled_in_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
