@@ -172,6 +172,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "technical_losses": Field(count(), "matches it lost by a fault of its own"),
         "deviations": Field(many(ref("Deviation")), "habits that `--profile compat` let pass"),
         "contested": Field(many(text()), "signs that two agents go by its name, if there are any"),
+        "conditions": Field(many(ref("Conditions")), "how a language model plays for it; the newest last"),
     },
     "Deviation": {
         "code": Field(text(), "the error it would have been in strict"),
@@ -197,12 +198,34 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "rating": Field(or_null(ref("RatingTable")), "null: the game has none, or NumPy is missing"),
         "missing": Field(or_null(text()), "why the rating is missing, and what helps"),
         "referees": Field(many(ref("RefereeDraws")), "whether their draws look uniform"),
+        "models": Field(many(ref("ModelPlay")), "the players that leave their choices to a language model"),
+        "unrated": Field(many(ref("PlayerRecord")), "those of them that are not rated; their matches count for nobody"),
         "explained": Field({"type": "object"}, "a sentence for every number, by its name"),
     },
     "LeftOut": {
         "technical_losses": Field(count(), "matches that a player, or both, failed in"),
         "walkovers": Field(count(), "matches that were not played because a player was withdrawn"),
         "repeated": Field(count(), "matches that repeat another one, move for move"),
+        "not_rated": Field(count(), "matches of players that are not rated"),
+    },
+    "Conditions": {
+        "model": Field(text(), "the model's name"),
+        "provider": Field(text(), "the host that is asked"),
+        "prompt": Field(text(), "what it is asked with"),
+        "prompt_sha256": Field(text(), "SHA-256 of the prompt, hex"),
+        "options_shown": Field(FLAG, "is it shown the legal choices? absent: yes"),
+        "corrections": Field(count(), "how often it is asked again; absent: never"),
+        "temperature": Field(NUMBER, "absent: the provider's own"),
+    },
+    "ModelPlay": {
+        "player_id": Field(text(), "such as P01"),
+        "display_name": Field(text(), "its name"),
+        "conditions": Field(many(ref("Conditions")), "the newest last; more than one if they were changed"),
+        **{
+            name: explained(name, count()) for name in ("choices", "fallbacks", "provider_errors", "declined", "tokens")
+        },
+        **{name: explained(name, NUMBER) for name in ("thinking_s", "waited_s")},
+        "not_rated": Field(text(), "why the player is not rated; empty if it is"),
     },
     "PlayerRecord": {
         "player_id": Field(text(), "such as P01"),

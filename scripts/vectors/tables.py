@@ -133,7 +133,14 @@ BASES: dict[str, list[Fields]] = {
         ),
     ],
     "LEAGUE_REGISTER_REQUEST": [
-        _message("LEAGUE_REGISTER_REQUEST", "player:alpha", "conv-alpha-reg-001", "tok_P01_old", player_meta=_META)
+        _message("LEAGUE_REGISTER_REQUEST", "player:alpha", "conv-alpha-reg-001", "tok_P01_old", player_meta=_META),
+        _message(
+            "LEAGUE_REGISTER_REQUEST",
+            "player:alpha",
+            "conv-alpha-reg-001",
+            "tok_P01_old",
+            player_meta={**_META, "conditions": {"model": "small-1", "options_shown": True, "corrections": 2}},
+        ),
     ],
     "LEAGUE_REGISTER_RESPONSE": [
         _message(
@@ -247,7 +254,17 @@ BASES: dict[str, list[Fields]] = {
             match_id="R1M1",
             player_id="P01",
             parity_choice="even",
-        )
+        ),
+        _message(
+            "CHOOSE_PARITY_RESPONSE",
+            PLAYER,
+            _CONVERSATION,
+            _TOKEN,
+            match_id="R1M1",
+            player_id="P01",
+            parity_choice="even",
+            provenance={"fallbacks": 1, "tokens": 340, "thinking_s": 2.5, "waited_s": 1.0},
+        ),
     ],
     "GAME_OVER": [
         _message(
@@ -322,7 +339,12 @@ BASES: dict[str, list[Fields]] = {
             result={
                 "winner": "P01",
                 "score": {"P01": 3, "P02": 0},
-                "details": {"choices": _THROWS[-1], "moves": _THROWS, "status": "WIN"},
+                "details": {
+                    "choices": _THROWS[-1],
+                    "moves": _THROWS,
+                    "status": "WIN",
+                    "provenance": {"P01": {"choices": 3, "tokens": 1020, "thinking_s": 7.5}},
+                },
             },
             attempt=1,
         ),
@@ -440,7 +462,17 @@ BASES: dict[str, list[Fields]] = {
             match_id="R1M1",
             player_id="P01",
             move_data={"move_type": "mark_cell", "choice": "4"},
-        )
+        ),
+        _message(
+            "GAME_MOVE_RESPONSE",
+            PLAYER,
+            _CONVERSATION,
+            _TOKEN,
+            match_id="R1M1",
+            player_id="P01",
+            move_data={"move_type": "mark_cell", "choice": "4"},
+            provenance={"tokens": 340, "thinking_s": 2.5},
+        ),
     ],
     "ROUND_ANNOUNCEMENT_ACK": [
         _message("ROUND_ANNOUNCEMENT_ACK", PLAYER, "conv-round-1-announce", _TOKEN, **_ACK, round_id=1)
@@ -520,6 +552,7 @@ LEAGUE_REGISTER_REQUEST
   player_meta.game_types[0]                     text         element
   player_meta.contact_endpoint                  url          r
   player_meta.protocol_version                  version      o
+  player_meta.conditions                        object       o
 LEAGUE_REGISTER_RESPONSE
   status                                        registration r
   player_id                                     player_id    r
@@ -644,6 +677,7 @@ CHOOSE_PARITY_RESPONSE
   match_id                                      text         r
   player_id                                     text         r
   parity_choice                                 choice       choice
+  provenance                                    object       o
 GAME_OVER
   match_id                                      text         r
   game_type                                     text         r
@@ -674,6 +708,7 @@ MATCH_RESULT_REPORT
   result.details.moves                          array        o
   result.details.draw_seed                      text         o
   result.details.faults                         object       o
+  result.details.provenance                     object       o
   attempt                                       ordinal      o
 LEAGUE_STANDINGS_UPDATE
   league_id                                     text         r
@@ -754,6 +789,7 @@ GAME_MOVE_RESPONSE
   move_data                                     object       r
   move_data.move_type                           text         r
   move_data.choice                              move         move
+  provenance                                    object       o
 ROUND_ANNOUNCEMENT_ACK
   status                                        ack          r
   player_id                                     text         o

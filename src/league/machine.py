@@ -17,6 +17,7 @@ from league.events import Event
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
+from league.protocol.experiment import Provenance
 from league.protocol.messages import Message
 
 Chance = Callable[[int], bytes]
@@ -152,6 +153,23 @@ class Ask:
     game_type: str
     call: Message
     deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """What a strategy may answer instead of the bare choice: also how it came about."""
+
+    choice: str
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoChoice:
+    """What a strategy answers that declines to choose. `is_outage`: not by its own fault (spec section 8.17)."""
+
+    detail: str
+    provenance: Provenance | None = None
+    is_outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)

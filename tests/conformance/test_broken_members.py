@@ -41,6 +41,7 @@ DEFECTS = (
     broken_by(f"{META}.game_types[]", **registers(meta={"game_types": ["even_odd", ""]})),
     broken_by(f"{META}.contact_endpoint", **registers(meta={"contact_endpoint": "localhost:8101"})),
     broken_by(f"{META}.protocol_version", **registers(meta={"protocol_version": "9.0.0"})),
+    broken_by(f"{META}.conditions", **registers(meta={"conditions": "a large model"})),
     broken_by("LEAGUE_QUERY.league_id", **asks(league_id="")),
     broken_by("LEAGUE_QUERY.query_type", **asks(query_type="GET_RICH")),
     broken_by("LEAGUE_QUERY.query_params", **asks(query_params=[])),

@@ -127,6 +127,7 @@ DEFECTS = (
     broken_by("CHOICE.echoes_match_id", "PLAYER.several_matches", **says(CALLED, match_id="R9M9")),
     broken_by("CHOOSE_PARITY_RESPONSE.match_id", **says(CALLED, match_id=ABSENT)),
     broken_by("CHOOSE_PARITY_RESPONSE.player_id", **says(CALLED, player_id=1)),
+    broken_by("CHOOSE_PARITY_RESPONSE.provenance", **says(CALLED, provenance="a model")),
     broken_by("CHOOSE_PARITY_RESPONSE.parity_choice", "PLAYER.corrects", **says(CALLED, parity_choice="Even")),
     broken_by(
         "CHOOSE_PARITY_RESPONSE.parity_choice",
@@ -145,6 +146,7 @@ DEFECTS = (
     broken_by("GAME_MOVE_RESPONSE.move_data", **says(MOVED, move_data="rock")),
     broken_by("GAME_MOVE_RESPONSE.move_data.move_type", **says(MOVED, move_data={"choice": "rock"})),
     broken_by("GAME_MOVE_RESPONSE.move_data.choice", **says(MOVED, move_data={**MOVE, "choice": 1})),
+    broken_by("GAME_MOVE_RESPONSE.provenance", **says(MOVED, provenance="a model")),
     # --- notifications
     broken_by("BROADCAST.acknowledged", script=on("LEAGUE_STANDINGS_UPDATE", HANG), time_scale=5.0),
     broken_by("BROADCAST.acknowledged", note="refused", script=on("ROUND_COMPLETED", refusal(-32601))),

@@ -55,7 +55,7 @@ def test_what_is_not_there_yet_is_not_there() -> None:
         "the dashboard": find_spec("league.dashboard") is not None,
         "the kit for referees and managers": choices("check", "role") != ["player"],
         "journals in PostgreSQL": find_spec("league.storage.postgres") is not None,
-        "`mcp`": "mcp" in strategies.known() or find_spec("league.strategies.mcp") is not None,
+        "`mcp`": find_spec("league.hosting.offered_turns") is not None,
         "`llm`": "llm" in strategies.known() or find_spec("league.strategies.llm") is not None,
     }
     assert {what: what in missing for what in there} == {what: not built for what, built in there.items()}

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from league.events import ChoiceGiven, ChoiceRefused, Event, GameEnded, InvitationAnswered
-from league.machine import Ask, Step
-from league.player.competitor import StrategyFailed
+from league.machine import Ask, Considered, NoChoice, Step
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
+from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityResponse, GameMoveResponse, LeagueQuery
 from tests.support.player_rig import TOKEN, Rig
 
@@ -22,7 +22,11 @@ matches = st.sampled_from(["R1M1", "R1M2", "R2M1"])
 attempts = st.sampled_from([None, 1, 1, 2, 3])
 referees = st.sampled_from(["REF01", "REF01", "REF02"])
 proofs = st.sampled_from([True, True, True, False])
-values = st.sampled_from(["even", "odd", "Odd", "0", None, StrategyFailed("no idea")])
+PROVENANCE = Provenance(fallbacks=1, tokens=7)
+OUTAGE = NoChoice("no answer", PROVENANCE, is_outage=True)
+values = st.sampled_from(
+    ["even", "odd", "Odd", "0", None, NoChoice("no idea"), Considered("odd", PROVENANCE), Considered("?"), OUTAGE]
+)
 codes = st.sampled_from(
     [
         ("E004", "INVALID_PARITY_CHOICE"),

@@ -63,6 +63,9 @@ class Clerk(Machine):
     def _call_off(self, letter: Letter, now: float) -> None:
         self._step.cancel.append("tell/1")
 
+    def _take_back(self, letter: Letter, now: float) -> None:
+        self._step.cancel.append("ask/1")
+
     def _keep(self, letter: Letter, now: float) -> None:
         self.kept.append(letter)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
-from mcp.client.session import IncomingMessage
+from mcp import Client, StdioServerParameters
+from mcp.client.session import ElicitationFnT, IncomingMessage
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -25,14 +27,31 @@ ERAS = ("legacy", "2026-07-28")
 
 
 @asynccontextmanager
-async def connected(url: str, era: str, headers: Mapping[str, str] | None = None) -> AsyncGenerator[Client, None]:
-    """A client of an agent."""
+async def connected(
+    url: str, era: str, headers: Mapping[str, str] | None = None, person: ElicitationFnT | None = None
+) -> AsyncGenerator[Client, None]:
+    """A client of an agent; `person` is whom it can ask."""
     heard = _Heard()
     async with (
         httpx2.AsyncClient(headers=headers, timeout=WATCHDOG_S) as http,
-        Client(streamable_http_client(url, http_client=http), mode=era, message_handler=heard) as client,
+        Client(
+            streamable_http_client(url, http_client=http), mode=era, message_handler=heard, elicitation_callback=person
+        ) as client,
     ):
         yield client
+
+
+@asynccontextmanager
+async def with_local_server(
+    command: Sequence[str], era: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[Client, None]:
+    """A client of a local server, which it starts as assistants do; the log of that server is in the folder."""
+    server = StdioServerParameters(
+        command=command[0], args=list(command[1:]), env=dict(environment or {}), cwd=folder, encoding="utf-8"
+    )
+    with (folder / "local-server.log").open("a") as log:
+        async with Client(stdio_client(server, errlog=log), mode=era, message_handler=_Heard()) as client:
+            yield client
 
 
 class _Heard:

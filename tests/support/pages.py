@@ -98,7 +98,7 @@ class Reader:
                 self._start(rest, one)
             elif what == "said by":
                 for line in one.text.splitlines():
-                    _said(self.terminals[rest], self._moved(line))
+                    _said(self.terminals[rest], self.moved(line))
             elif what != "not run" and one.language in ("sh", "console"):
                 self._run(one)
 
@@ -116,7 +116,7 @@ class Reader:
         self._addresses |= {one.removeprefix(READY): process.endpoint for one in shown if one.startswith(READY)}
         for one in shown:
             if one != LEFT_OUT and not one.startswith(READY):
-                process.said(self._moved(one).removesuffix(LEFT_OUT))
+                process.said(self.moved(one).removesuffix(LEFT_OUT))
 
     def _run(self, block: Block) -> None:
         status = int(block.note.removeprefix("exits with ") or 0)
@@ -127,7 +127,7 @@ class Reader:
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
         """A command that ends by itself."""
-        words = shlex.split(self._moved(line))
+        words = shlex.split(self.moved(line))
         if words[0] == "league" and words[1] in ASKS_A_MANAGER and "--journal" not in words:
             words += ["--manager", self._manager]
         command, arguments = self._program(words)
@@ -149,7 +149,7 @@ class Reader:
     def _manager(self) -> str:
         return self._addresses.get(MANAGER, MANAGER.replace("8000", str(self._nowhere.getsockname()[1])))
 
-    def _moved(self, line: str) -> str:
+    def moved(self, line: str) -> str:
         """The line with the addresses where agents really are instead of those of the page."""
         for shown, real in {MANAGER: self._manager, **self._addresses}.items():
             line = line.replace(shown.removesuffix("/mcp"), real.removesuffix("/mcp"))

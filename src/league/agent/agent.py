@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
@@ -113,7 +114,9 @@ class Agent:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, _Waiting] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        """Strategies that think, and a disk that is tried again."""
+        """A disk that is tried again."""
+        self._thinking: dict[str, asyncio.Task[None]] = {}
+        """Strategies that think, by the key of the question."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
         self._position = JournalPosition()
@@ -191,7 +194,7 @@ class Agent:
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [*self._outbound.tasks.values(), *self._tasks]
+        tasks = [*self._outbound.tasks.values(), *self._tasks, *self._thinking.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -273,12 +276,12 @@ class Agent:
                 waiting.answer.set_result(one)
         for call_id in actions.cancel:
             self._outbound.cancel(call_id)
+        for key in actions.unasked:
+            self._stop_thinking(key)
         for call in actions.calls:
             self._outbound.start(call)
         for ask in actions.asks:
-            thought = self._loop.create_task(self._think(ask))
-            self._tasks.add(thought)
-            thought.add_done_callback(self._tasks.discard)
+            self._ask(ask)
         self.setup.tell(actions.news)
         self._set_timer()
         self.changed.set()
@@ -347,10 +350,22 @@ class Agent:
 
     # --- strategies ---------------------------------------------------------------------------------------------------
 
+    def _ask(self, ask: Ask) -> None:
+        task = self._thinking[ask.key] = self._loop.create_task(self._think(ask))
+        task.add_done_callback(partial(self._thought, ask.key))
+
     async def _think(self, ask: Ask) -> None:
         assert self.setup.think is not None, "a machine that asks was given nobody to ask"
         value = await self.setup.think(ask)
         self._input(lambda: self.pump.strategy_answered(ask.key, value, self.now()))
+
+    def _stop_thinking(self, key: str) -> None:
+        if key in self._thinking:
+            self._thinking[key].cancel()
+
+    def _thought(self, key: str, task: asyncio.Task[None]) -> None:
+        if self._thinking.get(key) is task:  # else the same was asked again, after a write that failed
+            del self._thinking[key]
 
     def prompt(self, prompt: Callable[[Machine], Step]) -> None:
         """Have the machine do something of its own accord; what comes of it is among its news."""

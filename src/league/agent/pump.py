@@ -55,6 +55,8 @@ class Actions:
     calls: list[Call] = field(default_factory=list)
     cancel: list[int] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
+    unasked: list[str] = field(default_factory=list)
+    """The keys of questions whose answers are of no use any more."""
     news: list[object] = field(default_factory=list)
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
@@ -96,6 +98,8 @@ class Pump:
         self._letter_limits: list[tuple[float, int]] = []
         self._calls: dict[int, _UnderWay] = {}
         self._call_limits: list[tuple[float, int]] = []
+        self._asked: set[str] = set()
+        """The keys of questions that a strategy thinks about."""
         self._last_id = 0
 
     # --- inputs -------------------------------------------------------------------------------------------------------
@@ -151,6 +155,7 @@ class Pump:
     def strategy_answered(self, key: str, value: object, now: float) -> Actions:
         """The strategy answered an Ask."""
         actions = self.advance(now)
+        self._asked.discard(key)
         if not self.storage_down:
             self._carry_out(self.machine.answered(key, value, now), actions)
         return actions
@@ -169,7 +174,7 @@ class Pump:
 
     def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
-        actions = Actions(cancel=list(self._calls))
+        actions = Actions(cancel=list(self._calls), unasked=sorted(self._asked))
         for letter_id in [*self._letters, *(one.letter_id for held in self._held for one in held.replies)]:
             actions.replies.append(Answering(letter_id, _storage_error()))
         self._held.clear()
@@ -177,6 +182,7 @@ class Pump:
         self._letter_limits.clear()
         self._calls.clear()
         self._call_limits.clear()
+        self._asked.clear()
         self._appended = self._durable = 0
         self.storage_down = True
         self.machine = self._load()
@@ -273,7 +279,11 @@ class Pump:
             del self._calls[call_id]
         for held in self._held:
             held.calls = [call for call in held.calls if call.id not in unwanted]
+            held.asks = [ask for ask in held.asks if ask.key != key]
         actions.cancel += sorted(unwanted)
+        if key in self._asked:
+            self._asked.remove(key)
+            actions.unasked.append(key)
 
     def _release(self, actions: Actions) -> Actions:
         while self._held and self._held[0].position <= self._durable:
@@ -284,6 +294,7 @@ class Pump:
                 self._calls[call.id].has_left = True
             actions.calls += leaving
             actions.asks += held.asks
+            self._asked.update(ask.key for ask in held.asks)
             actions.news += held.news
             actions.released = held.position
         return actions

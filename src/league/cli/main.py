@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "manager": "manager",
     "referee": "referee",
     "player": "player",
+    "mcp": "mcp",
     "start": "operator",
     "pause": "operator",
     "resume": "operator",

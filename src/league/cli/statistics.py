@@ -11,7 +11,7 @@ from league.cli import USAGE, CommandError, examples, print_result, terminal
 from league.cli.source import add_source_options, source_of
 
 if TYPE_CHECKING:
-    from league.reports.statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
+    from league.reports.statistics.findings import LeagueStatistics, ModelPlay, RatingTable, RefereeDraws
 
 NAME = "statistics"
 HELP = "show ratings or points with intervals, who is tied, and what is luck"
@@ -62,6 +62,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _rating(found.rating)
     if found.referees:
         yield from _referees(found.referees)
+    if found.models:
+        yield from _models(found.models)
 
 
 def _told(columns: Mapping[str, str]) -> Iterator[str]:
@@ -98,6 +100,18 @@ def _rating(table: RatingTable) -> Iterator[str]:
         yield from _told({"more matches": "more_matches"})
     yield f"\nSeat A: {table.seat_advantage:+.0f} points ({between(table.seat_interval, '+.0f')})"
     yield from _told({"seat A": "seat_advantage"})
+
+
+def _models(models: Sequence[ModelPlay]) -> Iterator[str]:
+    from league.reports.statistics.tables import MODELS, NOT_RATED, conditions
+
+    yield ""
+    rows = [[one.player_id, one.display_name, *(getattr(one, name) for name in MODELS.values())] for one in models]
+    yield from terminal.table(("model", "name", *MODELS), rows)
+    for one in models:
+        why = f"; {NOT_RATED}: {one.not_rated}" if one.not_rated else ""
+        yield terminal.plain(f"  {one.player_id}: {conditions(one)}{why}")
+    yield from _told(MODELS)
 
 
 def _referees(referees: Sequence[RefereeDraws]) -> Iterator[str]:

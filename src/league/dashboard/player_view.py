@@ -13,6 +13,8 @@ from league.manager.league import LeagueManager
 from league.protocol.errors import ERRORS
 from league.reports.clauses import clause_of, named, violated
 from league.reports.faults import advice_for
+from league.reports.statistics.findings import ModelPlay
+from league.reports.statistics.models import model_play
 
 MOST_MISTAKES: Final = 50
 
@@ -52,6 +54,8 @@ class PlayerPage:
     """By what was answered."""
     mistakes: tuple[Mistake, ...]
     deviations: tuple[DeviationView, ...]
+    model: ModelPlay | None
+    """If it leaves its choices to a language model."""
 
 
 def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Event]) -> PlayerPage | None:
@@ -74,6 +78,7 @@ def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Even
         times=tuple(_times(player_id, records)),
         mistakes=tuple(_mistakes(player_id, records, view.game_type))[:MOST_MISTAKES],
         deviations=tuple(_deviation(code, requirement) for code, requirement in deviations),
+        model=model_play(manager, member),
     )
 
 

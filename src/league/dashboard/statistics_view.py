@@ -103,6 +103,9 @@ def _notes(found: LeagueStatistics) -> Iterator[Note]:
         yield Note("rating", tables.NO_RATING, "")
     if found.rating is not None:
         yield from _rating_notes(found.rating)
+    for model in found.models:
+        why = f" Not rated: {model.not_rated}." if model.not_rated else ""
+        yield Note(f"{model.player_id}, a language model", f"{tables.conditions(model)}.{why}", "")
     for one in found.referees:
         chance = "" if one.p_value is None else f", p {one.p_value:.3f}"
         looks = "too few to judge" if one.verdict == "too few" else f"look {one.verdict}"

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from league.protocol.experiment import Conditions
+
 AgentRole = Literal["player", "referee"]
 AgentState = Literal["INIT", "REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"]
 LeagueState = Literal["WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "LEAGUE_COMPLETED"]
@@ -33,6 +35,13 @@ class Registered(Event, frozen=True, kw_only=True):
     """Where we said that we live."""
     new_league: bool = False
     """It is another league than before: nothing that we know of matches and tokens holds there."""
+
+
+class ConditionsStated(Event, frozen=True, kw_only=True):
+    """A player said, when it registered, under which conditions a language model plays for it (spec section 8.17)."""
+
+    agent_id: str
+    conditions: Conditions
 
 
 class ConventionLearned(Event, frozen=True, kw_only=True):

@@ -280,13 +280,15 @@ class MatchInterrupted(Event, frozen=True, kw_only=True):
 
 
 class MatchHeld(Event, frozen=True, kw_only=True):
-    """A technical loss of somebody out of reach was reported during an outage, or of an interrupted attempt: it is
-    refused, and the match is played again."""
+    """A technical loss of somebody out of reach was reported during an outage, or of an interrupted attempt, or one of
+    a player that declined: it is refused, and the match is played again."""
 
     match_id: str
     attempt: int
     players: tuple[str, ...] = ()
     """Who could not be reached."""
+    declined: tuple[str, ...] = ()
+    """For whom a service thinks that did not answer (spec section 8.17)."""
     why: str
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from league.events.base import Event, Status
+from league.protocol.experiment import Provenance
 
 
 class AnnouncedReferee(Struct, frozen=True):
@@ -59,6 +60,7 @@ class ChoiceGiven(Event, frozen=True, kw_only=True):
     turn: int
     choice: str
     referee_id: str = ""
+    provenance: Provenance | None = None
 
 
 class ChoiceRefused(Event, frozen=True, kw_only=True):
@@ -72,12 +74,14 @@ class ChoiceRefused(Event, frozen=True, kw_only=True):
 
 
 class ChoiceFailed(Event, frozen=True, kw_only=True):
-    """The strategy raised, or answered with something that is no text: the referee got an error instead."""
+    """The strategy raised, declined, or answered with something that is no text: the referee got an error instead."""
 
     match_id: str
     attempt: int
     turn: int
     detail: str
+    code: str = "E099"
+    provenance: Provenance | None = None
 
 
 class GameEnded(Event, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from league.events.base import Event, Phase, Status
+from league.protocol.experiment import Provenance
 
 
 class MatchTaken(Event, frozen=True, kw_only=True):
@@ -113,6 +114,7 @@ class MoveMade(Event, frozen=True, kw_only=True):
     player_id: str
     turn: int
     choice: str
+    provenance: Provenance | None = None
 
 
 class PlayerDeviated(Event, frozen=True, kw_only=True):

@@ -161,6 +161,8 @@ class Game:
     wire: Wire[Any]
     turns: int
     measure: Measure = "rating"
+    told: str = ""
+    """The rules in a few sentences, for whoever plays."""
 
     def __post_init__(self) -> None:
         if not self.name or self.turns < 1:

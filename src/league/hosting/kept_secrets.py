@@ -1,5 +1,6 @@
 """The secrets of a league that people handle: the admin token and the enrolment key. Both are made when the manager is
-first started, kept in files for their owner alone, and found there by the commands.
+first started, kept in files for their owner alone, and found there by the commands. The key to a player's turns is in
+its variable alone.
 
 An environment variable stands for the file, on both sides. Who loses the file starts the manager again: a new secret
 takes the old one's place.
@@ -121,4 +122,5 @@ class KeptSecret:
 
 
 ADMIN_TOKEN: Final = KeptSecret("admin token", "admin-token", "LEAGUE_ADMIN_TOKEN")
+PLAYER_KEY: Final = KeptSecret("player key", "player-key", "LEAGUE_PLAYER_KEY", is_told=True)
 ENROLMENT_KEY: Final = KeptSecret("enrolment key", "enrolment-key", "LEAGUE_ENROLMENT_KEY", is_told=True)

@@ -6,13 +6,12 @@ A tool call goes where any message goes, so it is judged, limited, logged and an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from league.mcp.tables import McpCaller, Object, ResourceRow, ServerTables, ToolRow
+from league.mcp.tables import McpCaller, MemberTools, Object, ResourceRow, ServerTables, ToolRow
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.transport import mcp_door
@@ -28,17 +27,18 @@ _ABOUT: Final = {
 _JSON = msgspec.json.Encoder()
 
 
-def member_tables(host: HostedAgent, more: Sequence[ToolRow] = ()) -> ServerTables:
+def member_tables(host: HostedAgent, more: MemberTools | None = None) -> ServerTables:
     """Of a player or a referee, with these tools besides."""
     role = host.running.speaker.role
     return ServerTables(
         f"agent-league {role.value}",
         title=f"League {role.value}",
-        instructions=_ABOUT[role],
-        tools=(*more, *message_tools(host)),
+        instructions=more.instructions if more else _ABOUT[role],
+        tools=(*(more.rows if more else ()), *message_tools(host)),
         resources=(
             ResourceRow(STATE, "state", "State", f"What this {role.value} is doing.", partial(_state, host, role)),
         ),
+        is_operator=more.is_owner if more else lambda _: False,
         changed=partial(changed, host),
     )
 

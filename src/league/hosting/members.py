@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -19,9 +19,10 @@ from league.hosting.bare_posts import referee_pages
 from league.hosting.mcp_tables import member_tables
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
+from league.hosting.own_tools import OwnTools
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine, Refusal
-from league.mcp.tables import ToolRow
+from league.mcp.tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
@@ -47,7 +48,7 @@ class HostedMember:
     tell: Tell = lambda _: None
     on_started: Callable[[Agent], None] | None = None
     on_stopping: Callable[[], Awaitable[None]] | None = None
-    tools: Sequence[ToolRow] = ()
+    tools: MemberTools | None = None
     """What else it offers MCP clients."""
 
 
@@ -117,6 +118,7 @@ class MemberProcess:
         """One member: its port, its machine, its journal."""
         options, member, host = self._options, self._member(number), HostedAgent()
         host.tables = partial(member_tables, host, member.tools)
+        host.own_tools = OwnTools(host, member.tools) if member.tools else None
         app = App(
             post=host.post,
             get=host.basic_pages(),

@@ -127,6 +127,13 @@ class PlayerOptions(MemberOptions):
     id: str
     strategy: str
     seed: int | None
+    base_url: str
+    model: str
+    prompt: str
+    temperature: float | None
+    corrections: int
+    no_options: bool
+    max_tokens: int | None
 
 
 ROLES: tuple[type[RoleOptions], ...] = (ManagerOptions, RefereeOptions, PlayerOptions)
@@ -257,6 +264,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("agents_config", TEXT, "config/agents/agents_config.json", AGENTS, _R),
     Option("strategy", TEXT, "random", "a built-in strategy, or module:Class; several with commas take turns", _P),
     Option("seed", WHOLE, None, "make the choices of random strategies repeatable", _P),
+    Option("base_url", TEXT, "", "llm: where the provider is, such as https://api.example.org/v1", _P),
+    Option("model", TEXT, "", "llm: the model's name", _P),
+    Option("prompt", TEXT, "", "llm: a file with another prompt", _P),
+    Option("temperature", NUMBER, None, "llm: the model's temperature (default: the provider's own)", _P, least=0),
+    Option("corrections", WHOLE, 2, "llm: how often to ask again after an answer that cannot be read", _P, (), 0, 10),
+    Option("no_options", FLAG, False, "llm: do not show the model the legal choices", _P),
+    Option(
+        "max_tokens", WHOLE, None, "llm: do not ask the model any more after so many tokens in a league", _P, least=1
+    ),
     Option("count", WHOLE, 1, "so many of them in this process, on following ports", _MEMBERS, least=1),
     Option("time_scale", NUMBER, 1.0, "let time run so many times faster (for tests)", _MEMBERS, least=0.01),
     Option("journal", TEXT, "", "where the journal is kept: a file or sqlite:///FILE"),

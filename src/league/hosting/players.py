@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -22,24 +23,32 @@ from msgspec import structs
 
 from league.agent import sources
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError, authors, console, did_you_mean
+from league.hosting import USAGE, CommandError, authors, console, did_you_mean, language_models
+from league.hosting.addresses import is_loopback
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
+from league.hosting.kept_secrets import PLAYER_KEY
+from league.hosting.language_models import LLM
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
+from league.hosting.offered_turns import OfferedTurns, TurnTools
 from league.hosting.options import PlayerOptions
-from league.hosting.serving import Ready, run_loop, say_ready
-from league.machine import Ask
+from league.hosting.serving import Ready, run_loop, say_ready, until
+from league.machine import Ask, Considered, NoChoice
 from league.player import strategies
-from league.player.competitor import Competitor, StrategyFailed
+from league.player.competitor import Competitor
 from league.player.strategies import BuiltIn, Strategy, Turn
+from league.protocol import tokens
 from league.protocol.exchanges import Role
+from league.protocol.experiment import written
 from league.protocol.parts import PlayerMeta
 from league.protocol.safe_text import printable
 from league.protocol.versions import is_of_kit
 from league.strategies.human import Human
 
-HUMAN = "human"
+HUMAN, MCP = "human", "mcp"
+SERVED_ONLY = {MCP: "whoever is connected over MCP", LLM: "a language model"}
+"""Strategies that need a player which is served, and who chooses in them."""
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
 
@@ -56,21 +65,40 @@ class Entrant:
     name: str = ""
     version: str = USUAL_VERSION
     games: tuple[str, ...] = (USUAL_GAME,)
+    conditions: dict[str, Any] | None = None
+    """Under which a language model plays (Any: as it stands in a message)."""
+    session: Callable[[], AbstractAsyncContextManager[None]] | None = None
+    """What must be open while it plays."""
 
 
-def load(spec: str) -> Entrant:
+def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
     """The strategy of that name: built in, or `module:Class` of the author's, made anew."""
     built_in = strategies.find(spec)
     if built_in is not None:
         return Entrant(built_in, spec.replace("_", " ").title())
     if spec == HUMAN:
         return Entrant(Human(), "Human")
+    if spec in SERVED_ONLY:
+        if options is None:
+            raise CommandError(f"{SERVED_ONLY[spec]} plays in a league: league player --strategy {spec}", USAGE)
+        return Entrant(OfferedTurns(), "MCP") if spec == MCP else _language_model(options)
     module, colon, cls = spec.rpartition(":")
     if not (module and colon and cls):
-        known = (*strategies.known(), HUMAN)
+        known = (*strategies.known(), HUMAN, *SERVED_ONLY)
         meant = did_you_mean(spec, known) or f"; there are {', '.join(known)}, module:Class and ./file.py:Class"
         raise CommandError(f"there is no strategy {spec!r}{meant}", USAGE)
     return enter(_made(spec, _imported(spec, module), cls), cls)
+
+
+def _language_model(options: PlayerOptions) -> Entrant:
+    provider = language_models.Provider(options)
+    model = language_models.model_of(options, provider)
+    return Entrant(
+        model,
+        language_models.title_of(options.model),
+        conditions=written(model.conditions(provider.endpoint.host)),
+        session=partial(provider.session, model),
+    )
 
 
 def enter(strategy: Any, title: str) -> Entrant:
@@ -169,17 +197,48 @@ async def serve(
         for game in _games_of(options, one):
             _refuse_unplayable(one, game)
     runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
+    key = turns_key(options) if any(isinstance(one.strategy, OfferedTurns) for one in entrants) else None
 
     def member(number: int) -> HostedMember:
         runner = runners[number]
-        return HostedMember(
+        one = HostedMember(
             partial(build, options, number, runner.entrant), runner.think, runner.tell, runner.start, runner.stop
         )
+        turns = runner.entrant.strategy
+        if not isinstance(turns, OfferedTurns):
+            return one
+        tools = TurnTools(turns, key).offered()
+        return replace(one, tools=tools, on_stopping=partial(_stop_late, turns, runner, stop))
 
-    try:
-        return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(stop)
-    finally:
-        await asyncio.gather(*(one.stop() for one in runners))
+    async with AsyncExitStack() as sessions:
+        for one in entrants:
+            if one.session is not None:
+                await sessions.enter_async_context(one.session())
+        try:
+            return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(stop)
+        finally:
+            await asyncio.gather(*(one.stop() for one in runners))
+
+
+async def _stop_late(turns: OfferedTurns, runner: StrategyRunner, stop: asyncio.Event) -> None:
+    await until(stop, turns.stay())
+    await runner.stop()
+
+
+def turns_key(options: PlayerOptions) -> str | None:
+    """What whoever answers turns over MCP must show. On this machine nobody must, unless a key is given; beyond it
+    there is always one."""
+    key = PLAYER_KEY.given_to_command(None)
+    tools = "an MCP client that is connected here plays, with the tools next_turn and answer_turn"
+    if key is not None:
+        told = f"{tools}, if it shows the {PLAYER_KEY.name}"
+    elif is_loopback(options.host):
+        told = f"{tools}; anybody on this machine may, unless {PLAYER_KEY.variable} is set"
+    else:
+        key = tokens.mint("player", sources.chance(32)).removeprefix("tok_")
+        told = f"{tools}, if it shows this {PLAYER_KEY.name}: Authorization: Bearer {key}"
+    console.say(told)
+    return key
 
 
 def _seeding(seed: int | None) -> Seeding | None:
@@ -207,6 +266,7 @@ def build(
         version=entrant.version,
         game_types=list(_games_of(options, entrant)),
         contact_endpoint=endpoint,
+        conditions=entrant.conditions,
     )
     return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id)
 
@@ -234,7 +294,7 @@ class StrategyRunner:
         self._news.start(agent)
 
     async def think(self, ask: Ask) -> object:
-        """What the strategy answers, right or wrong; StrategyFailed where that is nothing that can be sent."""
+        """What the strategy answers, right or wrong; NoChoice where that is nothing that can be sent."""
         turn = self._turn(ask)
         choose = partial(self.entrant.strategy.choose, turn)
         if isinstance(self.entrant.strategy, BuiltIn):
@@ -273,11 +333,17 @@ class StrategyRunner:
         who = self._who(turn)
         if isinstance(value, Raised):
             console.complain(authors.raised(who, value.error, ask.call, turn.options))
-            return StrategyFailed(authors.last_line(value.error))
-        if not _is_text(value):
-            console.complain(authors.no_choice(who, value, ask.call, turn.options))
-        elif value not in turn.options:
-            console.complain(authors.illegal_choice(who, value, ask.call, turn.options))
+            return NoChoice(authors.last_line(value.error))
+        if isinstance(value, NoChoice):
+            console.complain(f"{who} declines to choose: {value.detail}")
+            return value
+        choice: object = value.choice if isinstance(value, Considered) else value
+        if not _is_text(choice):
+            console.complain(authors.no_choice(who, choice, ask.call, turn.options))
+        elif choice not in turn.options:
+            console.complain(authors.illegal_choice(who, choice, ask.call, turn.options))
+        if isinstance(value, Considered) and value.provenance and value.provenance.fallbacks:
+            console.complain(f"{who}: no choice could be read from the model in time; {choice!r} is a fallback")
         return value
 
     def _who(self, about: Turn) -> str:

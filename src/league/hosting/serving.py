@@ -18,8 +18,9 @@ from league.hosting import USAGE, CommandError, console, system
 from league.hosting.addresses import endpoint_at, names_at
 from league.hosting.mcp_tables import member_tables
 from league.hosting.options import RoleOptions
+from league.hosting.own_tools import OwnTools
 from league.mcp.door import McpDoor
-from league.mcp.tables import ServerTables
+from league.mcp.tables import McpCaller, ServerTables
 from league.storage import urls
 from league.storage.files import damaged
 from league.storage.notices import JournalError, UnfitEventError
@@ -93,6 +94,7 @@ class HostedAgent:
         """What else /metrics shows."""
         self.tables: Callable[[], ServerTables] = lambda: member_tables(self)
         """What it offers MCP clients, once it has started."""
+        self.own_tools: OwnTools | None = None
         self.mcp = McpDoor(lambda: self.tables(), self._answer_mcp, self._answer_plainly, self.refusal)
         self._server: Server | None = None
         self._sharing: Sharing | None = None
@@ -108,20 +110,24 @@ class HostedAgent:
         assert self._server is not None, "it listens"
         return self._server.port
 
-    async def post(self, raw: bytes, origin: str) -> Response:
-        """A request to /mcp."""
+    async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
+        """A request to /mcp; `is_mcp`: its caller speaks MCP."""
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        return await self.agent.post(raw, origin)
+        if self.own_tools is not None:
+            answer = await self.own_tools.answer(raw, McpCaller(origin, authorization))
+            if answer is not None:
+                return answer
+        return await self.agent.post(raw, origin, is_mcp=is_mcp)
 
     async def _answer_plainly(self, request: HttpRequest) -> Response:
-        return await self.post(request.body, request.address)
+        return await self.post(request.body, request.address, _authorization(request))
 
     async def _answer_mcp(self, request: HttpRequest) -> Response:
         """The same to a caller that speaks MCP, where the official package does not."""
         version = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
-        return mcp_door.refusal(request.body, version) or await self.running.post(
-            request.body, request.address, is_mcp=True
+        return mcp_door.refusal(request.body, version) or await self.post(
+            request.body, request.address, _authorization(request), is_mcp=True
         )
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
@@ -178,6 +184,10 @@ class HostedAgent:
     def _metrics(self) -> Response:
         text = self.agent.meter.prometheus(self.gauges(self.agent)) if self.agent else ""
         return Response(200, text.encode(), "text/plain; version=0.0.4")
+
+
+def _authorization(request: HttpRequest) -> str:
+    return request.headers.get(b"authorization", b"").decode("latin-1")
 
 
 def _replay(agent: Agent, journal: LiveJournal) -> None:

@@ -10,7 +10,7 @@ from league.manager.roster import Applicant
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
-from league.protocol.parts import PlayerMeta
+from league.protocol.parts import PlayerMeta, RefereeMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Application:
     """What an agent asks for."""
 
     role: AgentRole
-    meta: PlayerMeta
+    meta: PlayerMeta | RefereeMeta
     wanted_id: str
     conversation_id: str
     token: str | None

@@ -139,6 +139,9 @@ class Ledger(Struct):
     def _applied(self, event: events.AgentApplied) -> None:
         self.roster.applicants.enter(event)
 
+    def _conditions_stated(self, event: events.ConditionsStated) -> None:
+        self.roster.members[event.agent_id].state_conditions(event.conditions)
+
     def _moved(self, event: events.AgentMoved) -> None:
         self.roster.move(event)
 
@@ -351,6 +354,8 @@ class Ledger(Struct):
         match.tries -= 1
         match.held += 1
         self._excuse(event.players)
+        for player in event.declined:
+            self.roster.members[player].declined += 1
 
     def _excuse(self, players: Iterable[str]) -> None:
         for player in players:
@@ -408,6 +413,7 @@ _APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.AgentApproved: Ledger._approved,
     events.AgentRejected: Ledger._turned_away,
     events.AgentMoved: Ledger._moved,
+    events.ConditionsStated: Ledger._conditions_stated,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
     events.IdentityContested: Ledger._contested,

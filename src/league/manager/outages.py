@@ -25,7 +25,7 @@ from league.events import (
 from league.machine import Blame, Failure, Ping, Undelivered
 from league.manager.assignments import Assignments
 from league.manager.context import ManagerPart
-from league.manager.excuses import excusable
+from league.manager.excuses import declined, excusable
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 
@@ -36,6 +36,8 @@ STRAGGLERS_S = 30.0
 """So long the last few are waited for when most are back."""
 MOST_HELD = 3
 """So often a match is played again because it was interrupted."""
+FEWEST_DECLINED = 3
+"""So often in a league, or in a tenth of its matches, a player that declines to choose has its match played again."""
 FEWEST_GONE = 2
 AWAY = "the manager was away"
 _UNREACHED = frozenset({Failure.TIMEOUT, Failure.REFUSED, Failure.BROKEN})
@@ -272,7 +274,11 @@ class Outages(ManagerPart):
 
     def refuses(self, match: ScheduledMatch, result: ResultAccepted) -> str | None:
         """Why this result is refused and its match played again; None if it is taken."""
-        if not self._is_on or excusable(result, match.players) is None:
+        if not self._is_on:
+            return None
+        if who := self._excused(match, result):
+            return f"the service that thinks for {' and '.join(who)} did not answer"
+        if excusable(result, match.players) is None:
             return None
         if self._ledger.outage is not None:
             return "the league waits for players that are gone"
@@ -283,10 +289,25 @@ class Outages(ManagerPart):
     def hold(self, match: ScheduledMatch, result: ResultAccepted, why: str, now: float) -> None:
         """Take the match back; it is assigned again when the league goes on."""
         self.assignments.forget(match.match_id)
-        players = excusable(result, match.players) or ()
         self.context.happened(
-            MatchHeld(at=now, match_id=match.match_id, attempt=match.attempt, players=players, why=why)
+            MatchHeld(
+                at=now,
+                match_id=match.match_id,
+                attempt=match.attempt,
+                players=excusable(result, match.players) or (),
+                declined=self._excused(match, result),
+                why=why,
+            )
         )
+
+    def _excused(self, match: ScheduledMatch, result: ResultAccepted) -> tuple[str, ...]:
+        """Who declined to choose, and may: nobody gets out of a loss by declining again and again."""
+        who = declined(result, match.players)
+        return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()
+
+    def _may_decline(self, player: str) -> bool:
+        most = max(FEWEST_DECLINED, len(self._ledger.matches_of[player]) // 10)
+        return self.context.member(player).declined < most
 
     def _void(self, match: ScheduledMatch, why: str, now: float) -> None:
         self.context.happened(ResultVoided(at=now, match_id=match.match_id, why=why))

@@ -10,7 +10,7 @@ from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.dialects.registrations import of_endpoint
-from league.events import AgentMoved, AgentRegistered, AgentRole, RequestRefused, TokenRenewed
+from league.events import AgentMoved, AgentRegistered, AgentRole, ConditionsStated, RequestRefused, TokenRenewed
 from league.machine import Failure, Letter
 from league.manager import names
 from league.manager.approval import Application, Approvals
@@ -24,6 +24,7 @@ from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import REJECTIONS, PeerError, as_error
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.experiment import Conditions, said
 from league.protocol.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
@@ -309,8 +310,16 @@ class RegistrationDesk(ManagerPart):
             )
         )
         self._record(agent_id, application, now)
-        self._welcome(self.context.member(agent_id), now)
+        member = self.context.member(agent_id)
+        self._state_conditions(member, application, now)
+        self._welcome(member, now)
         return token
+
+    def _state_conditions(self, member: Member, application: Application, now: float) -> None:
+        """How a language model plays for it, if that is new. Who only knows its name and address cannot change it."""
+        stated = said(Conditions, application.meta.conditions) if isinstance(application.meta, PlayerMeta) else None
+        if stated is not None and member.conditions[-1:] != (stated,):
+            self.context.happened(ConditionsStated(at=now, agent_id=member.agent_id, conditions=stated))
 
     def _record(self, agent_id: str, application: Application, now: float) -> None:
         """How a registration that was taken deviates."""
@@ -357,7 +366,9 @@ class RegistrationDesk(ManagerPart):
                 applicant_id=self.admission.approvals.applicant_id(application) if comeback.is_proven else "",
             )
         )
-        if not comeback.is_proven:
+        if comeback.is_proven:
+            self._state_conditions(member, application, now)
+        else:
             self.authentication.confirm(member, serial, application.origin)
         self._welcome_back(member, now)
         return token
@@ -423,6 +434,6 @@ def _known_as(member: Member) -> str:
     )
 
 
-def _shows_derived_tokens(meta: PlayerMeta) -> bool:
+def _shows_derived_tokens(meta: PlayerMeta | RefereeMeta) -> bool:
     """Does a referee promise to show players the tokens of its assignments?"""
     return isinstance(meta, RefereeMeta) and meta.token_scheme == TOKEN_SCHEME

@@ -21,12 +21,14 @@ from league.events import (
 from league.manager import names
 from league.manager.names import folded as folded
 from league.protocol import tokens
+from league.protocol.experiment import Conditions
 
 PREFIXES: Mapping[AgentRole, str] = {"player": "P", "referee": "REF"}
 FULL_TOKENS, LESSER_TOKENS = 16, 4
 """So many tokens of each standing are kept beside the first and the one in use. Only who shows a token of full standing
 gets another one, so that nobody else can use up an agent's."""
 LONGEST_NUMBER = 6
+MOST_CONDITIONS = 4
 FAULTS_THAT_SUSPEND = 2
 """So many technical losses in a row (R-51)."""
 MOST_WAITING, MOST_AT_ADDRESS = 1000, 200
@@ -63,6 +65,10 @@ class Member(Struct):
     """A player the league waited for in vain: it counts for no other outage before it has played a match."""
     excused: bool = False
     """An outage excused its last loss: another one is no sign of an outage before it has played a match."""
+    declined: int = 0
+    """So often it declined to choose, and the match was played again (spec section 8.17)."""
+    conditions: tuple[Conditions, ...] = ()
+    """Under which a language model plays for it, the newest last: more than one if they were changed."""
     convention: str = "SPEC"
     """How it is called: at first as it called us."""
     known_as: str = ""
@@ -73,6 +79,10 @@ class Member(Struct):
     """A referee that players know by the token it shows them."""
     dispatch_method: str = ""
     """What makes it play, if it is a referee by others and that was seen (events.DispatchLearned)."""
+
+    def state_conditions(self, conditions: Conditions) -> None:
+        if self.conditions[-1:] != (conditions,):
+            self.conditions = (*self.conditions[-MOST_CONDITIONS + 1 :], conditions)
 
     @property
     def newest_serial(self) -> int:

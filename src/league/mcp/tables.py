@@ -100,6 +100,16 @@ class PromptRow:
     complete: Mapping[str, Complete] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class MemberTools:
+    """What a referee or player offers MCP clients beside its messages."""
+
+    rows: Sequence[ToolRow]
+    instructions: str
+    is_owner: Callable[[McpCaller], bool] = lambda _: False
+    """Who may use those of them that are for operators."""
+
+
 async def _never(_seen: int) -> int:
     raise NotImplementedError("nothing here changes")
 

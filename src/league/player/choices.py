@@ -12,7 +12,7 @@ import msgspec
 from msgspec import structs
 
 from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, InvitationAnswered
-from league.machine import Ask, Letter
+from league.machine import Ask, Considered, Letter, NoChoice
 from league.player.context import NO_CONVERSATION, PlayerContext
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
@@ -21,6 +21,7 @@ from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.experiment import written
 from league.protocol.fields import Parity, ParityChoice
 from league.protocol.messages import (
     ChooseParityCall,
@@ -95,18 +96,12 @@ def turn_for_strategy(ask: Ask, context: PlayerContext) -> Turn:
         record={name: known[name] for name in RECORD if isinstance(known.get(name), int)},
         history=context.memory.history.rows(),
         seconds=seconds_of(call),
+        tokens_spent=context.memory.tokens_spent,
         call=call,
     )
 
 
 # --- what is answered -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class StrategyFailed:
-    """What `answered` is given instead of a choice when the strategy raised; `detail` is for its author only."""
-
-    detail: str
 
 
 class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag="CHOOSE_PARITY_RESPONSE"):
@@ -115,29 +110,36 @@ class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag=
     choice: ParityChoice
 
 
-def response_to(call: ChoiceCall, choice: str, envelope: dict[str, Any], *, both_names: bool) -> Message:
+def response_to(call: ChoiceCall, given: ChoiceGiven, envelope: dict[str, Any], *, both_names: bool) -> Message:
     """Our choice in the words of the call, as it is: a wrong one is never repaired."""
-    match_id, player_id = call.match_id, call.player_id
+    about = {
+        **envelope,
+        "match_id": call.match_id,
+        "player_id": call.player_id,
+        "provenance": written(given.provenance),
+    }
     if isinstance(call, GameMoveCall):
-        move = MoveData(move_type=call.move_request.move_type, choice=choice)
-        return GameMoveResponse(**envelope, match_id=match_id, player_id=player_id, move_data=move)
-    fields = {**envelope, "match_id": match_id, "player_id": player_id, "parity_choice": choice}
+        move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
+        return GameMoveResponse(**about, move_data=move)
+    parity = cast("Parity", given.choice)
     if both_names:
-        return ChoiceUnderBothNames(**fields, choice=cast("Parity", choice))
-    return ChooseParityResponse(**fields)
+        return ChoiceUnderBothNames(**about, parity_choice=parity, choice=parity)
+    return ChooseParityResponse(**about, parity_choice=parity)
 
 
-def _failure(value: object) -> str | None:
-    """Why this is no choice that can be sent, if it is none."""
-    if isinstance(value, StrategyFailed):
-        return value.detail
-    if not isinstance(value, str):
-        return f"a choice is a text, not {type(value).__name__}"
+def read_choice(value: object) -> Considered | NoChoice:
+    """What a strategy answered: a choice that can be sent, or why it is none."""
+    if isinstance(value, NoChoice):
+        return value
+    choice: object = value.choice if isinstance(value, Considered) else value
+    provenance = value.provenance if isinstance(value, Considered) else None
+    if not isinstance(choice, str):
+        return NoChoice(f"a choice is a text, not {type(choice).__name__}", provenance)
     try:
-        str.encode(value)
+        str.encode(choice)
     except UnicodeEncodeError as error:
-        return f"this choice cannot be written: {error}"
-    return None
+        return NoChoice(f"this choice cannot be written: {error}", provenance)
+    return Considered(str.__str__(choice), provenance)
 
 
 # --- choices that are pending -----------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ class Choices:
         match = self._open_match(call, known or self._taken_up(call, sender, attempt, now))
         turn, options = turn_of(call), options_of(call)
         given = match.answers.get(turn)
-        if given is not None and options and given not in options:
+        if given is not None and options and given.choice not in options:
             # Its GAME_ERROR is on the way beside the call: repeating what cannot be right would waste a correction.
             self.refused(match, turn, "E004" if isinstance(call, ChooseParityCall) else "E024", now)
             given = None
@@ -269,31 +271,43 @@ class Choices:
         pending = self._close(key)
         if pending is None:
             return
-        failure = _failure(value)
-        if failure is None and isinstance(value, str):
-            self._choose(pending, str.__str__(value), now)
+        read = read_choice(value)
+        if isinstance(read, Considered):
+            self._choose(pending, read, now)
         else:
-            self._fail(pending, failure or "", now)
+            self._fail(pending, read, now)
 
-    def _choose(self, pending: PendingChoice, choice: str, now: float) -> None:
-        self._context.happened(ChoiceGiven(at=now, **pending.match.named, turn=pending.turn, choice=choice))
+    def _choose(self, pending: PendingChoice, chosen: Considered, now: float) -> None:
+        about = {**pending.match.named, "turn": pending.turn}
+        given = ChoiceGiven(at=now, **about, choice=chosen.choice, provenance=chosen.provenance)
+        self._context.happened(given)
         for waiting in pending.waiting:
-            self._answer(waiting, pending.match, choice, now)
+            self._answer(waiting, pending.match, given, now)
 
-    def _fail(self, pending: PendingChoice, failure: str, now: float) -> None:
-        match, detail = pending.match, failure[:LONGEST_FAILURE]
-        failed = ChoiceFailed(at=now, match_id=match.match_id, attempt=match.attempt, turn=pending.turn, detail=detail)
-        self._context.happened(failed)
-        error = PeerError("E099", "no choice could be made", {"incident": pending.key})
+    def _fail(self, pending: PendingChoice, failed: NoChoice, now: float) -> None:
+        """Who declines because of an outage says so: the league may have the match played again."""
+        match, code = pending.match, "E045" if failed.is_outage else "E099"
+        self._context.happened(
+            ChoiceFailed(
+                at=now,
+                match_id=match.match_id,
+                attempt=match.attempt,
+                turn=pending.turn,
+                detail=failed.detail[:LONGEST_FAILURE],
+                code=code,
+                provenance=failed.provenance,
+            )
+        )
+        error = PeerError(code, "no choice could be made", {"incident": pending.key})
         for waiting in pending.waiting:
             self._context.refuse(waiting.letter, error)
 
-    def _answer(self, waiting: WaitingCall, match: InvitedMatch, choice: str, now: float) -> None:
+    def _answer(self, waiting: WaitingCall, match: InvitedMatch, given: ChoiceGiven, now: float) -> None:
         call = waiting.call
         envelope = seal(f"player:{call.player_id}", now, call.conversation_id or NO_CONVERSATION, waiting.token)
         # Only our referees number their attempts.
         both_names = not match.stated_attempt and not self._context.is_strict
-        self._context.reply(waiting.letter, response_to(call, choice, envelope, both_names=both_names))
+        self._context.reply(waiting.letter, response_to(call, given, envelope, both_names=both_names))
 
     def drop(self, match: InvitedMatch, error: PeerError) -> None:
         """The choice pending in this match, if any, is not needed any more: the letters that wait get an error."""

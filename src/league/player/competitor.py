@@ -9,10 +9,19 @@ from typing import Any, Final
 import msgspec
 
 from league.calling.role import RoleMachine
-from league.events import AgentState, ConventionLearned, DeviationRecorded, Event, LeagueEnded, Registered, Withdrawn
+from league.events import (
+    AgentState,
+    ConditionsStated,
+    ConventionLearned,
+    DeviationRecorded,
+    Event,
+    LeagueEnded,
+    Registered,
+    Withdrawn,
+)
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
 from league.membership import LONGEST_NAME, EarlyLetters, Membership
-from league.player.choices import Choices, StrategyFailed, turn_for_strategy
+from league.player.choices import Choices, turn_for_strategy
 from league.player.context import PlayerContext, with_sender
 from league.player.credentials import Credentials, sender_id
 from league.player.history import PastMatches
@@ -22,6 +31,7 @@ from league.player.memory import FailedChoice, PlayerPhase
 from league.player.strategies import Turn
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError
+from league.protocol.experiment import Conditions, said
 from league.protocol.judge import shown
 from league.protocol.messages import (
     ChooseParityCall,
@@ -39,8 +49,6 @@ from league.protocol.messages import (
 from league.protocol.parts import PlayerMeta, QueryParams
 from league.protocol.versions import is_of_kit
 from league.status_poll import StatusPoll
-
-__all__ = ["Competitor", "StrategyFailed"]
 
 REFEREE_LIMIT: Final = 10_240
 """Only the manager's messages may be larger (R-24): what referees say is kept for long."""
@@ -73,7 +81,7 @@ class Competitor(RoleMachine):
         context.show_token = self._status.show_token
         self._league = ManagerMessages(context, self._queries)
         self._league.on_ended = self._ended
-        self._membership.registration.on_registered = self._status.begin
+        self._membership.registration.on_registered = self._registered
         self._membership.registration.on_new_league = self._leave_league
         self._early = EarlyLetters(self._membership, self._take)
         self._handlers = self._new_handlers()
@@ -108,6 +116,12 @@ class Competitor(RoleMachine):
             LeagueCompleted: self._league.league_completed,
             LeagueError: self._league.erred,
         }
+
+    def _registered(self, now: float) -> None:
+        meta = self._membership.meta
+        if isinstance(meta, PlayerMeta) and (conditions := said(Conditions, meta.conditions)):
+            self._happened(ConditionsStated(at=now, agent_id=self.agent_id, conditions=conditions))
+        self._status.begin(now)
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 

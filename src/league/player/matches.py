@@ -127,7 +127,7 @@ class RefereeMessages:
         sender = self._context.authenticate(error, match_id, match.token_attempt if match else 1, now)
         if match is not None and self._context.is_referee(letter, error, sender, match_id):
             turn = match.last_turn
-            if turn is not None and _is_about(error, match, match.answers[turn]):
+            if turn is not None and _is_about(error, match, match.answers[turn].choice):
                 self._choices.refused(match, turn, _code_of(error), now)
         self._context.tell(error_in(error, sender.trusted))
         fields = self._context.acknowledgement(error, sender, now, match)

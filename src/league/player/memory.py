@@ -46,7 +46,7 @@ class InvitedMatch:
     attempt: int
     stated_attempt: int
     """The attempt as its referee numbers it; 0 if it does not."""
-    answers: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, ChoiceGiven] = field(default_factory=dict)
     """Our choices by turn, in the order in which they were given; dropped when the match is over."""
     superseded: bool = False
     """A later attempt counts."""
@@ -109,7 +109,8 @@ class InvitedMatch:
         other.superseded |= self.attempt > other.attempt and (self.trusted or not other.trusted)
 
     def snapshot(self) -> dict[str, Any]:
-        known = {"attempt": self.attempt, "stated_attempt": self.stated_attempt, "answers": list(self.answers.items())}
+        answers = [(turn, given.choice) for turn, given in self.answers.items()]
+        known = {"attempt": self.attempt, "stated_attempt": self.stated_attempt, "answers": answers}
         return {**structs.asdict(self.invitation), **known, "superseded": self.superseded, "over": self.over}
 
 
@@ -152,7 +153,7 @@ class InvitedMatches:
         match = self._current(event)
         if match is not None:
             match.answers.pop(event.turn, None)
-            match.answers[event.turn] = event.choice
+            match.answers[event.turn] = event
             _forget_first(match.answers, TURNS)
 
     def refused(self, event: ChoiceRefused) -> None:
@@ -199,7 +200,7 @@ class PlayerMemory:
             RoundAnnounced: self._round_announced,
             RoundEnded: self._round_ended,
             InvitationAnswered: self._invitation_answered,
-            ChoiceGiven: lambda event: self.matches.chosen(event),
+            ChoiceGiven: self._choice_given,
             ChoiceRefused: lambda event: self.matches.refused(event),
             ChoiceFailed: self._choice_failed,
             GameEnded: self._game_ended,
@@ -220,6 +221,7 @@ class PlayerMemory:
         self.matches = InvitedMatches()
         self.history = History()
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
+        self.tokens_spent = 0
         self._playing: tuple[str, str] | None = None
 
     def apply(self, event: Event) -> None:
@@ -263,6 +265,7 @@ class PlayerMemory:
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
             "failures": [asdict(one) for one in self.failures],
+            "tokens_spent": self.tokens_spent,
             "playing": self._playing,
         }
 
@@ -294,7 +297,15 @@ class PlayerMemory:
         if counts and (event.trusted or self.playing is None):
             self._playing = (event.match_id, event.referee_id)
 
+    def _choice_given(self, event: ChoiceGiven) -> None:
+        self.matches.chosen(event)
+        self._count_tokens(event)
+
+    def _count_tokens(self, event: ChoiceGiven | ChoiceFailed) -> None:
+        self.tokens_spent += event.provenance.tokens if event.provenance else 0
+
     def _choice_failed(self, event: ChoiceFailed) -> None:
+        self._count_tokens(event)
         self.failures.append(FailedChoice(event.match_id, event.turn, event.detail))
 
     def _game_ended(self, event: GameEnded) -> None:

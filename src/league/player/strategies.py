@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
+from league.machine import Considered, NoChoice
 from league.player.history import MatchHistory, PastMatch, scanned
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
@@ -41,14 +42,20 @@ class Turn(Struct, frozen=True):
     """The matches we played, the newest last."""
     seconds: float = 30.0
     """How long the referee waits for this choice."""
+    tokens_spent: int = 0
+    """What our choices of this league have cost so far, where a language model makes them."""
     call: ChooseParityCall | GameMoveCall | None = None
     """The message that asks, without its token."""
+
+
+Answer = str | Considered | NoChoice
+"""The choice; or the choice and how it came about; or why there is none."""
 
 
 class Strategy(Protocol):
     """Whoever chooses, at once or `async`. What it returns goes out as it is: a wrong choice is never repaired."""
 
-    def choose(self, turn: Turn) -> str | Awaitable[str]: ...
+    def choose(self, turn: Turn) -> Answer | Awaitable[Answer]: ...
 
 
 Choosing = Callable[[Turn], str]

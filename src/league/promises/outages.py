@@ -1,12 +1,14 @@
 """Promise 19: nobody loses technically while half of the league is unreachable, or because its referee or manager was.
 
 From the manager's journal: a loss of somebody out of reach is never taken during an outage, none of the round survives
-one, and none comes from an attempt that was interrupted. From what a simulator knows: none is taken, and stays in
+one, and none comes from an attempt that was interrupted; a player that declined to choose (spec section 8.17) has its
+match played again, and not too often. From what a simulator knows: none is taken, and stays in
 force, while half of the players are down, or across a death of the manager.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +36,7 @@ NOTICED_WITHIN_S = 4.0
 """A probe takes 3 seconds: players that stay away for so long after a report are found to be gone."""
 AGAIN_AT_MOST = 3
 LEAST_HOLD_S = 60.0
+DECLINED_AT_LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,14 @@ class _Journal:
         self._assigned: dict[str, float] = {}
         self._interrupted: set[tuple[str, int]] = set()
         self._again: dict[str, int] = {}
+        self._declined: Counter[str] = Counter()
         self.in_force: dict[str, _Loss] = {}
 
     def take(self, place: int, event: Event) -> Iterator[str]:
         if isinstance(event, OutageEnded):
             yield from self._ended(event)
+        elif isinstance(event, MatchHeld) and event.declined:
+            yield from self._excused(event)
         elif isinstance(event, ResultAccepted):
             yield from self._accepted(place, event)
         elif isinstance(event, RoundOpened):
@@ -129,6 +135,20 @@ class _Journal:
             self.in_force.pop(event.match_id, None)
             self._again[event.match_id] = self._again.get(event.match_id, 0) + bool(event.why)
 
+    def _excused(self, event: MatchHeld) -> Iterator[str]:
+        """Played again because of players that declined to choose: thrice a match, and so often for each player."""
+        if self._again.get(event.match_id, 0) >= AGAIN_AT_MOST:
+            yield f"{event.match_id} was played again too often"
+        for player in event.declined:
+            if not self._may_decline(player):
+                yield f"{event.match_id} was played again though {player} had declined too often"
+        self._declined.update(event.declined)
+        self._match(event)
+
+    def _may_decline(self, player: str) -> bool:
+        matches = sum(player in slot.players for slot in self._schedule.values())
+        return self._declined[player] < max(DECLINED_AT_LEAST, matches // 10)
+
     def _ended(self, event: OutageEnded) -> Iterator[str]:
         for match_id, loss in self.in_force.items():
             if loss.place > self._opened:
@@ -143,6 +163,9 @@ class _Journal:
         players = set(slot.players) if slot else set()
         at_fault = players - {result.winner} if result.status == "TECHNICAL_LOSS" else set()
         self._in_vain -= players - at_fault
+        declined = [one for one in at_fault if inner(inner(result.details, "faults"), one).get("code") == "E045"]
+        if declined and self._again.get(result.match_id, 0) < AGAIN_AT_MOST and all(map(self._may_decline, declined)):
+            yield f"{result.match_id} was lost by a player for whom a service thinks that did not answer"
         losers = frozenset(_out_of_reach(result, at_fault))
         if not losers:
             return

@@ -46,7 +46,7 @@ class Severity(Enum):
 
 _SEVERITIES = {
     Severity.CRITICAL: "E009 E041 E099",
-    Severity.MEDIUM: "E021 E022 E023 E028 E029 E036 E042 E043 E044",
+    Severity.MEDIUM: "E021 E022 E023 E028 E029 E036 E042 E043 E044 E045",
     Severity.LOW: "E010 E017 E030 E031",
 }
 _SEVERITY = {code: severity for severity, codes in _SEVERITIES.items() for code in codes.split()}
@@ -134,6 +134,8 @@ _ROWS = (
     ErrorRow("E043", "ENROLMENT_REQUIRED", 1006, Retry.NO,
              "a referee without the enrolment key, or an agent that waits for the operator's approval"),
     ErrorRow("E044", "ENDPOINT_IN_USE", {_R: 1007, _P: 2006}, Retry.NO, "another agent registered this endpoint"),
+    ErrorRow("E045", "PROVIDER_UNAVAILABLE", 4014, Retry.YES,
+             "a player cannot choose: the service that thinks for it does not answer"),
     ErrorRow("E099", "INTERNAL_ERROR", -32603, Retry.YES, "a bug of the answering side: fixed text and an incident id"),
 )  # fmt: skip
 

@@ -191,6 +191,7 @@ class ChooseParityResponse(Reply, kw_only=True, frozen=True, tag="CHOOSE_PARITY_
     match_id: Annotated[Text | None, NEEDED] = None
     player_id: Annotated[Text | None, NEEDED] = None
     parity_choice: ParityChoice
+    provenance: Object | None = None
 
 
 class GameMoveCall(MemberRequest, kw_only=True, frozen=True, tag="GAME_MOVE_CALL"):
@@ -205,6 +206,7 @@ class GameMoveResponse(Reply, kw_only=True, frozen=True, tag="GAME_MOVE_RESPONSE
     match_id: Annotated[Text | None, NEEDED] = None
     player_id: Annotated[Text | None, NEEDED] = None
     move_data: MoveData
+    provenance: Object | None = None
 
 
 class GameOver(MemberRequest, kw_only=True, frozen=True, tag="GAME_OVER"):

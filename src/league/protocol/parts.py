@@ -38,7 +38,7 @@ class Part(Struct, omit_defaults=True, kw_only=True, frozen=True):
     """An object inside a message."""
 
 
-class PlayerMeta(Part, kw_only=True, frozen=True):
+class AgentMeta(Part, kw_only=True, frozen=True):
     display_name: DisplayName
     version: Version
     game_types: Annotated[list[Text], Meta(min_length=1)]
@@ -46,7 +46,11 @@ class PlayerMeta(Part, kw_only=True, frozen=True):
     protocol_version: ProtocolVersion | None = None
 
 
-class RefereeMeta(PlayerMeta, kw_only=True, frozen=True):
+class PlayerMeta(AgentMeta, kw_only=True, frozen=True):
+    conditions: Object | None = None
+
+
+class RefereeMeta(AgentMeta, kw_only=True, frozen=True):
     max_concurrent_matches: Annotated[Ordinal | None, SAID] = None
     enrolment_key: Text | None = None
     token_scheme: Text | None = None
@@ -169,6 +173,7 @@ class ResultDetails(Part, kw_only=True, frozen=True):
     moves: list[Any] | None = None
     draw_seed: Text | None = None
     faults: Object | None = None
+    provenance: Object | None = None
 
 
 class Result(Part, kw_only=True, frozen=True):

@@ -11,6 +11,7 @@ from league.machine import Acknowledged, Content, Refusal
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS, Stage, Violation
+from league.protocol.experiment import Provenance, said
 from league.protocol.judge import json_name
 from league.protocol.messages import (
     Acknowledgement,
@@ -36,6 +37,7 @@ class Valid:
     """A join, or a legal choice."""
 
     choice: str | None = None
+    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Refused:
     so nothing happened."""
 
     detail: str
+    code: str
     understood: bool = True
     tells_more: bool = True
     is_unknown: bool = False
@@ -119,12 +122,12 @@ class Question:
         if isinstance(content, Refusal):
             code, is_unknown = content.code, not content.understood and content.code == "E036"
             detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
-            return Refused(detail, content.understood, code not in ABOUT_REQUESTS, is_unknown)
+            return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
         if not isinstance(content, Unsealed):
             return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
         message = content.message
         if isinstance(message, LeagueError | GameError):
-            return Refused(f'"{message.error_code} {message.error_description or ""}"')
+            return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
         if isinstance(message, Acknowledgement | MatchResultAck):
             return MereAcknowledgement()
         return self._judged(content)
@@ -209,7 +212,8 @@ class Question:
             shown = "null" if choice is None else repr(_quoted(choice))
             detail = f"{shown} is none of {', '.join(legal)}"
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
-        return Valid(choice)
+        provenance = getattr(message, "provenance", None)
+        return Valid(choice, None if provenance is None else said(Provenance, provenance))
 
 
 def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:

@@ -34,6 +34,8 @@ TIMEOUT_CODE: Final = -1
 """What a referee's own record calls E001 (spec section 10.1)."""
 CHOICES: Final = frozenset({"parity_choice", "move_data.choice"})
 """Where an answer says what was chosen."""
+UNAVAILABLE: Final = "E045"
+"""The player declines to choose: the service that thinks for it does not answer (spec section 8.17)."""
 _UNREAD: Final = frozenset({"E034", "E035"})
 _DETAILS: Final = {
     Failure.REFUSED: "the connection was refused",
@@ -64,7 +66,7 @@ class Asking:
         self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
         self._answer: Valid | Declined | None = None
         self._fault = ("", "")
-        self._has_new_tokens = False
+        self._has_new_tokens = self._declined = False
         self._delivery = self._prepared(match.taken.suspended[seat])
 
     def _prepared(self, is_suspended: bool) -> Delivery:
@@ -176,6 +178,7 @@ class Asking:
     def _refused(self, delivery: Delivery, content: Content, answer: Refused) -> Interpretation:
         if isinstance(content, Refusal) and content.code == "E012" and self._show_another():
             return Interpretation(Reaction.CALL_AGAIN)
+        self._declined = answer.code == UNAVAILABLE
         failed = Interpretation(Reaction.FAILED, quotable(f"answered {_asked_by(delivery)} with {answer.detail}"))
         if answer.understood or (self._turn and not answer.is_unknown):
             return failed
@@ -221,8 +224,9 @@ class Asking:
             right, awaited = "right " * self._delivery.attempt.is_last, messages.awaited_type(self._question.match)
             code, detail = "E001", f"no {right}{awaited} within {self._limit:g} seconds"
         else:
-            code, detail = "E009", failed.detail or _DETAILS[failed.failure]
-        self._fault = (code, detail)
+            code = UNAVAILABLE if self._declined else "E009"
+            detail = failed.detail or _DETAILS[failed.failure]
+        self._fault, self._declined = (code, detail), False
         context = self._timing(now)
         if delivery.attempt.is_last:
             self._send_error(Fault(code, detail, CORRECTIONS, None, context=context), now)
@@ -258,7 +262,8 @@ class Asking:
         elif isinstance(answer, Declined):
             self._end_at_fault(DECLINED, "declined the invitation", now)
         elif answer.choice is not None:
-            self._context.happened(MoveMade(at=now, **named, turn=self._turn, choice=answer.choice))
+            named |= {"choice": answer.choice, "provenance": answer.provenance}
+            self._context.happened(MoveMade(at=now, **named, turn=self._turn))
             self._on_settled(now)
         else:
             convention = self._address().convention.value  # as it was learned a moment ago

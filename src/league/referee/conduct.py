@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
 from league.dialects.reports import in_all_words
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
@@ -24,7 +26,7 @@ from league.protocol.messages import GameError, LeagueError
 from league.protocol.tokens import MANAGER
 from league.referee import messages
 from league.referee.answers import Question
-from league.referee.asking import Asking
+from league.referee.asking import UNAVAILABLE, Asking
 from league.referee.assignments import Passes, passes_of
 from league.referee.context import RefereeContext
 from league.referee.game_errors import GameErrors
@@ -41,6 +43,7 @@ _REASONS: Final = {
     ("join", DECLINED): "{} declined the invitation",
     ("join", "E001"): "{} did not join in time",
     ("move", "E001"): "{} did not choose in time",
+    ("move", UNAVAILABLE): "{} declined to choose",
 }
 
 
@@ -291,6 +294,7 @@ def decided(match: Match, now: float) -> MatchDecided:
         details={
             **wire.details(match.position, players, technical, match.pending),
             "faults": {one.player_id: _fault(one) for one in faults},
+            **({"provenance": msgspec.to_builtins(match.provenance)} if match.provenance else {}),
             **said,
         },
     )

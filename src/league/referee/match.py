@@ -41,6 +41,7 @@ from league.games import registry
 from league.games.contract import SEATS, Mover, Seat
 from league.lifecycle import after
 from league.protocol.conventions import Convention, convention_of
+from league.protocol.experiment import Provenance
 from league.protocol.tokens import MANAGER
 
 Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
@@ -88,6 +89,8 @@ class Match:
         """0 while players join; then the turn they are asked about."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
+        self.provenance: dict[str, Provenance] = {}
+        """How the choices of each player came about, as far as it says so."""
         self.numbers: list[int] = []
         self.begun = False
         self.decided: MatchDecided | None = None
@@ -209,6 +212,9 @@ class Match:
             self._next_turn()
 
     def _moved(self, event: MoveMade) -> None:
+        if event.provenance is not None:
+            before = self.provenance.get(event.player_id)
+            self.provenance[event.player_id] = before.plus(event.provenance) if before else event.provenance
         self.pending[SEATS[self.taken.players.index(event.player_id)]] = event.choice
         if set(self.pending) == set(self.to_move.seats):
             self.position = self.game.rules.play(self.position, self.pending)

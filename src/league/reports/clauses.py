@@ -27,6 +27,7 @@ SECTIONS: Final[Mapping[str, str]] = {
     "JOIN.in_time": "5.9",
     "JSON.syntax": "2.6",
     "LEAGUE.void": "8.13",
+    "OUTAGE.declined": "8.17",
     "OUTAGE.held": "8.15",
     "OUTAGE.interrupted": "8.15",
     "OUTAGE.refused": "8.15",
@@ -37,6 +38,7 @@ SECTIONS: Final[Mapping[str, str]] = {
     "MATCH.correction": "6.5",
     "MATCH.declined_is_technical_loss": "5.9",
     "MATCH.fourth_wrong_answer_loses": "6.5",
+    "MATCH.declined_choice": "8.17",
     "MATCH.judged_when_both_settled": "7.3",
     "MATCH.points": "8.2",
     "MATCH.silent_choice_126s": "6.4",
@@ -108,6 +110,7 @@ _OF_CODE: Final[Mapping[str, str]] = {
     "E038": "ENVELOPE.message_type",
     "E039": "REPORT.recomputed",
     "E040": "REPORT.conflict",
+    "E045": "MATCH.declined_choice",
     "DECLINED": "MATCH.declined_is_technical_loss",
 }
 """The clause behind a code where nothing more exact is on record."""

@@ -7,8 +7,12 @@ import csv
 import io
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any, Final
+
+import msgspec
+from msgspec import structs
 
 from league.events import Event, ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
@@ -30,6 +34,8 @@ from league.reports.shared_files import (
     match_file,
     standings_file,
 )
+from league.reports.statistics.findings import ModelPlay
+from league.reports.statistics.models import models
 from league.reports.views import Object
 from league.storage.transcript import LetterNote
 
@@ -66,6 +72,8 @@ def as_csv(manager: LeagueManager, _: Journals, groups: Mapping[str, str] | None
     agents = [{**one, "game_types": " ".join(one["game_types"])} for one in views.agents(manager)["agents"]]
     columns = ("agent_id", "role", "display_name", "version", "endpoint", "state", "game_types", "technical_losses")
     yield PurePosixPath("agents.csv"), _csv(columns, agents)
+    if by_models := models(manager):
+        yield PurePosixPath("models.csv"), _csv(_MODEL_COLUMNS, map(_model_row, by_models))
     yield PurePosixPath("grades.csv"), _BOM + _csv(_GRADE_COLUMNS, _grades(manager, groups or {}))
 
 
@@ -79,6 +87,7 @@ def as_json(manager: LeagueManager, journals: Journals) -> Files:
         **views.schedule(manager),
         **views.agents(manager),
         "matches": [views.match(manager, match_id) for match_id in ledger.matches],
+        "models": msgspec.to_builtins(models(manager)),
     }
     yield PurePosixPath("league.json"), encoded(document)
 
@@ -168,6 +177,17 @@ def _match_row(one: ScheduledMatch) -> Object:
         "drawn_number": accepted.details.get("drawn_number") if accepted else None,
         "decided_at": timestamps.write(result.at) if result else None,
     }
+
+
+_MODEL_COLUMNS: Final = (
+    "player_id", "display_name", "model", "provider", "prompt_sha256", "options_shown", "corrections", "temperature",
+    "choices", "fallbacks", "provider_errors", "declined", "thinking_s", "waited_s", "tokens", "not_rated",
+)  # fmt: skip
+
+
+def _model_row(one: ModelPlay) -> Object:
+    card = structs.asdict(one.conditions[-1]) if one.conditions else {}
+    return {**card, **asdict(one)}
 
 
 _GRADE_COLUMNS: Final = (

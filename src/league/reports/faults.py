@@ -15,6 +15,9 @@ from league.referee.match import DECLINED
 from league.reports.clauses import ClauseRef, at_field, clause_of, known, named, question, violated
 from league.reports.match_facts import MatchFacts
 
+SILENT: Final = ("E001", "E009", "E045")
+"""Faults of who gave no answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlayerFault:
@@ -124,7 +127,7 @@ def _fault(
     rule: ClauseRef | None,
 ) -> PlayerFault:
     example = None
-    if one.code not in ("E001", "E009"):
+    if one.code not in SILENT:
         when = timestamps.write(one.at)
         example = right_answer(facts.game_type, one.phase, facts.match_id, one.player_id, when)
     advice = advice_for(one.code, one.phase, one.detail)
@@ -166,8 +169,7 @@ def _reported(facts: MatchFacts, result: ResultAccepted) -> Iterator[PlayerFault
             code=code,
             detail=detail,
         )
-        silent = code in ("E001", "E009")
-        rule = _rule(fault, is_suspended=False) if silent else known("MATCH.fourth_wrong_answer_loses")
+        rule = _rule(fault, is_suspended=False) if code in SILENT else known("MATCH.fourth_wrong_answer_loses")
         sentence = f"{player_id} failed {question(fault.phase)}: {named(code)}, {detail}"
         yield _fault(facts, fault, sentence, _clause(facts, fault), rule)
 
@@ -246,6 +248,11 @@ _TEXTS: Final[Mapping[str, str]] = {
     ),
     "E037": "An answer has at most 10,240 bytes: leave out what nobody asked for.",
     "E038": "message_type must name the message that answers the call, and nothing else.",
+    "E045": (
+        "The service that thinks for this player, mostly the provider of a language model, did not answer in time. The "
+        "match is played again for it, three times at most and not too often in a league. What the provider said is in "
+        "the player's own output."
+    ),
 }
 
 

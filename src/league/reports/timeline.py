@@ -240,7 +240,7 @@ def _of_outage(event: e.Event) -> _Words | None:
             text = (
                 f"The manager refused the technical loss of attempt {event.attempt}: {event.why}. It is played again."
             )
-            return _Words(text, clause=known("OUTAGE.refused"))
+            return _Words(text, clause=known("OUTAGE.declined" if event.declined else "OUTAGE.refused"))
         case e.ResultVoided(key=""):
             text = f"The manager voided the result: {event.why}. The match is played again."
             return _Words(text, clause=known("OUTAGE.held"))

@@ -12,6 +12,7 @@ from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
+from league.protocol.experiment import written
 
 Object = dict[str, Any]
 """What becomes a JSON object (Any: its values are whatever JSON holds)."""
@@ -147,6 +148,7 @@ def agents(manager: LeagueManager) -> Object:
                 "game_types": list(one.game_types),
                 "deviations": deviations.get(one.agent_id, []),
                 "contested": list(one.contested.values()),
+                "conditions": [written(card) for card in one.conditions],
             }
             for one in members
         ],

@@ -83,6 +83,13 @@ def _refusing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return 0.0, error if kind in MATCH_CALLS else raw, None
 
 
+def _excusing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
+    """Says of every choice that the service that thinks for it does not answer: its matches are played again, but not
+    for ever."""
+    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":4014,"message":"PROVIDER_UNAVAILABLE"}}'
+    return 0.0, error if kind in _CHOICE_CALLS else raw, None
+
+
 def _flapping(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return dice.choice((None, (0.0, raw, None), (0.0, raw, Failure.BROKEN), (7.0, raw, None)))
 
@@ -106,6 +113,7 @@ MISBEHAVIOURS: Mapping[str, Misbehaviour] = {
     "declining": _declining,
     "lying": _lying,
     "refusing": _refusing,
+    "excusing": _excusing,
     "flapping": _flapping,
     "thieving": honest,
 }

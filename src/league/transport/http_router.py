@@ -14,6 +14,8 @@ PAGES: Final = Rate(per_s=200, burst=2000)
 """Of one address; messages are limited by whoever takes them."""
 _VERSION, _SESSION, _METHOD = mcp_door.HEADERS
 _INITIALIZE, _DISCOVER = mcp_door.GREETINGS
+_AUTHORIZATION: Final = b"authorization"
+"""No message of the protocol has it; tools of a member may need it."""
 
 
 class Router:
@@ -73,6 +75,7 @@ class Router:
                 _VERSION in headers
                 or _SESSION in headers
                 or _METHOD in headers
+                or _AUTHORIZATION in headers
                 or body.find(_INITIALIZE) >= 0
                 or body.find(_DISCOVER) >= 0
             ):

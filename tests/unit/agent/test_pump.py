@@ -152,6 +152,39 @@ def test_a_cancelled_call_under_way_is_forgotten() -> None:
     assert desk.clerk.seen == []
 
 
+def test_a_question_that_is_taken_back_is_of_no_use_to_the_strategy_any_more() -> None:
+    desk = Desk()
+    desk.order("ask")
+    assert [ask.key for ask in desk.sync().asks] == ["ask/1"]
+    _, actions = desk.order("take_back")
+    assert actions.unasked == ["ask/1"]
+    _, again = desk.order("take_back")
+    assert again.unasked == []
+
+
+def test_a_question_that_was_answered_is_not_taken_back() -> None:
+    desk = Desk()
+    desk.order("ask")
+    desk.sync()
+    desk.pump.strategy_answered("ask/1", "even", 1.0)
+    _, actions = desk.order("take_back")
+    assert actions.unasked == []
+
+
+def test_a_question_that_is_taken_back_before_it_is_durable_is_never_asked() -> None:
+    desk = Desk()
+    desk.order("ask")
+    _, actions = desk.order("take_back")
+    assert (actions.unasked, desk.sync().asks) == ([], [])
+
+
+def test_after_a_write_that_failed_no_question_is_of_use_any_more() -> None:
+    desk = Desk()
+    desk.order("ask")
+    desk.sync()
+    assert desk.fail().unasked == ["ask/1"]
+
+
 def test_the_machine_is_woken_when_it_asked_to_be() -> None:
     desk = Desk()
     desk.clerk.alarm = 7.0

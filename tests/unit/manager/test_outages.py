@@ -415,3 +415,67 @@ def test_a_match_is_played_again_so_three_times_at_most() -> None:
         assert code_of(lose(league, "R1M1")) == "E016"
     league.restart()
     assert code_of(lose(league, "R1M1")) == ""
+
+
+# --- a service that thinks for a player -------------------------------------------------------------------------------
+
+
+def declines(league: Managed, match_id: str, who: str) -> str:
+    """The code that is answered when this player declined to choose, and so did nobody else."""
+    first, _ = players_of(league, match_id)
+    return code_of(lose(league, match_id, "E045", "move", "-A" if who == first else "-B"))
+
+
+def after_round_one(league: Managed) -> None:
+    while league.manager.ledger.current_round == 1 or not league.open_matches:
+        league.answer_all()
+        for match_id in league.open_matches:
+            league.report(match_id)
+        league.wait(0.5)
+        league.answer_pings()
+
+
+@pytest.mark.requirement("OUTAGE.declined")
+def test_a_match_in_which_a_player_declined_to_choose_is_played_again() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    assert declines(league, "R1M1", player) == "E016"
+    (held,) = league.of(e.MatchHeld)
+    assert (held.match_id, held.declined, held.players) == ("R1M1", (player,), ())
+    assert player in held.why
+    assert league.manager.ledger.matches["R1M1"].result is None
+    assert league.manager.ledger.roster.members[player].technical_losses == 0
+    assert waiting(league) is None
+    league.answer_all()
+    assert code_of(league.report("R1M1")) == ""
+
+
+@pytest.mark.requirement("OUTAGE.declined")
+def test_nobody_gets_out_of_a_loss_by_declining_again_and_again() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    for _ in range(3):
+        assert declines(league, "R1M1", player) == "E016"
+        league.answer_all()
+    league.restart()
+    assert declines(league, "R1M1", player) == ""
+    assert league.manager.ledger.roster.members[player].technical_losses == 1
+
+
+def test_who_has_declined_three_times_in_a_league_loses_its_next_match_at_once() -> None:
+    league = started(players=4)
+    player, _ = players_of(league, "R1M1")
+    for _ in range(2):
+        assert declines(league, "R1M1", player) == "E016"
+        league.answer_all()
+    after_round_one(league)
+    second = next(one for one in league.open_matches if player in players_of(league, one))
+    assert declines(league, second, player) == "E016"
+    league.answer_all()
+    assert declines(league, second, player) == ""
+
+
+def test_a_league_that_is_never_held_excuses_nobody() -> None:
+    league = started(outage_minutes=0.0)
+    player, _ = players_of(league, "R1M1")
+    assert declines(league, "R1M1", player) == ""

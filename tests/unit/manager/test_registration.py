@@ -622,3 +622,38 @@ def test_strict_judges_again_when_the_endpoint_has_answered() -> None:
     league.request(league.registration("player", 2))
     answers = [league.answer(one).replies[0].content for one in league.calls("ping")]
     assert [code_of(one) for one in answers] == ["", "E020"]
+
+
+# --- language models --------------------------------------------------------------------------------------------------
+
+CARD = {"model": "small-1", "provider": "api.example.org", "corrections": 2, "options_shown": True}
+
+
+def models_of(league: Managed, player: str = "P01") -> list[str]:
+    return [one.model for one in league.manager.ledger.roster.members[player].conditions]
+
+
+@pytest.mark.requirement("EXPERIMENT.conditions")
+def test_the_conditions_under_which_a_model_plays_are_kept_also_when_they_change() -> None:
+    league = Managed()
+    answer = league.register("player", 1, conditions=CARD)
+    league.register("player", 1, conditions=CARD, auth_token=answer.auth_token)
+    assert models_of(league) == ["small-1"]
+    league.register("player", 1, conditions={"model": "large-1"}, auth_token=answer.auth_token)
+    league.restart()
+    assert models_of(league) == ["small-1", "large-1"]
+
+
+@pytest.mark.requirement("EXPERIMENT.conditions")
+def test_who_only_knows_a_name_and_an_address_cannot_change_them() -> None:
+    league = Managed()
+    league.register("player", 1, conditions=CARD)
+    league.register("player", 1, conditions={"model": "large-1"})
+    assert models_of(league) == ["small-1"]
+
+
+@pytest.mark.parametrize("conditions", [{}, {"model": ""}, {"model": "m", "corrections": "two"}])
+def test_conditions_that_cannot_be_read_keep_nobody_out(conditions: dict[str, object]) -> None:
+    league = Managed()
+    assert league.register("player", 1, conditions=conditions).status == "ACCEPTED"
+    assert models_of(league) == []

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, GameEnded, InvitationAnswered
-from league.machine import Step
+from league.machine import Considered, NoChoice, Step
 from league.player import choices
-from league.player.competitor import StrategyFailed
 from league.protocol.errors import PeerError
+from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityResponse, GameErrorAck, GameJoinAck, GameMoveResponse, GameOverAck
 from tests.support.player_rig import ME, START, Rig
 
@@ -285,7 +285,7 @@ def test_a_wrong_choice_is_sent_as_it_is(joined: Rig, value: str) -> None:
 
 
 @pytest.mark.requirement("ERROR.internal")
-@pytest.mark.parametrize("value", [None, 7, True, ["even"], b"even", "\ud800", StrategyFailed("Traceback: secret")])
+@pytest.mark.parametrize("value", [None, 7, True, ["even"], b"even", "\ud800", NoChoice("Traceback: secret")])
 def test_a_strategy_that_fails_is_answered_with_an_error_that_tells_nothing_of_the_inside(
     joined: Rig, value: object
 ) -> None:
@@ -301,9 +301,41 @@ def test_a_strategy_that_fails_is_answered_with_an_error_that_tells_nothing_of_t
     assert failure.detail
 
 
+def test_who_declines_because_of_an_outage_says_so(joined: Rig) -> None:
+    letter, step = joined.post(joined.call())
+    joined.choose(step, NoChoice("503 from the provider", Provenance(provider_errors=1, tokens=7), is_outage=True))
+    error = joined.answer_to(letter)
+    assert isinstance(error, PeerError)
+    assert (error.code, "503" in repr(error)) == ("E045", False)
+    (failed,) = of_type(joined, ChoiceFailed)
+    assert (failed.code, failed.detail) == ("E045", "503 from the provider")
+
+
+@pytest.mark.requirement("EXPERIMENT.provenance")
+def test_a_choice_says_how_it_came_about_also_when_it_is_asked_for_again_after_a_restart(joined: Rig) -> None:
+    letter, step = joined.post(joined.call())
+    joined.choose(step, Considered("even", Provenance(fallbacks=1, tokens=340)))
+    assert joined.answer_to(letter).provenance == {"fallbacks": 1, "tokens": 340}
+    joined.restart()
+    letter, step = joined.post(joined.call())
+    assert step.asks == []
+    assert joined.answer_to(letter).parity_choice == "even"
+    assert joined.answer_to(letter).provenance == {"fallbacks": 1, "tokens": 340}
+
+
+def test_what_choices_have_cost_is_known_after_a_restart_too(joined: Rig) -> None:
+    _, step = joined.post(joined.call())
+    joined.choose(step, NoChoice("no answer", Provenance(tokens=40), is_outage=True))
+    _, step = joined.post(joined.call())
+    joined.choose(step, Considered("Even", Provenance(tokens=2)))
+    joined.restart()
+    _, step = joined.post(joined.call())
+    assert joined.player.turn(step.asks[0]).tokens_spent == 42
+
+
 def test_a_failure_is_shown_in_full_to_the_author_and_the_next_call_asks_again(joined: Rig) -> None:
     _, step = joined.post(joined.call())
-    joined.choose(step, StrategyFailed("Traceback (most recent call last): …"))
+    joined.choose(step, NoChoice("Traceback (most recent call last): …"))
     joined.restart()
     assert joined.player.failures[0].detail == "Traceback (most recent call last): …"
     assert len(of_type(joined, ChoiceFailed)) == 1

@@ -109,3 +109,22 @@ def test_a_loss_across_a_death_of_the_manager_breaks_it() -> None:
 def test_without_a_simulator_it_is_not_known_who_was_down() -> None:
     assert check(replace(league(), downtimes=None)).verdict(19) == "unobservable"
     assert check(replace(honest_league(), downtimes=None)).verdict(19) == "kept"
+
+
+def declined(evidence: Evidence, times: int, code: str = "E045") -> Evidence:
+    """P01 lost R1M1 by declining, after the match was played again so often because of it."""
+    place, result = result_of(evidence)
+    faults = {"P01": {"code": code, "phase": "move"}}
+    lost = changed(evidence, "manager", place, details={**result.details, "faults": faults})
+    held = e.MatchHeld(at=result.at, match_id="R1M1", attempt=1, declined=("P01",), why="no answer")
+    return added(lost, "manager", place, *[held] * times)
+
+
+def test_a_loss_by_declining_to_choose_breaks_it_unless_that_was_often() -> None:
+    assert 19 in broken(declined(league(), times=0))
+    assert 19 in broken(declined(league(), times=2))
+    assert 19 not in broken(declined(league(), times=3))
+
+
+def test_a_match_that_is_played_again_for_ever_because_of_it_breaks_it() -> None:
+    assert 19 in broken(declined(league(), times=4))

@@ -95,6 +95,7 @@ NUMBERS: dict[str, int | dict[Family, int]] = {
     "E042 OVERLOADED": {PLAYER: 2092, QUERY: 6092},
     "E043 ENROLMENT_REQUIRED": 1006,
     "E044 ENDPOINT_IN_USE": {REFEREE: 1007, PLAYER: 2006},
+    "E045 PROVIDER_UNAVAILABLE": 4014,
     "E099 INTERNAL_ERROR": -32603,
 }
 
@@ -117,7 +118,7 @@ def test_the_reserved_numbers_are_never_used() -> None:
 
 
 def test_only_the_retryable_errors_are_retried_by_themselves() -> None:
-    assert {row.code for row in ERRORS.values() if row.retry is Retry.YES} == {"E001", "E009", "E025", "E099"}
+    assert {row.code for row in ERRORS.values() if row.retry is Retry.YES} == {"E001", "E009", "E025", "E045", "E099"}
     assert {row.code for row in ERRORS.values() if row.retry is Retry.IN_WINDOW} == {"E004", "E015", "E024", "E033"}
     assert {row.code for row in ERRORS.values() if row.retry is Retry.COUNTS_AS_ACK} == {"E017"}
 

@@ -381,3 +381,33 @@ def test_the_league_says_how_often_and_when_a_player_is_asked_again() -> None:
     assert [one.max_retries for one in rig.said(GameError, "P02")] == [2, 2, 2]
     assert rig.times("GAME_ERROR", "P02") == [5, 11, 20]
     assert rig.decided.status == "TECHNICAL_LOSS"
+
+
+# --- a player that declines -------------------------------------------------------------------------------------------
+
+DECLINES = Refusal("E045", "PROVIDER_UNAVAILABLE", words="no provider")
+
+
+@pytest.mark.requirement("MATCH.declined_choice")
+def test_a_player_that_declines_to_choose_has_its_retries_and_then_the_fault_says_so() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even")
+    for number in range(4):
+        rig.says("P02", DECLINES).until(2.0 * (number + 1))
+    assert [code for _, code, _ in failures(rig)] == ["E045"] * 4
+    assert [(player, code) for _, player, code in faults(rig)] == [("P02", "E045")]
+    assert rig.decided.details["faults"]["P02"]["code"] == "E045"
+    assert rig.decided.reason == "Technical loss: P02 declined to choose"
+
+
+def test_a_provider_that_is_back_in_time_costs_nothing() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even").says("P02", DECLINES).until(2)
+    rig.chooses("P02", "odd")
+    assert (faults(rig), rig.decided.status) == ([], "WIN")
+
+
+def test_what_the_last_attempt_ends_in_is_what_counts() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even")
+    for number in range(3):
+        rig.says("P02", DECLINES).until(2.0 * (number + 1))
+    rig.breaks("P02", Failure.REFUSED)
+    assert [(player, code) for _, player, code in faults(rig)] == [("P02", "E009")]

@@ -145,3 +145,21 @@ def test_late_answers_to_earlier_attempts_do_not_settle_it_twice() -> None:
     rig.acknowledge()
     rig.answer(first, Refusal("E016", "superseded"))
     assert settled(rig) == ["ACCEPTED"]
+
+
+@pytest.mark.requirement("EXPERIMENT.provenance")
+def test_a_report_adds_up_how_the_choices_of_a_player_came_about() -> None:
+    rig = Rig().given(announced(game_type="rock_paper_scissors")).joins("P01", "P02")
+    for said in ({"tokens": 30, "thinking_s": 1.5}, {"fallbacks": 1, "provider_errors": 1, "waited_s": 2.0}):
+        rig.says("P01", rig.choosing("P01", "rock", provenance=said)).chooses("P02", "paper")
+    told = {"choices": 2, "fallbacks": 1, "provider_errors": 1, "tokens": 30, "thinking_s": 1.5, "waited_s": 2.0}
+    assert rig.decided.details["provenance"] == {"P01": told}
+
+
+@pytest.mark.requirement("EXPERIMENT.provenance")
+@pytest.mark.parametrize("said", [{"tokens": -1}, {"tokens": "many"}, {"fallbacks": None}, {"thinking_s": 1e300}])
+def test_what_cannot_be_read_of_it_costs_nothing(said: dict[str, object]) -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P02", "odd")
+    rig.says("P01", rig.choosing("P01", "even", provenance=said))
+    assert rig.decided.status == "WIN"
+    assert "provenance" not in rig.decided.details

@@ -37,6 +37,8 @@ def analyse(observations: Observations) -> LeagueStatistics:
         rating=_rating(observations) if is_rated and missing is None else None,
         missing=missing,
         referees=referee_draws(observations),
+        models=observations.models,
+        unrated=observations.unrated,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from league.games.contract import Measure
+from league.protocol.experiment import Conditions
 
 Interval = tuple[float, float]
 """From, to: a 95 % interval."""
@@ -25,6 +26,8 @@ class LeftOut:
     """Nobody played: a player was withdrawn."""
     repeated: int
     """The same two players played the same match before, move for move."""
+    not_rated: int = 0
+    """A player of it is not rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,30 @@ class RefereeDraws:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelPlay:
+    """How a language model played for a player, as that says itself (spec section 8.17)."""
+
+    player_id: str
+    display_name: str
+    conditions: tuple[Conditions, ...]
+    """The newest last; more than one if they were changed."""
+    choices: int
+    fallbacks: int
+    """Choices that the model did not make."""
+    provider_errors: int
+    """Choices in which its provider failed."""
+    declined: int
+    """Those of them that were not made at all."""
+    tokens: int
+    thinking_s: float
+    """A choice, without what was waited."""
+    waited_s: float
+    """In all, because of rate limits."""
+    not_rated: str
+    """Why the player is not rated; empty if it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class LeagueStatistics:
     """What the results of a league tell: `points` or `rating`, by the measure its game declares."""
 
@@ -124,3 +151,7 @@ class LeagueStatistics:
     missing: str | None
     """Why there is no rating though the game has one: NumPy is not installed."""
     referees: tuple[RefereeDraws, ...]
+    models: tuple[ModelPlay, ...] = ()
+    """Players that leave their choices to a language model."""
+    unrated: tuple[Record, ...] = ()
+    """Those of them that are not rated, with results that count for nobody."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,7 +11,8 @@ import msgspec
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
-from league.reports.statistics.findings import LeftOut, Record
+from league.reports.statistics.findings import LeftOut, ModelPlay, Record
+from league.reports.statistics.models import models
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,25 @@ class Observations:
     left_out: LeftOut
     draws: Mapping[str, tuple[int, ...]]
     """The numbers every referee drew, in the matches that were played to their end."""
+    models: tuple[ModelPlay, ...] = ()
+    unrated: tuple[Record, ...] = ()
+    """What the players that are not rated made of their matches, which count for nobody."""
 
     def records(self) -> list[Record]:
         """What every player made of the matches that count."""
-        won = Counter(one.winner for one in self.matches)
-        drawn = Counter(who for one in self.matches if one.winner is None for who in (one.player_a, one.player_b))
-        played = Counter(who for one in self.matches for who in (one.player_a, one.player_b))
-        return [
-            Record(one, name, won[one], drawn[one], played[one] - won[one] - drawn[one], self.technical_losses[one])
-            for one, name in self.names.items()
-        ]
+        return _records(self.names, self.technical_losses, self.matches)
+
+
+def _records(
+    names: Mapping[str, str], technical_losses: Mapping[str, int], matches: Sequence[Observation]
+) -> list[Record]:
+    won = Counter(one.winner for one in matches)
+    drawn = Counter(who for one in matches if one.winner is None for who in (one.player_a, one.player_b))
+    played = Counter(who for one in matches for who in (one.player_a, one.player_b))
+    return [
+        Record(one, name, won[one], drawn[one], played[one] - won[one] - drawn[one], technical_losses[one])
+        for one, name in names.items()
+    ]
 
 
 def observe(manager: LeagueManager) -> Observations:
@@ -55,18 +65,26 @@ def observe(manager: LeagueManager) -> Observations:
     results = list(manager.ledger.matches.values())
     played = [one for one in results if isinstance(one.result, ResultAccepted) and not _is_technical(one.result)]
     distinct = list(_distinct(played))
+    seen = [Observation(one.player_a, one.player_b, one.result.winner) for one in distinct if one.result]
+    by_models = models(manager)
+    unrated = {one.player_id: one.display_name for one in by_models if one.not_rated}
+    counted = [one for one in seen if not {one.player_a, one.player_b} & unrated.keys()]
+    technical_losses = {one.agent_id: one.technical_losses for one in players}
     return Observations(
         league_id=settings.league_id,
         game_type=settings.game_type,
-        names={one.agent_id: one.display_name for one in players},
-        technical_losses={one.agent_id: one.technical_losses for one in players},
-        matches=tuple(Observation(one.player_a, one.player_b, one.result.winner) for one in distinct if one.result),
+        names={one.agent_id: one.display_name for one in players if one.agent_id not in unrated},
+        technical_losses=technical_losses,
+        matches=tuple(counted),
         left_out=LeftOut(
             technical_losses=sum(isinstance(one.result, ResultAccepted) for one in results) - len(played),
             walkovers=sum(isinstance(one.result, WalkoverDecided) for one in results),
             repeated=len(played) - len(distinct),
+            not_rated=len(seen) - len(counted),
         ),
         draws=_draws(played),
+        models=by_models,
+        unrated=tuple(_records(unrated, technical_losses, seen)),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from league.reports.statistics.findings import (
     LeagueStatistics,
     LeftOut,
+    ModelPlay,
     OpenInterval,
     PlayerPoints,
     PlayerRating,
@@ -31,6 +32,17 @@ RATING: Final[Mapping[str, str]] = {
 """The columns of a measure, with the names of their sentences in `words.EXPLAINED`."""
 NO_RATING: Final = "There is no rating: in this game the decided matches are coin tosses."
 MOST_NAMED: Final = 10
+NOT_RATED: Final = "not rated"
+MODELS: Final[Mapping[str, str]] = {
+    "choices": "choices",
+    "fallbacks": "fallbacks",
+    "provider errors": "provider_errors",
+    "declined": "declined",
+    "s/choice": "thinking_s",
+    "s waited": "waited_s",
+    "tokens": "tokens",
+}
+"""The columns of play by language models, with the names of their sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +66,17 @@ class MeasureTable:
 def measure_table(found: LeagueStatistics) -> MeasureTable | None:
     """The table of the measure that the game declares; None if it cannot be worked out here."""
     if found.points is not None:
-        return MeasureTable(POINTS, tuple(map(_points, found.points)))
+        return _table(POINTS, tuple(map(_points, found.points)), found.unrated)
     if found.rating is not None:
         players = found.rating.players
-        return MeasureTable(RATING, tuple(_rating(one, len(players)) for one in players))
+        return _table(RATING, tuple(_rating(one, len(players)) for one in players), found.unrated)
     return None
+
+
+def _table(columns: Mapping[str, str], rows: tuple[MeasureRow, ...], unrated: Sequence[Record]) -> MeasureTable:
+    """Who is not rated comes last."""
+    nothing = (NOT_RATED, *[None] * (len(columns) - 1))
+    return MeasureTable(columns, (*rows, *(MeasureRow(one, nothing, None, None) for one in unrated)))
 
 
 def _points(row: PlayerPoints) -> MeasureRow:
@@ -91,11 +109,23 @@ def between(interval: OpenInterval, form: str) -> str:
     return f"{low} … {high}".strip()
 
 
+def conditions(found: ModelPlay) -> str:
+    """Under which conditions a model plays, in one line."""
+    if not found.conditions:
+        return "unknown conditions"
+    card = found.conditions[-1]
+    told = [card.model, f"at {card.provider}" if card.provider else "", f"prompt {card.prompt_sha256[:8] or 'unknown'}"]
+    told += ["options shown" if card.options_shown else "options not shown", f"{card.corrections} corrections"]
+    told += ["temperature of the provider" if card.temperature is None else f"temperature {card.temperature:g}"]
+    return ", ".join(filter(None, told))
+
+
 def left_out(found: LeftOut) -> str:
     """Which matches do not count."""
     counts = {
         "technical losses": found.technical_losses,
         "walkovers": found.walkovers,
         "repeated": found.repeated,
+        "with players that are not rated": found.not_rated,
     }
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"

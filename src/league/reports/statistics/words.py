@@ -8,8 +8,8 @@ from typing import Final
 EXPLAINED: Final[Mapping[str, str]] = {
     "matches": "The matches that count: played to their end, and no repetition of one that was played before.",
     "left_out": (
-        "Technical losses and walkovers, which tell of software and not of play, and matches that two players played "
-        "before, move for move, which tell nothing new."
+        "Technical losses and walkovers, which tell of software and not of play, matches that two players played "
+        "before, move for move, which tell nothing new, and matches of players that are not rated."
     ),
     "technical_losses": "Matches lost by one's own fault: they cost points in the table, but count here for nobody.",
     "points_per_match": "The average of 3 for a win, 1 for a draw and 0 for a loss.",
@@ -38,6 +38,15 @@ EXPLAINED: Final[Mapping[str, str]] = {
     ),
     "seat_advantage": "What it is worth to be PLAYER_A, in rating points, with its 95 % interval.",
     "groups": "No chain of matches connects players of different groups, so they are not compared.",
+    "choices": "How often the language model was asked for a choice.",
+    "fallbacks": "Choices that the model did not make: any option was played. Above 20 % the player is not rated.",
+    "provider_errors": (
+        "Choices in which the provider of the model failed at least once. Above 10 % the player is not rated."
+    ),
+    "declined": "Choices that were not made because the provider did not answer; mostly the match was played again.",
+    "thinking_s": "Seconds the provider took for a choice, on average, without what was waited because of rate limits.",
+    "waited_s": "Seconds waited because of rate limits, in all.",
+    "tokens": "Tokens spent, as the provider counts them.",
     "draws": "How many numbers the referee drew in matches that were played to their end.",
     "draws_p_value": (
         "How often one of so many referees would draw at least this unevenly, if every number was equally likely."

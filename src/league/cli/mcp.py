@@ -1,0 +1,56 @@
+"""`league mcp`: a local MCP server for assistants that start one; behind it is a running manager."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from contextlib import suppress
+
+from league.cli import USAGE, CommandError, examples, print_lines
+from league.cli.source import add_manager_option
+from league.hosting.addresses import agent_url, usual_manager
+
+NAME = "mcp"
+HELP = "bridge stdin and stdout to a manager, for assistants that start local MCP servers"
+EXAMPLE = examples(
+    "league mcp --manager http://127.0.0.1:8000",
+    "league mcp --state league-data/my_league",
+    "LEAGUE_PLAYER_KEY=... league mcp --manager http://127.0.0.1:8101",
+    note="An assistant starts it: what it reads on stdin is posted to /mcp there, what comes back is on stdout, and\n"
+    "what people should know on stderr. It ends with its input.\n"
+    "LEAGUE_PLAYER_KEY, or else the admin token, goes with every request if it is given: the tools for your\n"
+    "player's turns, and those for operators, need it. It is never shown, and never on the command line.",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_manager_option(parser)
+    parser.add_argument(
+        "--state", metavar="DIR", help="the folder where the manager keeps its admin token (else: LEAGUE_ADMIN_TOKEN)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from league.cli.mcp_bridge import Bridge, written_to
+    from league.hosting.kept_secrets import ADMIN_TOKEN, PLAYER_KEY
+
+    given = args.manager or usual_manager()
+    try:
+        url = agent_url(given)
+    except ValueError as error:
+        told = f"{given!r} is no address of a manager; it looks like http://127.0.0.1:8000"
+        raise CommandError(told, USAGE) from error
+    key = None if args.state else PLAYER_KEY.given_to_command(None)
+    token = key or ADMIN_TOKEN.given_to_command(args.state)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    bridge = Bridge(url, token, written_to(sys.stdout.fileno()), _tell)
+    with suppress(KeyboardInterrupt):
+        bridge.run(sys.stdin.buffer)
+    return 0
+
+
+def _tell(sentence: str) -> None:
+    from league.hosting.display import harmless
+
+    print_lines([f"league mcp: {harmless(sentence)}"], sys.stderr)

@@ -1,0 +1,156 @@
+"""A stand-in for the provider of language models: a real HTTP server that speaks OpenAI's chat completions. The name of
+the model says how it behaves."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+KEY = "sk-stand-in-0123456789"
+ERROR = {"error": {"message": "something broke in here", "type": "server_error", "code": None}}
+REFUSED = {"error": {"message": f"Incorrect API key provided: {KEY}", "type": "invalid_request_error"}}
+UNKNOWN = {"error": {"message": "this model does not exist", "type": "invalid_request_error"}}
+LARGE = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is answered: a status, a body and headers."""
+
+    body: Any
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+    """Is the second half of the body missing?"""
+
+
+def completion(text: str | None, tokens: int | None = 12) -> Said:
+    message = {"role": "assistant", "content": text}
+    usage = {} if tokens is None else {"usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": tokens}}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "stand-in", "choices": [choice], **usage}
+    return Said(body)
+
+
+def option_in(prompt: str) -> str:
+    """The first option a prompt shows; "even" if it shows none."""
+    found = re.search(r"one of: ([^,.]+)", prompt)
+    return found[1] if found else "even"
+
+
+TEXTS: Mapping[str, str | None] = {
+    "right": "{option}",
+    "upper": "{OPTION}",
+    "prose": "Let me see. I choose **{option}**, for luck!",
+    "thinking": "<think>odd? even?</think>\n\n{option}",
+    "json": '```json\n{{"choice": "{option}"}}\n```',
+    "uncounted": "{option}",
+    "empty": "",
+    "null": None,
+    "banana": "banana",
+    "large": "even or odd, who knows? " * (LARGE // 24),
+}
+"""What models say that answer at once."""
+TROUBLE: Mapping[str, Said] = {
+    "failing": Said(ERROR, 500),
+    "page": Said("<html>Welcome</html>"),
+    "moved": Said("", 301, {"Location": "/v2"}),
+}
+
+
+class StandIn(ThreadingHTTPServer):
+    """Serves at a free port. While `is_down`, everybody gets status 503; `key` is asked for if there is one."""
+
+    daemon_threads = True
+
+    def __init__(self, key: str = "") -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.key, self.is_down, self.is_closing = key, False, threading.Event()
+        self.requests: list[dict[str, Any]] = []
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    @property
+    def prompts(self) -> list[str]:
+        """The first message of every request but the greetings."""
+        firsts = [one["messages"][0]["content"] for one in self.requests]
+        return [one for one in firsts if "ready" not in one]
+
+    def handle_error(self, *_: object) -> None:
+        """Who was too slow for its client has nobody to answer."""
+
+    def answer(self, path: str, authorization: str, body: bytes) -> Said:
+        if path != "/v1/chat/completions":
+            return Said({"error": {"message": f"there is no {path}"}}, 404)
+        if self.key and authorization != f"Bearer {self.key}":
+            return Said(REFUSED, 401)
+        if self.is_down:
+            return Said(ERROR, 503)
+        request = json.loads(body)
+        self.requests.append(request)
+        messages = [one["content"] for one in request["messages"]]
+        return self._behave(request["model"], messages[0], messages[-1])
+
+    def _behave(self, model: str, first: str, last: str) -> Said:
+        option = option_in(first)
+        if model == "corrected":
+            return completion("Hm." if last == first else option)
+        if model == "limited" and len(self.requests) % 2 == 0:
+            return Said({"error": {"message": "too many requests", "type": "rate_limit"}}, 429, {"Retry-After": "1"})
+        if model == "cut":
+            return Said(completion(option).body, cut=True)
+        if model == "slow" and "ready" not in first:
+            self.is_closing.wait()  # longer than anybody waits for it
+        if model in ("limited", "slow"):
+            return completion(option)
+        if model in TEXTS:
+            text = TEXTS[model]
+            said = None if text is None else text.format(option=option, OPTION=option.upper())
+            return completion(said, tokens=None if model == "uncounted" else 12)
+        return TROUBLE.get(model, Said(UNKNOWN, 404))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: StandIn
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        said = self.server.answer(self.path, self.headers.get("Authorization", ""), body)
+        raw = said.body.encode() if isinstance(said.body, str) else json.dumps(said.body).encode()
+        raw = raw[: len(raw) // 2] if said.cut else raw
+        self.send_response(said.status)
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(raw)),
+            **said.headers,
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: object) -> None:
+        """Tests read what they asked for, not a log."""
+
+
+@contextmanager
+def stand_in(key: str = "") -> Iterator[StandIn]:
+    """A provider that serves while the test runs."""
+    server = StandIn(key)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.is_closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
