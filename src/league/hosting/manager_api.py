@@ -24,6 +24,7 @@ from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
+from league.reports.history import LeagueHistory
 from league.reports.journals import letters_beside, records_of
 from league.reports.match_facts import MatchFacts, facts_from_pages
 from league.storage.reading import JournalReader
@@ -126,6 +127,7 @@ class LiveLeague:
         self._one_reads = Lock()
         self._answers_read = 0
         """Up to this position of the journal."""
+        self._history: LeagueHistory | None = None
 
     async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
         if self._host.agent is None:
@@ -173,6 +175,19 @@ class LiveLeague:
                 for told in records_of([(one.referee_id, one.record)]).values():
                     self._answers.add(told.events)
             return self._answers.of_players()
+
+    @property
+    def position(self) -> int:
+        return self._seen if self.history else 0
+
+    @property
+    def history(self) -> LeagueHistory | None:
+        journal: object = self._host.running.journal if self._host.agent else None
+        if not isinstance(journal, JournalReader):
+            return None
+        if self._history is None or self._history.journal is not journal:
+            self._history = LeagueHistory(journal)
+        return self._history
 
     async def changed(self) -> None:
         agent = self._host.running
