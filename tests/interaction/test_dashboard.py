@@ -147,10 +147,11 @@ def test_a_feed_goes_on_where_its_viewer_was() -> None:
                 await Feed.open(server, "", b"Last-Event-ID: %b\r\n" % first.encode()),
             ):
                 assert await again.status() == 200
-                position, data = await again.frame()
-                assert b"agent-P02" in data
-                assert b'\\"agent-P01\\"' not in data
-                assert position != first
+                data = b""
+                while b"agent-P02" not in data:  # statistics may have come before
+                    position, data = await again.frame()
+                    assert b'\\"agent-P01\\"' not in data
+                    assert position != first
             stranger = await Feed.open(server, "of-another-process-7")
             assert await stranger.status() == 200
             assert b'\\"agent-P01\\"' in (await stranger.frame())[1]
@@ -311,7 +312,7 @@ def test_whoever_looks_back_holds_up_nobody_else(tmp_path: Path) -> None:
                     go_on.set()
                 statuses = Counter(status for status, _ in await asyncio.gather(*waiting))
                 assert set(statuses) == {200, 503}
-                assert statuses[200] <= 8
+                assert statuses[200] <= 9, "one is replayed, eight wait"
 
     asyncio.run(test())
 

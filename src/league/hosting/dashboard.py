@@ -100,14 +100,17 @@ class Turns:
             return _FULL
         self._room -= 1
         try:
-            async with self.lock:
-                began = time.perf_counter()
-                html = await render()
-                await asyncio.sleep(min(self._longest_pause_s, self._pause * (time.perf_counter() - began)))
+            await self.lock.acquire()
+        finally:
+            self._room += 1
+        began = time.perf_counter()
+        try:
+            html = await render()
         except JournalError as error:
             return _page(_renderer().missing(f"The journal cannot be read: {error}").encode(), 503)
         finally:
-            self._room += 1
+            pause = min(self._longest_pause_s, self._pause * (time.perf_counter() - began))
+            asyncio.get_running_loop().call_later(pause, self.lock.release)
         return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
 
 

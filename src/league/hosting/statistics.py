@@ -30,20 +30,23 @@ class LatestStatistics:
         self._has_looked_away = False
 
     def look(self, manager: LeagueManager) -> Observations | None:
-        """What there is to work out; None while the statistics rest, or others are worked out."""
-        self._has_looked_away = self._is_at_work or asyncio.get_running_loop().time() < self._rests_until
-        return None if self._has_looked_away else observe(manager)
+        """What there is to work out; None while the statistics rest."""
+        self._has_looked_away = self._is_resting
+        return None if self._is_resting else observe(manager)
 
     def begin(self, observations: Observations | None) -> None:
-        """Have them worked out, unless they are known."""
-        if observations is not None and observations != self._seen and not self._is_at_work:
+        """Have them worked out, unless they are known, or others are being worked out."""
+        if observations is None or observations == self._seen:
+            return
+        if not self._is_at_work and not self._is_resting:
             self._work = asyncio.create_task(self._work_out(observations))
 
     async def of(self, observations: Observations | None) -> LeagueStatistics:
-        """The newest there are; whoever comes first waits for them."""
-        self.begin(observations)
-        if self._work is not None and (self.latest is None or observations is not None):
-            await asyncio.shield(self._work)
+        """Those of what was seen, or the newest there are while they rest."""
+        for _ in ("what is being worked out", "what was seen"):
+            self.begin(observations)
+            if self._work is not None:
+                await asyncio.shield(self._work)
         assert self.latest is not None, "they rest only when there are some"
         return self.latest
 
@@ -57,6 +60,10 @@ class LatestStatistics:
             await asyncio.sleep(self._rests_until - asyncio.get_running_loop().time())
         else:
             await asyncio.Event().wait()  # they change with the league
+
+    @property
+    def _is_resting(self) -> bool:
+        return asyncio.get_running_loop().time() < self._rests_until
 
     @property
     def _is_at_work(self) -> bool:

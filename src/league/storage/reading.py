@@ -65,6 +65,12 @@ class JournalReader:
         found = ((seq, decode(body)) for seq, body in rows)
         return [(seq, event) for seq, event in found if isinstance(event, kind)]
 
+    def events_of(self, match_id: str) -> list[Event]:
+        """What a manager wrote down of one match, its records aside; of all others nothing is decoded."""
+        query = "SELECT body FROM events WHERE kind <> 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
+        found = [decode(body) for (body,) in self._rows(query, (b'"match_id":' + msgspec.json.encode(match_id),))]
+        return [one for one in found if getattr(one, "match_id", None) == match_id]
+
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
         found = self._records(b'"match_id":' + msgspec.json.encode(match_id))

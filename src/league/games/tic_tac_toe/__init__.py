@@ -5,4 +5,4 @@ from league.games.tic_tac_toe.rules import CELLS, TicTacToe
 from league.games.tic_tac_toe.wire import wire
 
 RULES = TicTacToe()
-GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS))
+GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS), board=RULES.board)

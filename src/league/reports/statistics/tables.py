@@ -62,6 +62,8 @@ def measure_table(found: LeagueStatistics) -> MeasureTable | None:
 
 
 def _points(row: PlayerPoints) -> MeasureRow:
+    if not row.record.played:
+        return MeasureRow(row.record, (None,) * len(POINTS), None, None)
     luck = "may be luck" if row.is_luck else "are not luck"
     cells = f"{row.points_per_match:.2f}", between(row.interval, ".2f"), f"{row.p_value:.3f}", luck
     return MeasureRow(row.record, cells, row.points_per_match, row.interval)
