@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from league.cli.main import main
+from tests.browser.showcase import played
 from tests.support.browsing import chromium
 from tests.support.processes import Processes
 
@@ -38,3 +39,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         manager.stop()
     assert main(["export", str(folder), "--to", str(folder / "site"), "--format", "site"]) == 0
     return folder / "site"
+
+
+@pytest.fixture(scope="session")
+def showcase(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A league of eight in its sixth round, the same at every run."""
+    return played(tmp_path_factory.mktemp("showcase"))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from league.events import LeagueStartOrdered
 from league.games import draw
+from tests.browser.showcase import SCREENS, Screen, keep_picture, pages_on, seen
 from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_match, problems, standings, table
 from tests.support.processes import Processes
 
+LOOKED_OVER = (("desktop", "light"), ("phone", "dark"), ("projector", "dark"))
+"""Every layout and every colour once: looking for problems takes long."""
 HOSTILE = "<img src=x onerror=document.title='taken'>"
 
 
@@ -110,17 +112,17 @@ def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path,
         expect(page.locator("#standings > tr")).to_have_count(4, timeout=WATCHDOG_MS)
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 900)), ("dark", (390, 844))])
-def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, scheme: Any, size: tuple[int, int]) -> None:
-    width, height = size
-    on_a_wall = ["index.html?projector"] if width > 1000 else []
-    for name in ("index.html", "match/R1M1.html", "player/P01.html", *on_a_wall):
-        file, _, query = name.partition("?")
-        address = (site / file).as_uri() + ("?" + query if query else "")
-        view = {"width": width, "height": height}
-        with opened(browser, address, viewport=view, color_scheme=scheme, reduced_motion="reduce") as page:
-            assert problems(page) == [], name
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the screen"
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda one: f"{one.name}-{one.scheme}")
+def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, showcase: Path, screen: Screen) -> None:
+    """Each is kept as a picture, for those who want to look themselves."""
+    real = [] if screen.name == "projector" else [(site, "match/R2M1.html")]
+    for where, name in [*((showcase, one) for one in pages_on(screen)), *real]:
+        with seen(browser, where, name, screen) as page:
+            if screen[::3] in LOOKED_OVER:
+                assert problems(page) == [], name
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= screen.width, f"{name} is wider than the screen"
+            keep_picture(page, name, screen)
 
 
 def test_the_browser_draws_as_the_referee_draws(browser: Browser, site: Path) -> None:

@@ -40,7 +40,7 @@ def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[B
     assert game.board is not None, "it has one"
     state = game.rules.start()
     board = game.board(state)
-    yield _view("Before the first move", board, board)
+    yield _view("Start", board, board)
     for number, move in enumerate(moves[: game.turns], start=1):
         if not isinstance(move, Mapping) or not set(move) <= set(players):
             return

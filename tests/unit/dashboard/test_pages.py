@@ -158,7 +158,7 @@ WON = [{"P01": "4"}, {"P02": "0"}, {"P01": "3"}, {"P02": "1"}, {"P01": "5"}]
 
 def test_the_page_of_a_match_shows_the_board_after_every_move() -> None:
     boards = board_views(ended(WON))
-    assert [one.caption for one in boards][:2] == ["Before the first move", "1. P01: 4"]
+    assert [one.caption for one in boards][:2] == ["Start", "1. P01: 4"]
     assert len(boards) == len(WON) + 1
     assert [[cell.text for cell in row] for row in boards[-1].rows] == [["O", "O", ""], ["X", "X", "X"], ["", "", ""]]
     for before, after in pairwise(boards):
