@@ -396,7 +396,7 @@ A manager's pages for people; `league view` serves the same from a journal.
 | `/player/{player_id}` | a player: its matches, answer times, mistakes and deviations |
 | `/api/events` | what changes of `/`, as server-sent events |
 
-Moments of the past are replayed from a few checkpoints, one at a time and with a tenth of a processor at most. Eight
+Moments of the past are replayed from a few checkpoints, one at a time and with a fifth of a processor at most. Eight
 requests may wait for theirs, more are told to come again (503); a moment that was not yet is not there (404).
 
 An event of `/api/events` is a JSON object: `pieces`, the HTML of each element that changed, by its id; and `lists`,

@@ -23,7 +23,7 @@ class Patient(Player):
     async def choose_parity(self, call):
         while not Path(f"open-{call.match_id[1]}").exists():
             await asyncio.sleep(0.05)
-        return "even"
+        return "even" if call.player_id in ("P01", "P02") else "odd"
 """
 
 
@@ -54,11 +54,18 @@ def test_the_numbers_are_those_of_the_league_after_every_round_and_stay_in_its_h
     tables = {}
     with opened(browser, address) as page:
         players = enter(processes, manager)
+        match = page.context.new_page()
+        expect(page.locator("#match-R1M1")).to_contain_text("being played", timeout=WATCHDOG_MS)
+        match.goto(f"{address}match/R1M1")
+        expect(match.locator("#pending")).to_contain_text("was given to REF01 at", timeout=WATCHDOG_MS)
+        expect(match.locator(".step")).to_contain_text(["The manager gave the match to REF01"], timeout=WATCHDOG_MS)
         for round_id in ROUNDS:
             end_round(processes, page, round_id)
             tables[round_id] = standings(processes, "--manager", address)
             assert table(page) == tables[round_id]
         assert players.wait() == 0
+        expect(match.locator("#proof")).to_have_class("holds", timeout=WATCHDOG_MS)
+        expect(match.locator("#pending")).to_have_count(0, timeout=WATCHDOG_MS)
         expect(page.locator("#progress h2")).to_contain_text("Champion:", timeout=WATCHDOG_MS)
         for round_id in ROUNDS:
             page.get_by_role("navigation").get_by_role("link", name=str(round_id), exact=True).click()

@@ -124,8 +124,9 @@ class Dashboard:
         self._look_again_at = 0.0
         self._shown_statistics: LeagueStatistics | None = None
         self._turns = Turns(waiting=32, pause=3, longest_pause_s=0.5)
-        self._turns_back = Turns(waiting=8, pause=9, longest_pause_s=10)
-        """A moment of long ago may take a second: whoever looks back gets a tenth of a processor."""
+        # There is a league to spare only while it is played.
+        self._turns_back = Turns(waiting=8, pause=4 if pages.is_live else 0, longest_pause_s=5)
+        """A moment of long ago may take a second: whoever looks back gets a fifth of a processor."""
         self._feeds = 0
         self._refreshing: asyncio.Task[None] | None = None
         self._newer = asyncio.Event()

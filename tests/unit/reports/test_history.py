@@ -66,6 +66,13 @@ def test_a_position_costs_a_part_of_the_journal_and_checkpoints_are_few(
     assert len(asked._checkpoints) <= history.CHECKPOINTS
 
 
+def test_what_a_manager_wrote_down_of_a_match_is_found(journal: CountingReader) -> None:
+    told = journal.events_of("R2M1")
+    assert {getattr(one, "match_id", None) for one in told} == {"R2M1"}
+    assert told == [one for one in journal.events() if getattr(one, "match_id", None) == "R2M1"]
+    assert journal.events_of('"') == journal.events_of("") == []
+
+
 def test_a_round_is_found_where_it_was_over(journal: CountingReader) -> None:
     asked = LeagueHistory(journal)
     for round_id in (1, 2, 3):

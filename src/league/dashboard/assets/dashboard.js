@@ -75,6 +75,7 @@
     sign.classList.toggle("lost", isLost);
   }
 
+  // The page of a match is loaded again when the match has changed, or the round is another.
   function hear({ data }) {
     if ("isLive" in data) return data.isLive ? tell("live", false) : tell("no connection, trying again", true);
     if (!position) return; // who looks back has left, but may be told once more
@@ -82,7 +83,7 @@
     const frame = JSON.parse(data.frame);
     const awaited = document.body.dataset.awaits;
     if (!awaited) show(frame);
-    else if (awaited in frame.pieces) location.reload();
+    else if (awaited in frame.pieces || !(frame.lists.matches || [awaited]).includes(awaited)) location.reload();
   }
 
   function follow() {
