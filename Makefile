@@ -20,11 +20,11 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 MOVED := $(shell test ! -e .venv/.made-in || test "$$(cat .venv/.made-in)" = "$$(pwd -P)" || echo moved)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-deep bench browser generate format clean moved
+.PHONY: help demo test check test-deep bench browser screenshots generate format clean moved
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: .venv/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
@@ -42,6 +42,10 @@ browser: ## install the browser that tests look at the dashboard with
 	    echo "The tests of the dashboard need Chromium: install it (Debian: apt-get install chromium), then try again." >&2; \
 	    exit 1; \
 	  fi; }
+
+screenshots: .venv/.dev browser ## take pictures of every page (screenshots/), and the one of the README
+	$(BIN)/python -m pytest -q tests/browser/test_dashboard.py -k can_be_read_by_everybody
+	$(BIN)/python -m tests.browser.showcase
 
 check: .venv/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check $(SOURCES)

@@ -11,8 +11,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,10 @@ from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup, Think
 from league.agent.log import Log
 from league.events import LeagueSettings
+from league.hosting.dashboard import Dashboard
+from league.hosting.manager_api import LiveLeague, other_pages
 from league.hosting.serving import HostedAgent
+from league.hosting.statistics import LatestStatistics
 from league.hosting.system import allow_files
 from league.machine import Ask, Machine, Operate
 from league.manager.league import LeagueManager
@@ -111,23 +114,31 @@ class Stopwatch:
         return Cost(cpu / matches, self._took / matches, {kind: count / matches for kind, count in calls.items()})
 
 
-async def play(size: Size, way: Way = EVERYTHING, watch: Callable[[], Stopwatch] = Stopwatch) -> Cost:
+async def play(
+    size: Size,
+    way: Way = EVERYTHING,
+    watch: Callable[[], Stopwatch] = Stopwatch,
+    beside: Callable[[int], AbstractAsyncContextManager[object]] = nullcontext,
+) -> Cost:
     """A league from the operator's start until everybody knows that it is over. Its clock stops with the last result:
-    what follows waits for the next standings update, which costs no CPU."""
+    what follows waits for the next standings update, which costs no CPU. `beside` is what else happens from before
+    the start until after the end, at the manager's port."""
     allow_files(1000 + FILES_PER_PLAYER * size.players)
     with tempfile.TemporaryDirectory() as folder:
         async with AsyncExitStack() as stack:
-            agents = await _bring_up(size, way, Path(folder), stack)
+            place = Place(Path(folder), way, stack)
+            agents = await _bring_up(size, place)
             manager = agents[0]
             async with asyncio.timeout(LOST_S):
                 await _until(manager, lambda machine: len(machine.player_ids) == size.players)
                 await asyncio.gather(*(_until(one, lambda machine: bool(machine.agent_id)) for one in agents[1:]))
-                before, since = _calls(agents), watch()
-                await manager.operate(Operate("start", "start"))
-                await _until(manager, lambda machine: machine.is_finished)
-                since.stop_clock()
-                await _until(manager, lambda machine: machine.has_notified_everybody)
-            cost = since.stop(size.matches, _calls(agents) - before)
+                async with beside(place.ports[0]):
+                    before, since = _calls(agents), watch()
+                    await manager.operate(Operate("start", "start"))
+                    await _until(manager, lambda machine: machine.is_finished)
+                    since.stop_clock()
+                    await _until(manager, lambda machine: machine.has_notified_everybody)
+                    cost = since.stop(size.matches, _calls(agents) - before)
             _check(manager, size)
     return cost
 
@@ -153,14 +164,13 @@ async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
         await agent.changed.wait()
 
 
-async def _bring_up(size: Size, way: Way, folder: Path, stack: AsyncExitStack) -> list[Agent]:
+async def _bring_up(size: Size, here: Place) -> list[Agent]:
     """The manager, the referees and the players, each role with a client of its own but on this loop."""
     clients = {role: HttpClient() for role in Role}
     for client in clients.values():
-        stack.push_async_callback(client.close)
-    here = _Place(folder, way, stack)
+        here.stack.push_async_callback(client.close)
     at_once = max(size.at_once // size.referees, 10)
-    door, home = await here.open_door()
+    door, home = await here.open_door(shows_pages=True)
     agents = [here.start("manager", _manager(size, at_once, clients[Role.MANAGER]), door)]
     for number in range(size.referees):
         door, endpoint = await here.open_door()
@@ -177,17 +187,22 @@ async def _bring_up(size: Size, way: Way, folder: Path, stack: AsyncExitStack) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Where agents listen, and keep what they keep."""
 
     folder: Path
     way: Way
     stack: AsyncExitStack
+    ports: list[int] = field(default_factory=list)
 
-    async def open_door(self) -> tuple[HostedAgent, str]:
+    async def open_door(self, *, shows_pages: bool = False) -> tuple[HostedAgent, str]:
         door = HostedAgent()
-        server = await serve("127.0.0.1", 0, App(door.post), Limits(body=jsonrpc.MANAGER_LIMIT))
+        dashboard = Dashboard(LiveLeague(door), LatestStatistics())
+        app = App(door.post, rest=other_pages(door, dashboard) if shows_pages else None)
+        server = await serve("127.0.0.1", 0, app, Limits(body=jsonrpc.MANAGER_LIMIT))
+        self.ports.append(server.port)
         self.stack.push_async_callback(server.close, 0.0)
+        self.stack.callback(dashboard.close)
         return door, f"http://127.0.0.1:{server.port}/mcp"
 
     def start(self, name: str, setup: Setup, door: HostedAgent) -> Agent:

@@ -37,6 +37,7 @@ TITLES = {
     "journal": ("The journal", "Time on the clock until an entry is on the disk."),
     "results_cost": ("The manager, late in a league", "A report when thousands of results are stored."),
     "dialects": ("Agents by others", "What it costs to speak with everybody."),
+    "dashboard": ("The dashboard", "A league that is watched. Times of pages are time on the clock."),
     "tournament": ("`league tournament`", "Strategies that meet without servers."),
 }
 

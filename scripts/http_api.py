@@ -414,9 +414,13 @@ A manager's pages for people; `league view` serves the same from a journal.
 | path | shows |
 |---|---|
 | `/` | the league: progress, standings, results and what they tell, agents, orders; `/?projector` on a wall |
+| `/?at={seq}`, `/?round={round_id}` | the league as it was after that event of its journal, or after that round |
 | `/match/{match_id}` | why a match ended so, its course, the proof of its draw |
 | `/player/{player_id}` | a player: its matches, answer times, mistakes and deviations |
 | `/api/events` | what changes of `/`, as server-sent events |
+
+Moments of the past are replayed from a few checkpoints, one at a time and with a fifth of a processor at most. Eight
+requests may wait for theirs, more are told to come again (503); a moment that was not yet is not there (404).
 
 An event of `/api/events` is a JSON object: `pieces`, the HTML of each element that changed, by its id; and `lists`,
 for each list that changed the ids in it, in order. `?after=ID`, or the header `Last-Event-ID`, gets all that changed

@@ -2,113 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_FILE_PATH
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from league.cli.main import main
 from league.events import LeagueStartOrdered
 from league.games import draw
+from tests.browser.showcase import SCREENS, Screen, keep_picture, pages_on, seen
+from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_match, problems, standings, table
 from tests.support.processes import Processes
 
-WATCHDOG_MS = 120_000
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+LOOKED_OVER = (("desktop", "light"), ("phone", "dark"), ("projector", "dark"))
+"""Every layout and every colour once: looking for problems takes long."""
 HOSTILE = "<img src=x onerror=document.title='taken'>"
-COLUMNS = ("rank", "points", "played", "wins", "draws", "losses")
-PLACES = (0, 3, 4, 5, 6, 7)
-"""Where they stand in a row of the page."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert found, "there is no Chromium here: `make browser` installs it"
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        started = playwright.chromium.launch(executable_path=found, args=flags)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Processes]:
-    with Processes(tmp_path) as started:
-        yield started
-    assert started.bugs == []
-
-
-@contextmanager
-def opened(browser: Browser, address: str, allowed: Sequence[str] = (), **options: Any) -> Iterator[Page]:
-    """A page that is as it should be: no error in its console, and nothing asked of anybody else."""
-    context: BrowserContext = browser.new_context(**options)
-    context.set_default_timeout(WATCHDOG_MS)
-    page = context.new_page()
-    errors: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    home = address.partition("//")[0] + "//" + address.partition("//")[2].partition("/")[0]
-    yield page
-    context.close()
-    assert [one for one in asked if not one.startswith(home)] == []
-    # A manager that is gone for a while is no error of the page.
-    expected = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE", *(f"status of {one} " for one in allowed))
-    assert [error for error in errors if not any(one in error for one in expected)] == []
-
-
-def table(page: Page) -> list[dict[str, Any]]:
-    """The standings as the page shows them."""
-    rows: list[list[str]] = page.eval_on_selector_all(
-        "#standings > tr", "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.trim()))"
-    )
-    ids: list[str] = page.eval_on_selector_all("#standings > tr", "rows => rows.map(row => row.id)")
-    return [
-        {
-            "player_id": one.removeprefix("standing-"),
-            **{name: int(row[at]) for name, at in zip(COLUMNS, PLACES, strict=True)},
-        }
-        for one, row in zip(ids, rows, strict=True)
-    ]
-
-
-def standings(processes: Processes, *source: str) -> list[dict[str, Any]]:
-    """The same as `league standings --json` has them."""
-    done = processes.run("standings", "--json", *source)
-    assert done.returncode == 0, done.stderr
-    return [{name: one[name] for name in ("player_id", *COLUMNS)} for one in json.loads(done.stdout)]
-
-
-def measures(page: Page) -> dict[str, str]:
-    """Points per match as the page shows them."""
-    found: dict[str, str] = page.eval_on_selector_all(
-        "#measures > tr", "rows => Object.fromEntries(rows.map(row => [row.id, row.cells[2].textContent]))"
-    )
-    return found
-
-
-def points_per_match(processes: Processes, address: str) -> dict[str, str]:
-    """The same as `league statistics --json` has them."""
-    rows = json.loads(processes.run("statistics", "--json", address).stdout)["points"]
-    return {f"measure-{one['record']['player_id']}": f"{one['points_per_match']:.2f}" for one in rows}
-
-
-def problems(page: Page) -> list[str]:
-    """What somebody with a screen reader, or weak eyes, would stumble over."""
-    page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run({resultTypes: ['violations'], preload: false})")
-    serious = (one for one in found["violations"] if one["impact"] in ("serious", "critical"))
-    return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in serious]
 
 
 def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Browser, processes: Processes) -> None:
@@ -189,20 +97,6 @@ def test_orders_are_given_with_the_admin_token_and_with_nothing_else(browser: Br
         expect(page.get_by_role("button", name="Close", exact=True)).to_be_disabled(timeout=WATCHDOG_MS)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A league that was played, as a folder of pages."""
-    folder = tmp_path_factory.mktemp("league")
-    with Processes(folder) as processes:
-        manager = processes.manager(players=4)
-        players = processes.players(manager, count=4, time_scale=10)
-        processes.referee(manager, time_scale=10)
-        assert players.wait() == 0
-        manager.stop()
-    assert main(["export", str(folder), "--to", str(folder / "site"), "--format", "site"]) == 0
-    return folder / "site"
-
-
 def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path, processes: Processes) -> None:
     with opened(browser, (site / "index.html").as_uri()) as page:
         assert table(page) == standings(processes, "--journal", str(site.parent / "manager.db"))
@@ -218,17 +112,17 @@ def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path,
         expect(page.locator("#standings > tr")).to_have_count(4, timeout=WATCHDOG_MS)
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 900)), ("dark", (390, 844))])
-def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, scheme: Any, size: tuple[int, int]) -> None:
-    width, height = size
-    on_a_wall = ["index.html?projector"] if width > 1000 else []
-    for name in ("index.html", "match/R1M1.html", "player/P01.html", *on_a_wall):
-        file, _, query = name.partition("?")
-        address = (site / file).as_uri() + ("?" + query if query else "")
-        view = {"width": width, "height": height}
-        with opened(browser, address, viewport=view, color_scheme=scheme, reduced_motion="reduce") as page:
-            assert problems(page) == [], name
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the screen"
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda one: f"{one.name}-{one.scheme}")
+def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, showcase: Path, screen: Screen) -> None:
+    """Each is kept as a picture, for those who want to look themselves."""
+    real = [] if screen.name == "projector" else [(site, "match/R2M1.html")]
+    for where, name in [*((showcase, one) for one in pages_on(screen)), *real]:
+        with seen(browser, where, name, screen) as page:
+            if screen[::3] in LOOKED_OVER:
+                assert problems(page) == [], name
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= screen.width, f"{name} is wider than the screen"
+            keep_picture(page, name, screen)
 
 
 def test_the_browser_draws_as_the_referee_draws(browser: Browser, site: Path) -> None:

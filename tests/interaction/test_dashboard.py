@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -19,14 +22,17 @@ from league.hosting.bare_posts import NOTHING_HERE
 from league.hosting.dashboard import Dashboard
 from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
+from league.reports.history import LeagueHistory, Moment
 from league.reports.match_facts import MatchFacts
 from league.reports.statistics.analysis import analyse
 from league.reports.statistics.findings import LeagueStatistics
 from league.reports.statistics.observations import Observations
+from league.storage.reading import JournalReader, open_for_reading
 from league.transport.http import Answer, HttpRequest
 from league.transport.http_server import Limits, Server
 from tests.support.http_servers import HOST, message, serving
 from tests.support.managed import Managed
+from tests.support.stories import on_disk
 
 WATCHDOG_S = 60.0
 
@@ -35,6 +41,8 @@ class ScriptedLeague:
     """A league that the test drives."""
 
     is_live = True
+    position = 0
+    history: LeagueHistory | None = None
 
     def __init__(self) -> None:
         self.managed = Managed(players=4, referees=1)
@@ -139,10 +147,11 @@ def test_a_feed_goes_on_where_its_viewer_was() -> None:
                 await Feed.open(server, "", b"Last-Event-ID: %b\r\n" % first.encode()),
             ):
                 assert await again.status() == 200
-                position, data = await again.frame()
-                assert b"agent-P02" in data
-                assert b'\\"agent-P01\\"' not in data
-                assert position != first
+                data = b""
+                while b"agent-P02" not in data:  # statistics may have come before
+                    position, data = await again.frame()
+                    assert b'\\"agent-P01\\"' not in data
+                    assert position != first
             stranger = await Feed.open(server, "of-another-process-7")
             assert await stranger.status() == 200
             assert b'\\"agent-P01\\"' in (await stranger.frame())[1]
@@ -202,6 +211,108 @@ def test_statistics_follow_when_their_rest_is_over_though_nothing_else_happens(m
             shown = b""
             while b'\\"measure-P02\\"' not in shown:
                 shown = (await feed.frame())[1]
+
+    asyncio.run(test())
+
+
+async def answered(server: Server, path: str) -> tuple[int, str]:
+    """The status and body of a page."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET %b HTTP/1.1\r\n%bConnection: close\r\n\r\n" % (path.encode(), HOST))
+    said = (await reader.read()).decode()
+    writer.close()
+    return int(said.split()[1]), said
+
+
+def test_the_first_statistics_hold_up_no_page_and_follow_when_they_are_worked_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = threading.Event()
+
+    def when_told(observations: Observations) -> LeagueStatistics:
+        assert done.wait(WATCHDOG_S)
+        return analyse(observations)
+
+    monkeypatch.setattr(statistics, "analyse", when_told)
+
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            league.register(1)
+            try:
+                status, page = await answered(server, "/")
+                assert status == 200
+                assert "Being computed." in page
+                assert 'id="standing-P01"' in page
+                feed = await Feed.open(server)
+                assert await feed.status() == 200
+                assert b'\\"measure-P01\\"' not in (await feed.frame())[1]
+            finally:
+                done.set()
+            shown = b""
+            while b'\\"measure-P01\\"' not in shown:
+                shown = (await feed.frame())[1]
+            assert b"Being computed." not in shown
+            assert b"titles-now" in shown
+
+    asyncio.run(test())
+
+
+def played_out(folder: Path) -> JournalReader:
+    """The journal of a league of three rounds."""
+    managed = Managed(players=4, referees=1).fill()
+    managed.play("A")
+    return open_for_reading(on_disk(folder / "journal.db", managed.events))
+
+
+def test_every_moment_of_a_league_has_its_page(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            with played_out(tmp_path) as journal:
+                league.history = LeagueHistory(journal)
+                last = journal.last_seq
+                pages = {seq: await answered(server, f"/?at={seq}") for seq in (1, last // 2, last)}
+                assert {status for status, _ in pages.values()} == {200}
+                assert all(f"As it was after event {seq} of {last}, " in page for seq, (_, page) in pages.items())
+                assert "Registration" in pages[1][1]
+                assert "Champion: " in pages[last][1]
+                assert "after event" in (await answered(server, "/?round=1"))[1]
+                wrong = [f"at={last + 1}", "at=0", "at=-1", "at=x", "at=%C2%B2", "at=" + "9" * 40, "round=4", "round=x"]
+                for one in wrong:
+                    assert (await answered(server, f"/?{one}"))[0] == 404
+                journal.close()
+                status, page = await answered(server, "/?at=1")
+                assert status == 503
+                assert "The journal cannot be read" in page
+
+    asyncio.run(test())
+
+
+def test_whoever_looks_back_holds_up_nobody_else(tmp_path: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    class SlowHistory(LeagueHistory):
+        def at(self, seq: int) -> Moment | None:
+            begun.set()
+            assert go_on.wait(WATCHDOG_S)
+            return super().at(seq)
+
+    async def test() -> None:
+        async with watched() as (server, league, _):
+            league.register(1)
+            with played_out(tmp_path) as journal:
+                league.history = SlowHistory(journal)
+                waiting = [asyncio.create_task(answered(server, "/?at=1")) for _ in range(20)]
+                try:
+                    done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                    assert {(await one)[0] for one in done} == {503}, "there are too many"
+                    assert await asyncio.to_thread(begun.wait, WATCHDOG_S)
+                    assert (await answered(server, "/"))[0] == 200
+                    assert (await answered(server, "/player/P01"))[0] == 200
+                finally:
+                    go_on.set()
+                statuses = Counter(status for status, _ in await asyncio.gather(*waiting))
+                assert set(statuses) == {200, 503}
+                assert statuses[200] <= 9, "one is replayed, eight wait"
 
     asyncio.run(test())
 

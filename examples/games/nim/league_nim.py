@@ -8,6 +8,7 @@ from league.games.contract import (
     PLAYER_A,
     SEATS,
     TURN,
+    Board,
     Game,
     Mover,
     Outcome,
@@ -66,5 +67,9 @@ def history(state: Taken) -> tuple[dict[Seat, str], ...]:
     return tuple({SEATS[turn % 2]: str(sticks)} for turn, sticks in enumerate(state.takes))
 
 
+def board(state: Taken) -> Board:
+    return (("|",) * state.left + ("",) * (STICKS - state.left),)
+
+
 RULES = Nim()
-GAME = Game("nim", RULES, MoveWire(RULES, history, move_type="take"), turns=STICKS)
+GAME = Game("nim", RULES, MoveWire(RULES, history, move_type="take"), turns=STICKS, board=board)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from league.dashboard.journal_league import JournalLeague
     from league.events import Event
     from league.manager.league import LeagueManager
+    from league.reports.history import LeagueHistory
     from league.reports.match_facts import MatchFacts
     from league.transport.http import Answer, HttpRequest, Response
 
@@ -49,13 +50,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(location: str) -> JournalLeague:
     from league.dashboard.journal_league import JournalLeague
+    from league.reports.history import LeagueHistory
     from league.reports.journals import read_journals, replay
+    from league.storage.reading import open_for_reading
 
     with journal_errors():
         journals = read_journals(location)
         if journals.path is None:
             raise CommandError(f"{location} holds no manager's journal; a league is viewed from that")
-        return JournalLeague(replay(str(journals.path), journals.seq).manager, journals)
+        manager = replay(str(journals.path), journals.seq).manager
+        return JournalLeague(manager, journals, LeagueHistory(open_for_reading(journals.path)))
 
 
 class StoredLeague:
@@ -77,6 +81,14 @@ class StoredLeague:
 
     async def answering(self) -> Mapping[str, Answering]:
         return self._league.answering()
+
+    @property
+    def position(self) -> int:
+        return self._league.position
+
+    @property
+    def history(self) -> LeagueHistory:
+        return self._league.history
 
     async def changed(self) -> None:
         """It never does."""

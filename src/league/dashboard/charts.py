@@ -9,7 +9,7 @@ from typing import Final
 
 from league.dashboard.league_view import Named, PointsLine
 
-WIDTH: Final = 720
+WIDTH: Final = 1000
 HEIGHT: Final = 300
 LEFT, RIGHT, TOP, BOTTOM = 40, 190, 14, 34
 """Margins; the names of the leaders stand at the right."""
@@ -67,12 +67,13 @@ def points_chart(players: Sequence[PointsLine]) -> PointsChart | None:
     def y(points: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * points / top, 1)
 
-    labels = _spread([y(one.points[-1]) for one in players[:LEADERS]])
+    # A match of the open round counts in the table, but not in the chart: the order may differ.
+    leaders = sorted(players[:LEADERS], key=lambda one: -one.points[-1])
+    labels = dict(zip((one.player for one in leaders), _spread([y(one.points[-1]) for one in leaders]), strict=True))
     lines = []
     for place, one in enumerate(players, start=1):
         path = " ".join(f"{x(round_id)},{y(points)}" for round_id, points in enumerate(one.points))
-        label_y = labels[place - 1] if place <= LEADERS else 0.0
-        shown = place if place <= LEADERS else 0
+        shown, label_y = (place, labels[one.player]) if place <= LEADERS else (0, 0.0)
         lines.append(ChartLine(one.player, shown, path, x(rounds), y(one.points[-1]), label_y, one.points[-1]))
     every = max(1, math.ceil(rounds / 10))
     return PointsChart(

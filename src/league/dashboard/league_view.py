@@ -20,6 +20,7 @@ from league.reports import views
 
 if TYPE_CHECKING:
     from league.dashboard.answers import Answering
+    from league.dashboard.history_view import HistoryView
     from league.dashboard.statistics_view import StatisticsView
 
 FORM = 5
@@ -136,6 +137,7 @@ class Progress:
     state: str
     round_id: int
     rounds: int
+    finished_rounds: int
     completed: int
     total: int
     technical_losses: int
@@ -164,6 +166,8 @@ class LeagueView:
     applicants: tuple[ApplicantView, ...]
     statistics: StatisticsView | None = None
     """None until somebody has worked them out."""
+    history: HistoryView | None = None
+    """None if there is no journal to look back into."""
 
 
 def league_view(manager: LeagueManager) -> LeagueView:
@@ -191,10 +195,15 @@ def league_view(manager: LeagueManager) -> LeagueView:
     )
 
 
-def completed(view: LeagueView, statistics: StatisticsView, answering: Mapping[str, Answering]) -> LeagueView:
+def completed(
+    view: LeagueView,
+    statistics: StatisticsView,
+    answering: Mapping[str, Answering],
+    history: HistoryView | None = None,
+) -> LeagueView:
     """With what is worked out elsewhere than from the manager's state."""
     agents = tuple(replace(one, answering=answering.get(one.agent.agent_id)) for one in view.agents)
-    return replace(view, statistics=statistics, agents=agents)
+    return replace(view, statistics=statistics, agents=agents, history=history)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -333,6 +342,7 @@ def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
         state=ledger.state,
         round_id=ledger.current_round,
         rounds=len(ledger.rounds),
+        finished_rounds=ledger.finished_rounds,
         completed=total - ledger.undecided,
         total=total,
         technical_losses=views.technical_losses(manager),

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from league.dashboard.board_view import BoardView, board_views
 from league.dashboard.league_view import Named
+from league.events import MatchAssigned
 from league.reports.explain import Explanation, explain
 from league.reports.match_facts import MatchFacts
 from league.reports.timeline import MANAGER, TimelineAttempt, TimelineLine
@@ -56,7 +58,7 @@ class DrawProof:
 
 @dataclass(frozen=True, slots=True)
 class MatchPage:
-    """All of the page; `is_over` is false while it is still to be decided."""
+    """All of the page; `is_over` is false while it is to be decided, and `pending` says what is known till then."""
 
     match_id: str
     league_id: str
@@ -67,10 +69,12 @@ class MatchPage:
     winner: str | None
     headline: str
     is_over: bool
+    pending: str
     explanation: Explanation
     begun: str
     attempts: tuple[DiagramAttempt, ...]
     proof: DrawProof | None
+    boards: tuple[BoardView, ...]
 
 
 def match_page(facts: MatchFacts) -> MatchPage:
@@ -89,10 +93,25 @@ def match_page(facts: MatchFacts) -> MatchPage:
         winner=verdict.winner,
         headline=_WORDS.get(verdict.outcome, verdict.outcome.capitalize()),
         is_over=facts.status in OVER,
+        pending=_pending(facts),
         explanation=told,
         begun=f"{datetime.fromtimestamp(told.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC" if told.started_at else "",
         attempts=tuple(_attempt(one, told) for one in told.attempts),
         proof=_proof(facts, told),
+        boards=board_views(facts),
+    )
+
+
+def _pending(facts: MatchFacts) -> str:
+    """What is known of a match that is being played, and what is not."""
+    if facts.status != "RUNNING":
+        return ""
+    referee, given = facts.referee_id, [one for one in facts.manager if isinstance(one, MatchAssigned)]
+    since = f" at {datetime.fromtimestamp(given[-1].at, UTC):%H:%M:%S} UTC" if given else ""
+    limit = f" {referee} has {facts.limit_s:.0f} s for it; then it is given to another." if facts.limit_s else ""
+    return (
+        f"It was given to {referee}{since}, and the manager has heard nothing of it yet.{limit} What passes between "
+        f"{referee} and the players is learnt from its report: till then nobody can see here who has answered."
     )
 
 

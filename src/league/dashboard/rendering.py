@@ -26,6 +26,7 @@ _FOLDER: Final = Path(__file__).parent
 ASSETS: Final[Mapping[str, str]] = {
     "dashboard.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
+    "feed.js": "text/javascript; charset=utf-8",
     "proof.js": "text/javascript; charset=utf-8",
     "operator.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
@@ -52,6 +53,10 @@ class Links:
     @property
     def league(self) -> str:
         return f"{self.root}index.html" if self.to_files else self.root
+
+    def round(self, round_id: int) -> str:
+        """The league after that round."""
+        return f"{self.root}round/{round_id}.html" if self.to_files else f"{self.root}?round={round_id}"
 
     def match(self, match_id: str) -> str:
         return f"{self.root}match/{self._page(match_id)}"
@@ -82,9 +87,11 @@ def parts_of(view: LeagueView) -> Parts:
     return {
         "announcement": {"announcement-now": view.progress.announcement},
         "progress": {"progress-now": view.progress},
+        "history": {"history-now": view.history} if view.history else {},
         "standings": {f"standing-{one.player.agent_id}": one for one in view.standings},
         "matches": {f"match-{one.match_id}": one for one in view.matches},
         "coming": {f"coming-{one.match_id}": one for one in view.coming},
+        "titles": {"titles-now": view.statistics.columns} if view.statistics and view.statistics.rows else {},
         "findings": {"findings-now": view.statistics} if view.statistics else {},
         "measures": {f"measure-{one.player.agent_id}": one for one in view.statistics.rows} if view.statistics else {},
         "chart": {"chart-now": view.chart},

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from league.dashboard.league_view import Named
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league.reports.statistics import tables
-from league.reports.statistics.findings import LeagueStatistics, RatingTable
+from league.reports.statistics.findings import LeagueStatistics, Neighbours, RatingTable
 from league.reports.statistics.words import EXPLAINED
 
 RECORD: Final = "won–drawn–lost"
@@ -57,6 +57,10 @@ class StatisticsView:
     rows: tuple[PlayerMeasure, ...]
     notes: tuple[Note, ...]
     missing: str
+    is_pending: bool = False
+
+
+BEING_COMPUTED: Final = StatisticsView((), (), (), "Being computed.", is_pending=True)
 
 
 def statistics_view(found: LeagueStatistics) -> StatisticsView:
@@ -115,9 +119,12 @@ def _notes(found: LeagueStatistics) -> Iterator[Note]:
 def _rating_notes(table: RatingTable) -> Iterator[Note]:
     if table.groups > 1:
         yield Note("groups", f"The players are in {table.groups} groups.", EXPLAINED["groups"])
-    if table.neighbours and not table.neighbours[0].apart:
-        first = table.neighbours[0]
-        more = "More than 10,000" if first.more_matches is None else str(first.more_matches)
-        yield Note(f"{first.better} and {first.worse}", f"{more} more matches.", EXPLAINED["more_matches"])
+    if near := [one for one in table.neighbours if not one.apart]:
+        more = ", ".join(f"{one.better} and {one.worse}: {_more(one)}" for one in near)
+        yield Note("more matches", f"{more}.", EXPLAINED["more_matches"])
     advantage = f"{table.seat_advantage:+.0f} points ({tables.between(table.seat_interval, '+.0f')})."
     yield Note("seat A", advantage, EXPLAINED["seat_advantage"])
+
+
+def _more(pair: Neighbours) -> str:
+    return "–" if pair.more_matches is None else f"{pair.more_matches:,}"

@@ -4,7 +4,7 @@ A game's state is opaque to everybody but the game. Nothing here reads a clock, 
 moves and drawn numbers are handed in, and the same ones always give the same state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeVar
 
@@ -13,6 +13,9 @@ Measure = Literal["rating", "points"]
 """How well somebody plays is told by a rating; or by points alone, where decided matches are coin tosses."""
 Players = tuple[str, str]
 """The ids of PLAYER_A and PLAYER_B, indexed by seat."""
+
+Board = tuple[tuple[str, ...], ...]
+"""What lies where: the text of each cell, row by row; empty for an empty cell."""
 
 PLAYER_A: Final[Seat] = 0
 PLAYER_B: Final[Seat] = 1
@@ -153,7 +156,8 @@ class Wire(Protocol[StateIn]):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game. `turns`: the most choice phases a match can have, for the lease of R-52."""
+    """A game. `turns`: the most choice phases a match can have, for the lease of R-52. `board` draws a state, for games
+    that have a board; the page of a match shows it after each of its `moves`."""
 
     name: str
     # Any: only a game's own rules and wire know the type of its state.
@@ -163,6 +167,7 @@ class Game:
     measure: Measure = "rating"
     told: str = ""
     """The rules in a few sentences, for whoever plays."""
+    board: Callable[[Any], Board] | None = None
 
     def __post_init__(self) -> None:
         if not self.name or self.turns < 1:

@@ -1,7 +1,8 @@
 """The dashboard over HTTP: pages, the files beside them, and the feed of what changes.
 
 Viewers never hold up a league: the page is looked at four times a second at most, rendering takes a small share of one
-processor, feeds are counted apart from everybody else, and their connections are the first to make room.
+processor and looking back a smaller one, feeds are counted apart from everybody else, and their connections are the
+first to make room.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import parse_qs
@@ -19,6 +19,7 @@ from league.agent.agent import Shown
 from league.events import Event
 from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
+from league.storage.notices import JournalError
 from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from league.dashboard.league_view import LeagueView
     from league.dashboard.live_page import LivePage
     from league.dashboard.rendering import Renderer
+    from league.reports.history import LeagueHistory, Moment
     from league.reports.match_facts import MatchFacts
     from league.reports.statistics.findings import LeagueStatistics
     from league.reports.statistics.observations import Observations
@@ -33,11 +35,7 @@ if TYPE_CHECKING:
 FRAME_S: Final = 0.25
 PAUSE: Final = 20
 """After looking for what has changed, pause so many times as long as that took."""
-PAGE_PAUSE, LONGEST_PAUSE_S = 3, 0.5
-"""After rendering another page, pause so many times as long before the next, but not longer than this."""
 FEEDS: Final = 256
-WAITING: Final = 32
-"""So many pages may wait for their turn to be rendered."""
 QUIET_S: Final = 15.0
 """A feed says something at least so often, or nobody would notice that its reader is gone."""
 EVENTS, MATCH, PLAYER, ASSETS = "/api/events", "/match/", "/player/", "/assets/"
@@ -78,6 +76,43 @@ class LeaguePages(Protocol):
     async def changed(self) -> None:
         """Returns when there may be something new to show."""
 
+    @property
+    def position(self) -> int:
+        """How many events its journal had when it was shown last; 0 if there is none to look back into."""
+
+    @property
+    def history(self) -> LeagueHistory | None:
+        """The league as it was, if there is a journal."""
+
+
+class Turns:
+    """Who renders: one at a time, with a pause after each, so that the league has the processor."""
+
+    def __init__(self, *, waiting: int, pause: float, longest_pause_s: float) -> None:
+        self.lock = asyncio.Lock()
+        self._room = waiting
+        self._pause = pause
+        self._longest_pause_s = longest_pause_s
+
+    async def page(self, render: Callable[[], Awaitable[str | None]], missing: str) -> Response:
+        """A page, when its turn has come. The pause after it is so many times as long as it took."""
+        if self._room == 0:
+            return _FULL
+        self._room -= 1
+        try:
+            await self.lock.acquire()
+        finally:
+            self._room += 1
+        began = time.perf_counter()
+        try:
+            html = await render()
+        except JournalError as error:
+            return _page(_renderer().missing(f"The journal cannot be read: {error}").encode(), 503)
+        finally:
+            pause = min(self._longest_pause_s, self._pause * (time.perf_counter() - began))
+            asyncio.get_running_loop().call_later(pause, self.lock.release)
+        return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
+
 
 class Dashboard:
     """Answers what is asked at `/`, below `/match/`, `/player/` and `/assets/`, and at `/api/events`."""
@@ -87,9 +122,11 @@ class Dashboard:
         self._statistics = statistics
         self._live: LivePage | None = None
         self._look_again_at = 0.0
-        self._newer_statistics_at: float | None = None
-        self._one_renders = asyncio.Lock()
-        self._waiting = 0
+        self._shown_statistics: LeagueStatistics | None = None
+        self._turns = Turns(waiting=32, pause=3, longest_pause_s=0.5)
+        # There is a league to spare only while it is played.
+        self._turns_back = Turns(waiting=8, pause=4 if pages.is_live else 0, longest_pause_s=5)
+        """A moment of long ago may take a second: whoever looks back gets a fifth of a processor."""
         self._feeds = 0
         self._refreshing: asyncio.Task[None] | None = None
         self._newer = asyncio.Event()
@@ -108,7 +145,7 @@ class Dashboard:
     def _handler_of(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]] | None:
         path = request.path
         if path == "/":
-            return self._league
+            return lambda: self._league(_asked(request, "at"), _asked(request, "round"))
         if path == EVENTS and self._pages.is_live:
             return lambda: self._feed(request)
         if path.startswith(MATCH):
@@ -128,9 +165,24 @@ class Dashboard:
 
     # --- pages --------------------------------------------------------------------------------------------------------
 
-    async def _league(self) -> Response:
+    async def _league(self, at: str, round_id: str) -> Response:
+        if at or round_id:
+            return await self._past(at, round_id)
         live = await self._look()
         return _page(live.page) if live else _STARTING
+
+    async def _past(self, at: str, round_id: str) -> Response:
+        """The league as it was after an event of its journal, or after a round."""
+        number, missing = _number(at or round_id), "There is no such moment in the journal of this league."
+
+        async def render() -> str | None:
+            history = self._pages.history
+            rounds = await self._pages.shown(lambda manager: manager.ledger.finished_rounds)
+            if history is None or number is None or rounds is None:
+                return None
+            return await asyncio.to_thread(_moment, history.at if at else history.after_round, number, rounds)
+
+        return await self._turns_back.page(render, missing)
 
     async def _match(self, match_id: str) -> Response:
         from league.dashboard.match_view import match_page
@@ -142,7 +194,7 @@ class Dashboard:
             position = self._live.position if self._live and self._pages.is_live else ""
             return _renderer().match(match_page(facts), position)
 
-        return await self._in_turn(render, "There is no such match in this league.")
+        return await self._turns.page(render, "There is no such match in this league.")
 
     async def _player(self, player_id: str) -> Response:
         from league.dashboard.player_view import player_page
@@ -152,34 +204,21 @@ class Dashboard:
             page = await self._pages.shown(lambda manager: player_page(manager, player_id, records))
             return _renderer().player(page) if page else None
 
-        return await self._in_turn(render, "There is no such player in this league.")
-
-    async def _in_turn(self, render: Callable[[], Awaitable[str | None]], missing: str) -> Response:
-        """One page at a time, with a pause after each, so that the league has the processor."""
-        if self._waiting >= WAITING:
-            return _FULL
-        self._waiting += 1
-        try:
-            async with self._one_renders:
-                began = time.perf_counter()
-                html = await render()
-                await asyncio.sleep(min(LONGEST_PAUSE_S, PAGE_PAUSE * (time.perf_counter() - began)))
-        finally:
-            self._waiting -= 1
-        return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
+        return await self._turns.page(render, "There is no such player in this league.")
 
     async def _look(self) -> LivePage | None:
         """The league page as it is now, unless it was looked at a moment ago; None while there is nothing to show."""
-        async with self._one_renders:
+        async with self._turns.lock:
             loop = asyncio.get_running_loop()
-            if self._live is not None and loop.time() < self._look_again_at:
+            has_rested = loop.time() >= self._look_again_at or self._statistics.latest is not self._shown_statistics
+            if self._live is not None and not has_rested:
                 return self._live
             found = await self._pages.shown(self._view)
             if found is None:
                 return None
             view, observations, took = found
-            statistics = await self._statistics.of(observations)
-            self._newer_statistics_at = self._statistics.rest_ends_at
+            self._statistics.begin(observations)
+            self._shown_statistics = statistics = self._statistics.latest
             took += await asyncio.to_thread(self._show, view, statistics, await self._pages.answering())
             self._newer.set()
             self._newer = asyncio.Event()
@@ -193,15 +232,18 @@ class Dashboard:
         began = time.perf_counter()
         return league_view(manager), self._statistics.look(manager), time.perf_counter() - began
 
-    def _show(self, view: LeagueView, statistics: LeagueStatistics, answering: Mapping[str, Answering]) -> float:
+    def _show(self, view: LeagueView, found: LeagueStatistics | None, answering: Mapping[str, Answering]) -> float:
         """Render what has changed, in a thread of its own; how long that took."""
+        from league.dashboard.history_view import HistoryView
         from league.dashboard.league_view import completed
         from league.dashboard.live_page import LivePage
-        from league.dashboard.statistics_view import statistics_view
+        from league.dashboard.statistics_view import BEING_COMPUTED, statistics_view
 
         began = time.perf_counter()
         live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
-        live.show(completed(view, statistics_view(statistics), answering))
+        last = self._pages.position
+        history = HistoryView(view.progress.finished_rounds, last) if last else None
+        live.show(completed(view, statistics_view(found) if found else BEING_COMPUTED, answering, history))
         self._live = live
         return time.perf_counter() - began
 
@@ -213,8 +255,7 @@ class Dashboard:
             return _STARTING
         if self._feeds >= FEEDS or self._is_closing:
             return _FULL
-        asked = parse_qs(request.query.decode("latin-1")).get("after", [""])[0]
-        position = request.headers.get(b"last-event-id", asked.encode()).decode("latin-1")
+        position = request.headers.get(b"last-event-id", _asked(request, "after").encode()).decode("latin-1")
         return StreamingResponse(
             200, self._frames(live, live.edition_at(position)), headers=SAFE, may_be_broken_off=True
         )
@@ -243,9 +284,19 @@ class Dashboard:
         while self._feeds and not self._is_closing:
             await self._look()
             await asyncio.sleep(max(0.0, self._look_again_at - asyncio.get_running_loop().time()))
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._newer_statistics_at):
-                    await self._pages.changed()
+            await self._something_new()
+
+    async def _something_new(self) -> None:
+        """Returns when the league or its statistics may have changed."""
+        waiting = {
+            asyncio.create_task(self._pages.changed()),
+            asyncio.create_task(self._statistics.newer(self._shown_statistics)),
+        }
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waiting:
+                one.cancel()
 
 
 async def open_page(address: str) -> None:
@@ -253,6 +304,24 @@ async def open_page(address: str) -> None:
     import webbrowser
 
     await asyncio.to_thread(webbrowser.open, address)
+
+
+def _asked(request: HttpRequest, name: str) -> str:
+    """A value of the query; nothing if it is not there."""
+    return parse_qs(request.query.decode("latin-1")).get(name, [""])[0]
+
+
+def _number(text: str) -> int | None:
+    """A position or a round; None if it can be neither."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+
+
+def _moment(find: Callable[[int], Moment | None], number: int, rounds: int) -> str | None:
+    """The page of a moment, if there is such a moment."""
+    from league.dashboard.history_view import as_it_was
+
+    moment = find(number)
+    return _renderer().league(as_it_was(moment, rounds)) if moment else None
 
 
 def _page(html: bytes, status: int = 200) -> Response:

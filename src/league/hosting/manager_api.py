@@ -24,8 +24,10 @@ from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
+from league.reports.history import LeagueHistory
 from league.reports.journals import letters_beside, records_of
-from league.reports.match_facts import MatchFacts, facts_from_pages
+from league.reports.match_facts import MatchFacts, facts_from_pages, with_manager_events
+from league.settings import LeagueSettings
 from league.storage.reading import JournalReader
 from league.transport.http import Answer, Handler, HttpRequest, Response
 
@@ -131,6 +133,7 @@ class LiveLeague:
         self._one_reads = Lock()
         self._answers_read = 0
         """Up to this position of the journal."""
+        self._history: LeagueHistory | None = None
 
     async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
         if self._host.agent is None:
@@ -144,15 +147,19 @@ class LiveLeague:
         return await self._host.agent.shown(show_at)
 
     async def facts(self, match_id: str) -> MatchFacts | None:
-        def show(manager: LeagueManager) -> tuple[views.Object | None, views.Object, Sequence[views.Object]]:
-            return views.match(manager, match_id), views.league(manager, self._seen), views.agents(manager)["agents"]
+        def show(manager: LeagueManager) -> tuple[views.Object | None, views.Object, views.Object, LeagueSettings]:
+            pages = views.match(manager, match_id), views.league(manager, self._seen), views.agents(manager)
+            return *pages, manager.ledger.settings
 
-        match, league, agents = await self.shown(show) or (None, {}, ())
-        if match is None:
+        match, league, agents, settings = await self.shown(show) or (None, {}, {}, None)
+        if match is None or settings is None:
             return None
-        facts = facts_from_pages({**match, "records": await _records(self._host, match_id)}, league, agents)
+        facts = facts_from_pages({**match, "records": await _records(self._host, match_id)}, league, agents["agents"])
         journal: object = self._host.running.journal
-        if facts.status != "COMPLETED" or not isinstance(journal, JournalReader):
+        if not isinstance(journal, JournalReader):
+            return facts
+        facts = with_manager_events(facts, await asyncio.to_thread(journal.events_of, match_id), settings)
+        if facts.status != "COMPLETED":
             return facts  # nobody learns before the end who has answered
         letters = await asyncio.to_thread(letters_beside, journal.path, facts.league_id, match_id)
         records = {one: replace(told, letters={match_id: letters.get(one, ())}) for one, told in facts.records.items()}
@@ -178,6 +185,19 @@ class LiveLeague:
                 for told in records_of([(one.referee_id, one.record)]).values():
                     self._answers.add(told.events)
             return self._answers.of_players()
+
+    @property
+    def position(self) -> int:
+        return self._seen if self.history else 0
+
+    @property
+    def history(self) -> LeagueHistory | None:
+        journal: object = self._host.running.journal if self._host.agent else None
+        if not isinstance(journal, JournalReader):
+            return None
+        if self._history is None or self._history.journal is not journal:
+            self._history = LeagueHistory(journal)
+        return self._history
 
     async def changed(self) -> None:
         agent = self._host.running

@@ -19,39 +19,60 @@ REST = 20.0
 
 
 class LatestStatistics:
-    """Whoever asks before the rest is over gets the same ones. Asking takes two steps: `look` while the league can be
-    seen, then `of` what was seen."""
+    """Worked out one after the other, with a rest after each. Asking takes two steps: `look` while the league can be
+    seen, then `begin` with what was seen; `latest` are those that are known by now."""
 
     def __init__(self) -> None:
-        self._one_works = asyncio.Lock()
+        self.latest: LeagueStatistics | None = None
         self._seen: Observations | None = None
-        self._found: LeagueStatistics | None = None
+        self._work: asyncio.Task[None] | None = None
         self._rests_until = 0.0
-
-    @property
-    def rest_ends_at(self) -> float | None:
-        """When there may be newer ones; None if there might be at once."""
-        return self._rests_until if self._is_resting else None
+        self._has_looked_away = False
 
     def look(self, manager: LeagueManager) -> Observations | None:
         """What there is to work out; None while the statistics rest."""
+        self._has_looked_away = self._is_resting
         return None if self._is_resting else observe(manager)
 
+    def begin(self, observations: Observations | None) -> None:
+        """Have them worked out, unless they are known, or others are being worked out."""
+        if observations is None or observations == self._seen:
+            return
+        if not self._is_at_work and not self._is_resting:
+            self._work = asyncio.create_task(self._work_out(observations))
+
     async def of(self, observations: Observations | None) -> LeagueStatistics:
-        async with self._one_works:
-            if observations is not None and observations != self._seen and not self._is_resting:
-                await self._work_out(observations)
-            assert self._found is not None, "they rest only when there are some"
-            return self._found
+        """Those of what was seen, or the newest there are while they rest."""
+        for _ in ("what is being worked out", "what was seen"):
+            self.begin(observations)
+            if self._work is not None:
+                await asyncio.shield(self._work)
+        assert self.latest is not None, "they rest only when there are some"
+        return self.latest
+
+    async def newer(self, than: LeagueStatistics | None) -> None:
+        """Returns when there are others than these, or when it is time to look again."""
+        if self.latest is not than:
+            return
+        if self._work is not None and self._is_at_work:
+            await asyncio.wait([self._work])
+        elif self._has_looked_away:
+            await asyncio.sleep(self._rests_until - asyncio.get_running_loop().time())
+        else:
+            await asyncio.Event().wait()  # they change with the league
 
     @property
     def _is_resting(self) -> bool:
         return asyncio.get_running_loop().time() < self._rests_until
 
+    @property
+    def _is_at_work(self) -> bool:
+        return self._work is not None and not self._work.done()
+
     async def _work_out(self, observations: Observations) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        self._found, self._seen = await asyncio.to_thread(analyse, observations), observations
+        self.latest, self._seen = await asyncio.to_thread(analyse, observations), observations
         self._rests_until = loop.time() + REST * (loop.time() - began)
 
 

@@ -21,6 +21,7 @@ from league.manager.roster import Member
 from league.manager.standings import number_of
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import ONCE
+from league.settings import LeagueSettings
 
 ATTEMPTS = 3
 MATCHES_IN_ONE_MESSAGE = 100
@@ -32,6 +33,11 @@ LATE_S = 1.0
 """A timer that expires later than this was slept through."""
 
 
+def lease_s(settings: LeagueSettings) -> float:
+    """The longest a legal match can take, and a minute (R-52)."""
+    return longest_match_s(settings) + GRACE_S
+
+
 @dataclass(slots=True)
 class Leases(ManagerPart):
     """How long a referee may keep a match without reporting it. `on_expired` is told of one that took too long."""
@@ -40,8 +46,7 @@ class Leases(ManagerPart):
 
     @property
     def duration_s(self) -> float:
-        """The longest a legal match can take, and a minute (R-52)."""
-        return longest_match_s(self._ledger.settings) + GRACE_S
+        return lease_s(self._ledger.settings)
 
     def begin(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
         action = partial(self._expired, match, until, is_prolonged)

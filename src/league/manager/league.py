@@ -42,7 +42,7 @@ OPERATOR = "operator"
 class LeagueManager(RoleMachine):
     """`endpoints` is the policy about where agents may be, `operator` V of the operator's token (kept as a secret, so
     that the journal knows whom it obeys), `is_local` whether we listen to this machine alone; everything else about a
-    league is in its settings."""
+    league is in its settings. `ledger` is a state to go on from, in place of an empty one."""
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class LeagueManager(RoleMachine):
         endpoints: EndpointPolicy | None = None,
         operator: str = "",
         is_local: bool = True,
+        ledger: Ledger | None = None,
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
@@ -61,7 +62,7 @@ class LeagueManager(RoleMachine):
             raise ValueError(
                 f"no tiebreakers: {', '.join(sorted(unknown))}; there are {', '.join(sorted(TIEBREAKERS))}"
             )
-        self._ledger = Ledger(settings)
+        self._ledger = ledger or Ledger(settings)
         self._is_awake = False
         self._operator = operator
         self._build(endpoints or EndpointPolicy(), is_local)

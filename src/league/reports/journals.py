@@ -17,6 +17,7 @@ import msgspec
 
 from league.events import Event, GameEnded, InvitationAnswered, LeagueCreated, MatchRecordKept, MatchTaken, Registered
 from league.manager.league import LeagueManager
+from league.manager.ledger import Ledger
 from league.promises import Evidence
 from league.protocol.exchanges import Role
 from league.storage import urls
@@ -253,19 +254,34 @@ def blank_manager(created: LeagueCreated) -> LeagueManager:
     return LeagueManager(created.settings, _no_chance)
 
 
+def manager_with(ledger: Ledger) -> LeagueManager:
+    """A manager to go on replaying a league on, from a state it had."""
+    return LeagueManager(ledger.settings, _no_chance, ledger=ledger)
+
+
 def _manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
-    if not events or not isinstance(events[0], LeagueCreated):
+    manager = first_manager(events[0] if events else None, path)
+    for seq, event in enumerate(events, start=1):
+        apply(manager, seq, event, path)
+    return manager
+
+
+def first_manager(first: Event | None, path: Path) -> LeagueManager:
+    """A manager to replay the journal on that begins with this event."""
+    if not isinstance(first, LeagueCreated):
         raise JournalError(f"{path} does not begin with a league: it is no manager's journal, or nothing was played")
     try:
-        manager = blank_manager(events[0])
+        return blank_manager(first)
     except ValueError as error:
         raise JournalError(f"{path} cannot be replayed here: {error}") from error
-    for seq, event in enumerate(events, start=1):
-        try:
-            manager.apply(event)
-        except UNFIT as error:
-            raise JournalError(damaged(path, UnfitEventError(seq, error))) from error
-    return manager
+
+
+def apply(manager: LeagueManager, seq: int, event: Event, path: Path) -> None:
+    """Replay one event of a journal."""
+    try:
+        manager.apply(event)
+    except UNFIT as error:
+        raise JournalError(damaged(path, UnfitEventError(seq, error))) from error
 
 
 def _no_chance(_count: int) -> NoReturn:

@@ -6,11 +6,13 @@ Taken from journals, or from the pages of a running manager.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from league import events as e
+from league.manager.assignments import lease_s
 from league.reports.journals import Journals, RefereeJournal, records_of
+from league.settings import LeagueSettings
 from league.storage.transcript import LetterNote
 
 Status = Literal["SCHEDULED", "WAITING", "RUNNING", "PARKED", "VOIDED", "COMPLETED"]
@@ -55,6 +57,8 @@ class MatchFacts:
     """Of each referee that had it and whose journal is at hand: its events of this match, its letters."""
     deviations: tuple[e.DeviationRecorded, ...] = ()
     current_round: int = 0
+    limit_s: float | None = None
+    """So long its referee may take."""
     source: FactSource = FactSource()
 
     def named(self, player_id: str) -> str:
@@ -130,6 +134,7 @@ def _by_manager(match_id: str, journals: Journals, records: Mapping[str, Referee
         records=records,
         deviations=_deviations(involved, journals),
         current_round=max(opened, default=0),
+        limit_s=lease_s(created.settings),
         source=FactSource(elsewhere=journals.elsewhere),
     )
 
@@ -210,6 +215,12 @@ def _by_referee(match_id: str, journals: Journals, records: Mapping[str, Referee
         deviations=_deviations(taken.players, journals),
         source=FactSource(has_manager_journal=False, elsewhere=journals.elsewhere),
     )
+
+
+def with_manager_events(facts: MatchFacts, events: Sequence[e.Event], settings: LeagueSettings) -> MatchFacts:
+    """The same match, with all that its manager wrote down of it."""
+    status = _status(events, facts.status != "SCHEDULED")
+    return replace(facts, manager=events, status=status, limit_s=lease_s(settings))
 
 
 Page = Mapping[str, Any]

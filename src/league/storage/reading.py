@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ CHUNK = 500
 """So many rows are read at a time."""
 
 Raw = tuple[int, bytes]
+E = TypeVar("E", bound=Event)
 
 
 class JournalReader:
@@ -57,6 +58,18 @@ class JournalReader:
         """Up to so many durable events after that number."""
         query = "SELECT seq, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
         return self._decoded(after, self._rows(query, (after, limit)))
+
+    def of_kind(self, kind: type[E]) -> list[tuple[int, E]]:
+        """The durable events of one kind, with their numbers; no other is decoded."""
+        rows = self._rows("SELECT seq, body FROM events WHERE kind = ? ORDER BY seq", (kind.__name__,))
+        found = ((seq, decode(body)) for seq, body in rows)
+        return [(seq, event) for seq, event in found if isinstance(event, kind)]
+
+    def events_of(self, match_id: str) -> list[Event]:
+        """What a manager wrote down of one match, its records aside; of all others nothing is decoded."""
+        query = "SELECT body FROM events WHERE kind <> 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
+        found = [decode(body) for (body,) in self._rows(query, (b'"match_id":' + msgspec.json.encode(match_id),))]
+        return [one for one in found if getattr(one, "match_id", None) == match_id]
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""

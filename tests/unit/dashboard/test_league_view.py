@@ -117,6 +117,14 @@ def test_points_grow_with_finished_rounds_and_no_label_covers_another() -> None:
     assert all(0 < one < chart.height for one in labels)
 
 
+def test_labels_stand_in_the_order_of_the_lines_though_the_table_is_newer() -> None:
+    lines = [PointsLine(Named(f"P0{number}", "x"), (0, points)) for number, points in enumerate((6, 3, 7, 0), start=1)]
+    chart = points_chart(lines)
+    assert chart is not None
+    ends = sorted((one.end_y, one.label_y) for one in chart.lines)
+    assert [label for _, label in ends] == sorted(label for _, label in ends)
+
+
 def test_the_operator_has_a_button_for_every_order_and_sees_who_waits() -> None:
     managed = Managed(players=2, referees=1, enrolment="approve")
     managed.register("player", 1, display_name="Owls")

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from examples.games.nim import league_nim
 from league import events as e
 from league.dashboard.answers import AnswerLog
+from league.dashboard.board_view import board_views
 from league.dashboard.league_view import completed, league_view
 from league.dashboard.match_view import match_page
 from league.dashboard.player_view import player_page
 from league.dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
 from league.dashboard.statistics_view import statistics_view
+from league.games import registry
 from league.reports.explain import explain
+from league.reports.match_facts import MatchFacts
 from league.reports.statistics.analysis import analyse
 from league.reports.statistics.observations import observe
 from league.storage.reading import open_for_reading
@@ -129,3 +134,78 @@ def test_links_of_an_exported_folder_lead_to_its_files(name: str) -> None:
     assert unquote(SITE_BELOW.player(name)) == f"../player/{file_of(name)}"
     assert "/" not in file_of(name)
     assert unquote(Links().match(name)) == f"/match/{name}"
+
+
+def ended(moves: object, game: str = "tic_tac_toe") -> MatchFacts:
+    """A match whose referee reported these moves."""
+    result = e.ResultAccepted(
+        at=AT,
+        match_id="R1M1",
+        attempt=1,
+        referee_id="REF01",
+        status="WIN",
+        winner="P01",
+        points={"P01": 3, "P02": 0},
+        details={"moves": moves},
+        verified=True,
+        reported_at="",
+    )
+    return MatchFacts("R1M1", "cup", game, 1, ("P01", "P02"), "COMPLETED", attempt=1, referee_id="REF01", result=result)
+
+
+WON = [{"P01": "4"}, {"P02": "0"}, {"P01": "3"}, {"P02": "1"}, {"P01": "5"}]
+
+
+def test_the_page_of_a_match_shows_the_board_after_every_move() -> None:
+    boards = board_views(ended(WON))
+    assert [one.caption for one in boards][:2] == ["Start", "1. P01: 4"]
+    assert len(boards) == len(WON) + 1
+    assert [[cell.text for cell in row] for row in boards[-1].rows] == [["O", "O", ""], ["X", "X", "X"], ["", "", ""]]
+    for before, after in pairwise(boards):
+        assert [cell.text for row in before.rows for cell in row if cell.is_new].count("") == 0
+        assert sum(cell.is_new for row in after.rows for cell in row) == 1
+    html = Renderer(Links()).match(match_page(ended(WON)))
+    assert html.count('<table class="board">') == len(boards)
+    assert "<caption>5. P01: 5</caption>" in html
+
+
+def test_a_game_of_others_shows_its_board_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "BUILT_IN", {"nim": league_nim.GAME})
+    last = board_views(ended([{"P01": "3"}, {"P02": "2"}], "nim"))[-1]
+    assert "".join(cell.text for cell in last.rows[0]) == "|" * 10
+    assert sum(cell.is_new for cell in last.rows[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("moves", "shown"),
+    [
+        (None, 0),
+        ("4", 0),
+        ([], 1),
+        ([{"P01": "9"}], 1),
+        ([{"P01": ["4"]}], 1),
+        ([{"P03": "4"}], 1),
+        ([{}], 1),
+        ([{"P01": "4"}, {"P01": "5"}], 2),
+        ([{"P01": "4"}, 7], 2),
+    ],
+)
+def test_moves_that_cannot_be_played_end_the_boards(moves: object, shown: int) -> None:
+    assert len(board_views(ended(moves))) == shown
+
+
+def test_a_game_without_a_board_shows_none() -> None:
+    assert board_views(ended(WON, "even_odd")) == ()
+    assert 'class="board"' not in Renderer(Links()).match(match_page(ended([], "rock_paper_scissors")))
+
+
+def test_a_match_that_is_being_played_says_what_the_manager_knows_and_what_it_does_not() -> None:
+    given = e.MatchAssigned(at=AT, match_id="R1M1", referee_id="REF01", attempt=1)
+    running = replace(ended(WON), result=None, status="RUNNING", manager=(given,), limit_s=206.0)
+    page = match_page(running)
+    assert not page.is_over
+    assert "given to REF01 at 15:06:40 UTC" in page.pending
+    assert "206 s" in page.pending
+    assert "nobody can see here who has answered" in Renderer(Links()).match(page)
+    assert page.boards == ()
+    assert match_page(ended(WON)).pending == ""

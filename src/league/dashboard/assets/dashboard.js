@@ -1,4 +1,4 @@
-// Theme and projector for every page; the league page also follows its feed.
+// Theme and projector for every page; the league page also follows its feed, or looks back into its journal.
 (function () {
   "use strict";
   const root = document.documentElement;
@@ -24,10 +24,10 @@
 
   // --- the feed ------------------------------------------------------------------------------------------------------
 
-  const RETRY_MS = 3000;
+  const RELOAD_MS = 1500;
   let position = "";
-  let source = null;
-  let retry = 0;
+  let port = null;
+  let reload = 0;
 
   function element(html) {
     const holder = document.createElement("template");
@@ -51,7 +51,10 @@
   function show(frame) {
     const fresh = new Map();
     for (const [id, html] of Object.entries(frame.pieces)) fresh.set(id, put(id, html));
-    for (const [name, ids] of Object.entries(frame.lists)) arrange(document.getElementById(name), ids, fresh);
+    for (const [name, ids] of Object.entries(frame.lists)) {
+      const list = document.getElementById(name);
+      if (list) arrange(list, ids, fresh);
+    }
   }
 
   function arrange(list, ids, fresh) {
@@ -72,37 +75,88 @@
     sign.classList.toggle("lost", isLost);
   }
 
-  function open() {
-    clearTimeout(retry);
-    if (source || document.hidden) return; // browsers have six connections for us: a hidden page needs none
-    source = new EventSource("/api/events?after=" + encodeURIComponent(position));
-    source.onopen = () => tell("live", false);
-    source.onmessage = (event) => {
-      position = event.lastEventId;
-      const frame = JSON.parse(event.data);
-      const awaited = document.body.dataset.awaits;
-      if (awaited) { if (awaited in frame.pieces) location.reload(); } else show(frame);
-    };
-    source.onerror = () => {
-      tell("no connection, trying again", true);
-      close();
-      retry = setTimeout(open, RETRY_MS);
-    };
+  // The page of a match is loaded again when the match has changed, or the round is another.
+  function hear({ data }) {
+    if ("isLive" in data) return data.isLive ? tell("live", false) : tell("no connection, trying again", true);
+    if (!position) return; // who looks back has left, but may be told once more
+    position = data.position;
+    const frame = JSON.parse(data.frame);
+    const awaited = document.body.dataset.awaits;
+    if (!awaited) show(frame);
+    else if (awaited in frame.pieces || !(frame.lists.matches || [awaited]).includes(awaited)) location.reload();
   }
 
-  function close() {
-    clearTimeout(retry);
-    if (source) source.close();
-    source = null;
+  function follow() {
+    if (port && position && !document.hidden) port.postMessage({ from: position });
+  }
+
+  function leave() {
+    if (port) port.postMessage({});
+  }
+
+  // --- history -------------------------------------------------------------------------------------------------------
+
+  let isFetching = false;
+
+  // The lists of the page become those of the league as it was; the slider stays, and who is on it too.
+  function showPast(page, slider) {
+    for (const list of document.querySelectorAll("[data-list]")) {
+      list.replaceChildren(...page.getElementById(list.id).childNodes);
+    }
+    document.body.classList.add("past");
+    slider.max = document.getElementById("history-now").dataset.last;
+    describe(slider);
+  }
+
+  function describe(slider) {
+    slider.setAttribute("aria-valuetext", document.getElementById("told").textContent);
+  }
+
+  // One moment at a time; of those wished for meanwhile, the last.
+  async function lookBack(slider) {
+    clearTimeout(reload);
+    leave();
+    position = "";
+    if (isFetching) return;
+    isFetching = true;
+    let shown = "";
+    while (shown !== slider.value) {
+      shown = slider.value;
+      const address = "?at=" + shown;
+      try {
+        const answer = await fetch(address);
+        if (!answer.ok) throw new Error(answer.status);
+        showPast(new DOMParser().parseFromString(await answer.text(), "text/html"), slider);
+        history.replaceState(null, "", address);
+      } catch {
+        document.getElementById("told").textContent = "Event " + shown + " cannot be shown at the moment.";
+      }
+    }
+    isFetching = false;
+  }
+
+  function offerHistory() {
+    const slider = document.getElementById("moment");
+    if (!slider) return;
+    slider.hidden = false;
+    describe(slider);
+    slider.addEventListener("input", () => {
+      document.getElementById("told").textContent = "Event " + slider.value + " of " + slider.max + " …";
+    });
+    slider.addEventListener("change", () => lookBack(slider));
   }
 
   document.addEventListener("DOMContentLoaded", () => {
     document.getElementById("theme").addEventListener("click", switchTheme);
+    offerHistory();
+    if ("pending" in document.body.dataset) reload = setTimeout(() => location.reload(), RELOAD_MS);
     position = document.body.dataset.position || "";
     if (!position) return;
-    document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
-    addEventListener("pagehide", close);
-    addEventListener("pageshow", open);
-    open();
+    port = feedPort();
+    port.onmessage = hear;
+    document.addEventListener("visibilitychange", () => (document.hidden ? leave() : follow()));
+    addEventListener("pagehide", leave);
+    addEventListener("pageshow", (event) => event.persisted && follow());
+    follow();
   });
 })();

@@ -10,4 +10,4 @@ TOLD = (
     "from the top left. PLAYER_A marks X and begins, PLAYER_B marks O. Three marks of one's own in a row, column or "
     "diagonal win; a full board without is a draw. Choose the cell to mark."
 )
-GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS), told=TOLD)
+GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS), told=TOLD, board=RULES.board)

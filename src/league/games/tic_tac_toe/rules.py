@@ -12,6 +12,7 @@ from league.games.contract import (
     PLAYER_A,
     SEATS,
     TURN,
+    Board,
     Mover,
     Outcome,
     Seat,
@@ -61,5 +62,8 @@ class TicTacToe(WithoutChance):
         return None
 
     def view(self, state: Marked, seat: Seat) -> dict[str, object]:
+        return {"your_mark": MARKS[seat], "board": [text for row in self.board(state) for text in row]}
+
+    def board(self, state: Marked) -> Board:
         marks = {cell: MARKS[place % 2] for place, cell in enumerate(state.cells)}
-        return {"your_mark": MARKS[seat], "board": [marks.get(cell, "") for cell in CELLS]}
+        return tuple(tuple(marks.get(cell, "") for cell in CELLS[start : start + 3]) for start in (0, 3, 6))

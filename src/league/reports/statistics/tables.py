@@ -80,6 +80,8 @@ def _table(columns: Mapping[str, str], rows: tuple[MeasureRow, ...], unrated: Se
 
 
 def _points(row: PlayerPoints) -> MeasureRow:
+    if not row.record.played:
+        return MeasureRow(row.record, (None,) * len(POINTS), None, None)
     luck = "may be luck" if row.is_luck else "are not luck"
     cells = f"{row.points_per_match:.2f}", between(row.interval, ".2f"), f"{row.p_value:.3f}", luck
     return MeasureRow(row.record, cells, row.points_per_match, row.interval)

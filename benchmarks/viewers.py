@@ -1,0 +1,30 @@
+"""python -m benchmarks.viewers PORT COUNT: so many pages that follow a league, in a process of their own. It says
+`ready` when each has had its first frame, and ends when nobody serves it any more."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+
+async def _follow(port: int, begun: asyncio.Semaphore) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
+    writer.write(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    await reader.readuntil(b"\ndata: ")
+    begun.release()
+    while await reader.read(1 << 16):
+        pass
+    writer.close()
+
+
+async def _main(port: int, count: int) -> None:
+    begun = asyncio.Semaphore(0)
+    following = [asyncio.create_task(_follow(port, begun)) for _ in range(count)]
+    for _ in following:
+        await begun.acquire()
+    print("ready", flush=True)
+    await asyncio.gather(*following)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,77 @@
+"""A league at any position of its manager's journal, replayed from the nearest checkpoint before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+import msgspec
+
+from league.events import Event, RoundFinished
+from league.manager.league import LeagueManager
+from league.manager.ledger import Ledger
+from league.reports.journals import apply, first_manager, manager_with
+from league.storage.reading import JournalReader
+
+CHECKPOINTS: Final = 8
+"""So many are kept: those of 99 players take some ten megabytes."""
+SPACING: Final = 256
+"""Events between two checkpoints; twice as many whenever there are too many checkpoints."""
+_STATE = msgspec.msgpack.Encoder()
+_LEDGER = msgspec.msgpack.Decoder(Ledger)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The league after `seq` events of a journal that holds `last`; `event` is the newest of the former."""
+
+    manager: LeagueManager
+    seq: int
+    last: int
+    event: Event
+
+
+class LeagueHistory:
+    """May be asked from any thread; one replays at a time. A journal that is being written may be read."""
+
+    def __init__(self, journal: JournalReader) -> None:
+        self.journal = journal
+        self._one_replays = Lock()
+        self._checkpoints: dict[int, bytes] = {}
+        """States of the league, by the number of events that led to them."""
+        self._spacing = SPACING
+
+    def at(self, seq: int) -> Moment | None:
+        """The league after that many events; None if the journal does not hold so many."""
+        last = self.journal.last_seq
+        if not 1 <= seq <= last:
+            return None
+        with self._one_replays:
+            manager, event = self._replay(seq)
+        return Moment(manager, seq, last, event)
+
+    def after_round(self, round_id: int) -> Moment | None:
+        """The league when this round was over for the first time; None if it was not yet."""
+        finished = (seq for seq, event in self.journal.of_kind(RoundFinished) if event.round_id == round_id)
+        seq = next(finished, None)
+        return self.at(seq) if seq is not None else None
+
+    def _replay(self, until: int) -> tuple[LeagueManager, Event]:
+        start = max((one for one in self._checkpoints if one < until), default=0)
+        manager = manager_with(_LEDGER.decode(self._checkpoints[start])) if start else None
+        event: Event | None = None
+        for seq, event in self.journal.events_after(start, until):
+            manager = manager or first_manager(event, self.journal.path)
+            apply(manager, seq, event, self.journal.path)
+            if seq % self._spacing == 0 and seq not in self._checkpoints:
+                self._keep(seq, manager)
+        assert manager is not None, "the journal holds them"
+        assert event is not None, "a checkpoint is before what is asked for"
+        return manager, event
+
+    def _keep(self, seq: int, manager: LeagueManager) -> None:
+        self._checkpoints[seq] = _STATE.encode(manager.ledger)
+        while len(self._checkpoints) > CHECKPOINTS:
+            self._spacing *= 2
+            self._checkpoints = {one: state for one, state in self._checkpoints.items() if one % self._spacing == 0}
