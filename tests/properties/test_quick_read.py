@@ -29,7 +29,7 @@ KINDS = pytest.mark.parametrize("message_type", EXCHANGES)
 def closely(raw: bytes, speaker: Speaker) -> Asked | PeerError:
     """As the general way reads it."""
     try:
-        return letters._read_call(jsonrpc.decode_call(raw, MANAGER_LIMIT), speaker)
+        return letters.read_closely(raw, speaker, MANAGER_LIMIT)
     except BadRequestError as bad:
         return bad.error
 

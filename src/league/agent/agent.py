@@ -10,7 +10,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
@@ -204,44 +204,56 @@ class Agent:
 
     async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
         """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
-        speaker = self.speaker
+        speaker, now = self.speaker, self.now()
         is_crowded = not self.setup.gate.allows_address(origin)
-        greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, self.setup.limit, speaker.reading.profile)
-        if greeted is not None:
-            return greeted
-        try:
-            asked = letters.read_request(raw, speaker, self.setup.limit, is_mcp=is_mcp)
-        except BadRequestError as bad:
-            bad = BadRequestError(bad.id, TOO_MANY) if is_crowded else bad
-            self.meter.received["?", bad.error.code] += 1
-            self.meter.verdicts[bad.error.code] += 1
-            return _response(letters.write_bad_request(bad, speaker, self.now()), bad.error)
+        asked = letters.read_quickly(raw, speaker, self.setup.limit)
+        if asked is None:
+            door = (raw, speaker.role, self.setup.limit, speaker.reading.profile)
+            greeted = None if is_crowded else mcp_door.answer(*door)
+            if greeted is not None:
+                return greeted
+            try:
+                asked = letters.read_closely(raw, speaker, self.setup.limit)
+            except BadRequestError as bad:
+                return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
+        if is_mcp:
+            asked = replace(asked, is_mcp=True)
         kind = label(asked)
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1
-            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, self.now()), TOO_MANY)
+            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
         self.meter.about(asked.match_id).judged(asked.content)
-        self._note("in", origin, asked, "", raw)
+        self._note(now, "in", origin, asked, "", raw)
         told = error_told(asked)
         if told is not None:
             self._note_error(told)
-        answering = await self._answer(asked, origin)
+        answering = await self._answer(asked, origin, now)
+        return self._told(asked, kind, answering, origin, speaker)
+
+    def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
+        """The answer to what is no request."""
+        self.meter.received["?", bad.error.code] += 1
+        self.meter.verdicts[bad.error.code] += 1
+        return _response(letters.write_bad_request(bad, speaker, now), bad.error)
+
+    def _told(self, asked: Asked, kind: str, answering: Answering, origin: str, speaker: Speaker) -> Response:
+        """The answer as it leaves, counted, logged and noted."""
+        now = self.now()
         error = answering.content if isinstance(answering.content, PeerError) else None
-        response = _response(letters.write_answer(asked, answering, speaker, self.now()), error)
+        response = _response(letters.write_answer(asked, answering, speaker, now), error)
         outcome = error.code if error else "ok"
         self.meter.about(asked.match_id).received[kind, outcome] += 1
-        self.setup.log.letter(self.now(), "in", origin, kind, outcome, None if error else asked.match_id)
-        self._note("out", origin, asked, str(response.status), response.body)
+        self.setup.log.letter(now, "in", origin, kind, outcome, None if error else asked.match_id)
+        self._note(now, "out", origin, asked, str(response.status), response.body)
         return response
 
     async def operate(self, order: Operate) -> Answering:
         """The operator's hand."""
-        return await self._answer(Asked(0, order), "operator")
+        return await self._answer(Asked(0, order), "operator", self.now())
 
-    async def _answer(self, asked: Asked, origin: str) -> Answering:
+    async def _answer(self, asked: Asked, origin: str, started: float) -> Answering:
         if self._closing or self._bugs.is_broken or self.journal.is_full:
             return Answering(0, PeerError("E042", "no room for another request at the moment"))
-        started = self.now()
         try:
             letter_id, actions = self.pump.request(asked.content, origin, started, asked.convention)
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
@@ -266,7 +278,7 @@ class Agent:
 
     def _carry_out(self, actions: Actions) -> None:
         if actions.append:
-            self._append(actions.append)
+            self._append(actions)
         for one in actions.replies:
             waiting = self._waiting.pop(one.letter_id, None)
             if waiting is not None and not waiting.answer.done():
@@ -279,21 +291,28 @@ class Agent:
             thought = self._loop.create_task(self._think(ask))
             self._tasks.add(thought)
             thought.add_done_callback(self._tasks.discard)
-        self.setup.tell(actions.news)
+        if actions.news:
+            self.setup.tell(actions.news)
         self._set_timer()
         self.changed.set()
 
-    def _append(self, entries: Sequence[tuple[tuple[Event, ...], Mapping[str, str]]]) -> None:
+    def _append(self, actions: Actions) -> None:
         """Hand events to the journal, and to whoever follows them."""
-        for events, secrets in entries:
+        position = self._position
+        for events, secrets in actions.append:
+            position.appended += 1
+            position.is_appending = True
             self.journal.enqueue(Entry(events, secrets))
-            self._position.appended += 1
-            self._position.seq += len(events)
+            position.is_appending = False
+            position.seq += len(events)
             self.meter.happened(events)
             self.setup.log.events(events)
             if self.setup.happened is not None:
                 self.setup.happened(self.machine, events)
-        if not self._is_waking_writer:
+        if position.durable == position.appended:
+            # There was no disk to wait for: what these events held back leaves with the rest.
+            self.pump.durable(position.durable - position.base, actions)
+        elif not self._is_waking_writer:
             # Once a turn of the loop: what else happens in this turn is committed in the same group.
             self._is_waking_writer = True
             self._loop.call_soon(self._wake_writer)
@@ -363,8 +382,12 @@ class Agent:
         self._loop.call_soon_threadsafe(self._noticed, notice)
 
     def notice_here(self, notice: Notice) -> None:
-        """From a journal without a thread: there is nobody to wake."""
-        self._loop.call_soon(self._noticed, notice)
+        """From a journal without a thread, which may have stored what is just being appended."""
+        position = self._position
+        if position.is_appending and isinstance(notice, Durable) and notice.epoch == position.epoch:
+            position.durable = notice.entries
+        else:
+            self._loop.call_soon(self._noticed, notice)
 
     def _noticed(self, notice: Notice) -> None:
         if self._closing:
@@ -394,12 +417,14 @@ class Agent:
 
     # --- what is kept beside ------------------------------------------------------------------------------------------
 
-    def _note(self, direction: Literal["in", "out"], peer: str, asked: Asked, status: str, body: bytes) -> None:
+    def _note(
+        self, now: float, direction: Literal["in", "out"], peer: str, asked: Asked, status: str, body: bytes
+    ) -> None:
         """A request to us, or (with a status) our answer."""
         if asked.message_type is not None and self.journal.keeps_letters:
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (peer, asked.message_type, asked.match_id)
-            self.journal.note(LetterNote(self.now(), direction, *named, kind, status, body))
+            self.journal.note(LetterNote(now, direction, *named, kind, status, body))
 
     def _note_error(self, error: ErrorNote) -> None:
         """Somebody told us of an error: that is for people."""

@@ -10,7 +10,8 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from league.events import Event
 from league.machine import (
@@ -36,8 +37,7 @@ LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One call to make now; `id` is how its answer or failure comes back."""
 
     id: int
@@ -46,22 +46,20 @@ class Call:
     deadline: float
 
 
-@dataclass(slots=True)
-class Actions:
+class Actions(msgspec.Struct):
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
-    append: list[tuple[tuple[Event, ...], dict[str, str]]] = field(default_factory=list)
-    replies: list[Answering] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    cancel: list[int] = field(default_factory=list)
-    asks: list[Ask] = field(default_factory=list)
-    news: list[object] = field(default_factory=list)
+    append: list[tuple[tuple[Event, ...], dict[str, str]]] = []
+    replies: list[Answering] = []
+    calls: list[Call] = []
+    cancel: list[int] = []
+    asks: list[Ask] = []
+    news: list[object] = []
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
 
-@dataclass(slots=True)
-class _UnderWay:
+class _UnderWay(msgspec.Struct):
     key: str
     peer: str
     has_left: bool = False
@@ -69,8 +67,7 @@ class _UnderWay:
     """Did the process stand still while it was under way? Then its end is nobody's fault."""
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(msgspec.Struct):
     """What waits until the journal is durable up to `position`."""
 
     position: int
@@ -162,10 +159,11 @@ class Pump:
             self._carry_out(prompt(self.machine), actions)
         return actions
 
-    def durable(self, entries: int) -> Actions:
-        """The journal holds so many of the entries appended since the pump was built or rebuilt."""
+    def durable(self, entries: int, actions: Actions | None = None) -> Actions:
+        """The journal holds so many of the entries appended since the pump was built or rebuilt. What may leave now is
+        added to the `actions` that are being carried out, if it stored them while they were."""
         self._durable = max(self._durable, entries)
-        return self._release(Actions())
+        return self._release(actions or Actions())
 
     def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
@@ -247,8 +245,9 @@ class Pump:
         for key in step.cancel:
             self._cancel(key, actions)
         calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
-        # Reads wait too: what they show was computed from events that may not be on disk yet.
-        self._held.append(_Held(self._appended, replies, calls, step.asks, step.news))
+        if replies or calls or step.asks or step.news:
+            # Reads wait too: what they show was computed from events that may not be on disk yet.
+            self._held.append(_Held(self._appended, replies, calls, step.asks, step.news))
         return self._release(actions)
 
     def _forget(self, step: Step, actions: Actions) -> Actions:
@@ -279,10 +278,11 @@ class Pump:
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
             actions.replies += held.replies
-            leaving = [call for call in held.calls if call.id in self._calls]
-            for call in leaving:
-                self._calls[call.id].has_left = True
-            actions.calls += leaving
+            for call in held.calls:
+                under_way = self._calls.get(call.id)
+                if under_way is not None:
+                    under_way.has_left = True
+                    actions.calls.append(call)
             actions.asks += held.asks
             actions.news += held.news
             actions.released = held.position

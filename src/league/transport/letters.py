@@ -113,20 +113,24 @@ def write_call(
     return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
 
 
-def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT, *, is_mcp: bool = False) -> Asked:
+def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
     """Whatever the bytes: a request to hand to the machine. BadRequestError for what cannot be dispatched."""
-    asked = read_quickly(raw, speaker, limit) or _read_call(jsonrpc.decode_call(raw, limit), speaker)
-    return replace(asked, is_mcp=True) if is_mcp else asked
+    return read_quickly(raw, speaker, limit) or read_closely(raw, speaker, limit)
 
 
 def read_quickly(raw: bytes, speaker: Speaker, limit: int) -> Asked | None:
-    """A request that is right in every way; None for any other, which `read_request` looks at more closely."""
+    """A request that is right in every way; None for any other."""
     found = quick_read.read_request(raw, speaker.role, speaker.reading) if len(raw) <= limit else None
     if found is None:
         return None
     message: Any = found.message  # each has an envelope; only those about a match have its id
     match_id = getattr(message, "match_id", None)
     return Asked(found.id, found.read, message.type, message.conversation_id, message.sender, match_id)
+
+
+def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
+    """Any request, in the general way."""
+    return _read_call(jsonrpc.decode_call(raw, limit), speaker)
 
 
 def _read_call(call: RpcCall, speaker: Speaker) -> Asked:

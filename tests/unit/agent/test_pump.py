@@ -24,6 +24,14 @@ def test_a_reply_waits_until_its_events_are_durable() -> None:
     assert [one.letter_id for one in desk.sync().replies] == [letter_id]
 
 
+def test_what_is_stored_while_it_is_appended_leaves_with_the_same_actions() -> None:
+    desk = Desk()
+    letter_id, actions = desk.order("note", "Ann")
+    assert desk.pump.durable(len(actions.append), actions) is actions
+    assert [one.letter_id for one in actions.replies] == [letter_id]
+    assert desk.sync().replies == []
+
+
 def test_a_read_waits_for_what_it_shows() -> None:
     desk = Desk()
     desk.order("note", "Ann")
