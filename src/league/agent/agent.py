@@ -16,7 +16,7 @@ from typing import Literal, Protocol, TypeVar
 from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
-from league.agent.pump import Actions, Pump
+from league.agent.pump import FLUSH_S, Actions, Pump
 from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition
 from league.agent.sources import Clock
 from league.agent.watch import ErrorNote, Meter, error_told, label
@@ -37,7 +37,6 @@ from league.transport.letters import Asked, Speaker
 
 TOO_MANY = PeerError("E010", "too many requests at once from this address, or of this agent; come again later")
 RETRY_AFTER = ("retry-after", "2")
-FLUSH_LOG_S = 1.0
 GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
 
@@ -137,7 +136,7 @@ class Agent:
         self.pump = Pump(self._load, GAP_S * self.setup.clock.scale)
         self._outbound.reading = self.speaker.reading
         self._carry_out(self.pump.start(self.now()))
-        self._loop.call_later(FLUSH_LOG_S, self._flush)
+        self._loop.call_later(FLUSH_S, self._flush)
 
     def _load(self) -> Machine:
         machine = self.setup.build(self.journal.secrets())
@@ -174,6 +173,7 @@ class Agent:
             body, position = show(self.machine, self._position.seq), self._position.appended
             # A write that fails takes the machine back: then there is something else to show.
             while self._position.durable < position <= self._position.appended:
+                self.journal.wake_writer()
                 self.changed.clear()
                 await self.changed.wait()
             if position <= self._position.durable:
@@ -204,20 +204,18 @@ class Agent:
 
     async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
         """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
-        speaker, now = self.speaker, self.now()
+        speaker, limit, now = self.speaker, self.setup.limit, self.now()
         is_crowded = not self.setup.gate.allows_address(origin)
-        asked = letters.read_quickly(raw, speaker, self.setup.limit)
+        asked = letters.read_quickly(raw, speaker, limit)
         if asked is None:
-            door = (raw, speaker.role, self.setup.limit, speaker.reading.profile)
-            greeted = None if is_crowded else mcp_door.answer(*door)
+            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
             if greeted is not None:
                 return greeted
             try:
-                asked = letters.read_closely(raw, speaker, self.setup.limit)
+                asked = letters.read_closely(raw, speaker, limit)
             except BadRequestError as bad:
                 return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
-        if is_mcp:
-            asked = replace(asked, is_mcp=True)
+        asked = replace(asked, is_mcp=True) if is_mcp else asked
         kind = label(asked)
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1
@@ -271,6 +269,7 @@ class Agent:
         told = without_tokens(traceback.format_exc())
         self.setup.show(f"incident {incident}\n{told}")
         self._bugs.hit(self._loop.time())
+        self.journal.wake_writer()
         self._rebuild_when_stored()
         return PeerError("E099", "an internal error; the log has it under the incident id", {"incident": incident})
 
@@ -300,8 +299,7 @@ class Agent:
         """Hand events to the journal, and to whoever follows them."""
         position = self._position
         for events, secrets in actions.append:
-            position.appended += 1
-            position.is_appending = True
+            position.appended, position.is_appending = position.appended + 1, True
             self.journal.enqueue(Entry(events, secrets))
             position.is_appending = False
             position.seq += len(events)
@@ -312,7 +310,7 @@ class Agent:
         if position.durable == position.appended:
             # There was no disk to wait for: what these events held back leaves with the rest.
             self.pump.durable(position.durable - position.base, actions)
-        elif not self._is_waking_writer:
+        elif actions.is_awaited and not self._is_waking_writer:
             # Once a turn of the loop: what else happens in this turn is committed in the same group.
             self._is_waking_writer = True
             self._loop.call_soon(self._wake_writer)
@@ -435,7 +433,8 @@ class Agent:
     def _flush(self) -> None:
         if not self._closing:
             self.setup.log.flush()
-            self._loop.call_later(FLUSH_LOG_S, self._flush)
+            self.journal.wake_writer()
+            self._loop.call_later(FLUSH_S, self._flush)
 
 
 def status_of(error: PeerError | None) -> int:

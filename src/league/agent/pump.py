@@ -10,6 +10,7 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable
+from operator import attrgetter
 
 import msgspec
 
@@ -33,6 +34,9 @@ from league.protocol.envelope import DEFAULT_LIMIT_S, Unsealed, answer_limit_s
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 
+FLUSH_S = 1.0
+"""Events that nothing waits for, and lines of the log, are written after so long at the latest."""
+_IS_LAZY = attrgetter("is_lazy")
 LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
 
@@ -55,6 +59,8 @@ class Actions(msgspec.Struct):
     cancel: list[int] = []
     asks: list[Ask] = []
     news: list[object] = []
+    is_awaited: bool = False
+    """Does anything wait until `append` is stored? Otherwise that is in no hurry."""
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
@@ -87,6 +93,8 @@ class Pump:
         self.machine = load()
         self.storage_down = False
         self._appended = 0
+        self._awaited = 0
+        """The last entry appended that is not lazy: what leaves waits for it."""
         self._durable = 0
         self._held: deque[_Held] = deque()
         self._letters: dict[int, float] = {}
@@ -175,7 +183,7 @@ class Pump:
         self._letter_limits.clear()
         self._calls.clear()
         self._call_limits.clear()
-        self._appended = self._durable = 0
+        self._appended = self._awaited = self._durable = 0
         self.storage_down = True
         self.machine = self._load()
         return actions
@@ -241,13 +249,15 @@ class Pump:
                 return self._forget(step, actions)
             self._appended += 1
             actions.append.append((tuple(step.events), step.secrets))
+            if step.secrets or not all(map(_IS_LAZY, step.events)):
+                self._awaited, actions.is_awaited = self._appended, True
         replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]
         for key in step.cancel:
             self._cancel(key, actions)
         calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
         if replies or calls or step.asks or step.news:
             # Reads wait too: what they show was computed from events that may not be on disk yet.
-            self._held.append(_Held(self._appended, replies, calls, step.asks, step.news))
+            self._held.append(_Held(self._awaited, replies, calls, step.asks, step.news))
         return self._release(actions)
 
     def _forget(self, step: Step, actions: Actions) -> Actions:

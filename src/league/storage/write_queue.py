@@ -47,6 +47,8 @@ class WriteGroup:
     note_bytes: int = 0
     missing: int = 0
     """Letters before these notes that could not be kept."""
+    is_awaited: bool = False
+    """Is the writer to take it at once?"""
 
 
 class WriteQueue:
@@ -77,7 +79,9 @@ class WriteQueue:
     def wake_writer(self) -> None:
         """Let the writer thread take what is queued."""
         with self._lock:
-            self._changed.notify()
+            if self._waiting.entries and not self._waiting.is_awaited:
+                self._waiting.is_awaited = True
+                self._changed.notify()
 
     def add_note(self, letter: LetterNote) -> None:
         """Queue a letter if there is room; otherwise count it as missing."""
@@ -104,9 +108,9 @@ class WriteQueue:
     # --- for the writer thread ----------------------------------------------------------------------------------------
 
     def take(self) -> WriteGroup | None:
-        """Everything queued, once there is something; None when the queue is closed and empty."""
+        """Everything queued, once it is awaited; None when the queue is closed and empty."""
         with self._lock:
-            while not self._waiting.entries and not self._is_closed:
+            while not self._waiting.is_awaited and not self._is_closed:
                 in_time = self._changed.wait(self._settings.notes_wait_s if self._waiting.notes else None)
                 if not in_time and self._waiting.notes:
                     break
