@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -17,7 +18,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
@@ -53,7 +53,7 @@ class Visit:
         return f"{self.file}:{self.function}"
 
 
-REMEMBERED = ("_written",)
+REMEMBERED = ("_written", "_reply_timestamp", "_timestamp", "is_strict", "_exists")
 """What runs once a second only."""
 COMPOSED = Visit("referee/messages.py", "game_over")
 
@@ -84,7 +84,7 @@ async def _referee(folder: Path, manager: Peer) -> AsyncIterator[Agent]:
     client = HttpClient()
     agent = Agent(
         Setup(
-            build=lambda secrets: RefereeDesk(meta, manager.endpoint, sources.chance, secrets),
+            build=lambda secrets: RefereeDesk(meta, manager.endpoint, random.Random(1).randbytes, secrets),
             speaker=lambda machine: Speaker(Role.REFEREE, machine.sender, Reading()),  # type: ignore[attr-defined]
             client=client,
         )
@@ -134,6 +134,7 @@ async def _play(folder: Path) -> list[Visit]:
                 await _change(agent)
             await asyncio.to_thread(players[1].saw, "CHOOSE_PARITY_CALL")
             # Nothing of what happened before may still be on its way to the disk.
+            agent.journal.wake_writer()
             while agent._position.durable < agent._position.appended:
                 await _change(agent)
             tracer = Tracer()

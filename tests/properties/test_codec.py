@@ -326,7 +326,7 @@ def test_the_quick_path_takes_exactly_what_the_walk_finds_nothing_wrong_with(con
     quick = None if cls is None else envelope._quickly(cls, content, reading)
     assert (quick is not None) == (not walked.violations and not walked.deviations)
     if quick is not None:
-        assert quick == walked.message
+        assert quick == walked
 
 
 @given(content=mutated())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from league.agent.pump import Actions, Pump
-from league.events import Event, LeagueEnded
+from league.events import ConventionLearned, Event, LeagueEnded
 from league.machine import Address, Ask, Letter, Machine, Operate, Outgoing, Ping, Pong, Step, Undelivered
 from league.storage.journal import Entry, MemoryJournal
 
@@ -26,8 +26,8 @@ class Clerk(Machine):
         self.resumed = 0
 
     def apply(self, event: Event) -> None:
-        assert isinstance(event, LeagueEnded)
-        self.noted.append(event.champion)
+        assert isinstance(event, LeagueEnded | ConventionLearned)
+        self.noted.append(event.champion if isinstance(event, LeagueEnded) else event.agent_id)
 
     def resume(self, now: float) -> Step:
         self.resumed += 1
@@ -46,6 +46,12 @@ class Clerk(Machine):
     def _note(self, letter: Letter, now: float) -> None:
         assert isinstance(letter.content, Operate)
         self._happened(LeagueEnded(at=now, champion=letter.content.target))
+        self._reply(letter, Pong())
+
+    def _note_lazily(self, letter: Letter, now: float) -> None:
+        assert isinstance(letter.content, Operate)
+        learned = ConventionLearned(at=now, agent_id=letter.content.target, endpoint="", convention="SPEC")
+        self._happened(learned)
         self._reply(letter, Pong())
 
     def _note_and_tell(self, letter: Letter, now: float) -> None:

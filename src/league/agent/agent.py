@@ -10,14 +10,14 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
-from league.agent.pump import Actions, Pump
+from league.agent.pump import FLUSH_S, Actions, Pump
 from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition
 from league.agent.sources import Clock
 from league.agent.watch import ErrorNote, Meter, error_told, label
@@ -38,7 +38,6 @@ from league.transport.letters import Asked, Speaker
 
 TOO_MANY = PeerError("E010", "too many requests at once from this address, or of this agent; come again later")
 RETRY_AFTER = ("retry-after", "2")
-FLUSH_LOG_S = 1.0
 GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
 
@@ -140,7 +139,7 @@ class Agent:
         self.pump = Pump(self._load, GAP_S * self.setup.clock.scale)
         self._outbound.reading = self.speaker.reading
         self._carry_out(self.pump.start(self.now()))
-        self._loop.call_later(FLUSH_LOG_S, self._flush)
+        self._loop.call_later(FLUSH_S, self._flush)
 
     def _load(self) -> Machine:
         machine = self.setup.build(self.journal.secrets())
@@ -177,6 +176,7 @@ class Agent:
             body, position = show(self.machine, self._position.seq), self._position.appended
             # A write that fails takes the machine back: then there is something else to show.
             while self._position.durable < position <= self._position.appended:
+                self.journal.wake_writer()
                 self.changed.clear()
                 await self.changed.wait()
             if position <= self._position.durable:
@@ -207,44 +207,54 @@ class Agent:
 
     async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
         """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
-        speaker = self.speaker
+        speaker, limit, now = self.speaker, self.setup.limit, self.now()
         is_crowded = not self.setup.gate.allows_address(origin)
-        greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, self.setup.limit, speaker.reading.profile)
-        if greeted is not None:
-            return greeted
-        try:
-            asked = letters.read_request(raw, speaker, self.setup.limit, is_mcp=is_mcp)
-        except BadRequestError as bad:
-            bad = BadRequestError(bad.id, TOO_MANY) if is_crowded else bad
-            self.meter.received["?", bad.error.code] += 1
-            self.meter.verdicts[bad.error.code] += 1
-            return _response(letters.write_bad_request(bad, speaker, self.now()), bad.error)
+        asked = letters.read_quickly(raw, speaker, limit)
+        if asked is None:
+            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
+            if greeted is not None:
+                return greeted
+            try:
+                asked = letters.read_closely(raw, speaker, limit)
+            except BadRequestError as bad:
+                return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
+        asked = replace(asked, is_mcp=True) if is_mcp else asked
         kind = label(asked)
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1
-            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, self.now()), TOO_MANY)
+            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
         self.meter.about(asked.match_id).judged(asked.content)
-        self._note("in", origin, asked, "", raw)
+        self._note(now, "in", origin, asked, "", raw)
         told = error_told(asked)
         if told is not None:
             self._note_error(told)
-        answering = await self._answer(asked, origin)
+        answering = await self._answer(asked, origin, now)
+        return self._told(asked, kind, answering, origin, speaker)
+
+    def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
+        """The answer to what is no request."""
+        self.meter.received["?", bad.error.code] += 1
+        self.meter.verdicts[bad.error.code] += 1
+        return _response(letters.write_bad_request(bad, speaker, now), bad.error)
+
+    def _told(self, asked: Asked, kind: str, answering: Answering, origin: str, speaker: Speaker) -> Response:
+        """The answer as it leaves, counted, logged and noted."""
+        now = self.now()
         error = answering.content if isinstance(answering.content, PeerError) else None
-        response = _response(letters.write_answer(asked, answering, speaker, self.now()), error)
+        response = _response(letters.write_answer(asked, answering, speaker, now), error)
         outcome = error.code if error else "ok"
         self.meter.about(asked.match_id).received[kind, outcome] += 1
-        self.setup.log.letter(self.now(), "in", origin, kind, outcome, None if error else asked.match_id)
-        self._note("out", origin, asked, str(response.status), response.body)
+        self.setup.log.letter(now, "in", origin, kind, outcome, None if error else asked.match_id)
+        self._note(now, "out", origin, asked, str(response.status), response.body)
         return response
 
     async def operate(self, order: Operate) -> Answering:
         """The operator's hand."""
-        return await self._answer(Asked(0, order), "operator")
+        return await self._answer(Asked(0, order), "operator", self.now())
 
-    async def _answer(self, asked: Asked, origin: str) -> Answering:
+    async def _answer(self, asked: Asked, origin: str, started: float) -> Answering:
         if self._closing or self._bugs.is_broken or self.journal.is_full:
             return Answering(0, PeerError("E042", "no room for another request at the moment"))
-        started = self.now()
         try:
             letter_id, actions = self.pump.request(asked.content, origin, started, asked.convention)
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
@@ -262,6 +272,7 @@ class Agent:
         told = without_tokens(traceback.format_exc())
         self.setup.show(f"incident {incident}\n{told}")
         self._bugs.hit(self._loop.time())
+        self.journal.wake_writer()
         self._rebuild_when_stored()
         return PeerError("E099", "an internal error; the log has it under the incident id", {"incident": incident})
 
@@ -269,7 +280,7 @@ class Agent:
 
     def _carry_out(self, actions: Actions) -> None:
         if actions.append:
-            self._append(actions.append)
+            self._append(actions)
         for one in actions.replies:
             waiting = self._waiting.pop(one.letter_id, None)
             if waiting is not None and not waiting.answer.done():
@@ -282,21 +293,27 @@ class Agent:
             self._outbound.start(call)
         for ask in actions.asks:
             self._ask(ask)
-        self.setup.tell(actions.news)
+        if actions.news:
+            self.setup.tell(actions.news)
         self._set_timer()
         self.changed.set()
 
-    def _append(self, entries: Sequence[tuple[tuple[Event, ...], Mapping[str, str]]]) -> None:
+    def _append(self, actions: Actions) -> None:
         """Hand events to the journal, and to whoever follows them."""
-        for events, secrets in entries:
+        position = self._position
+        for events, secrets in actions.append:
+            position.appended, position.is_appending = position.appended + 1, True
             self.journal.enqueue(Entry(events, secrets))
-            self._position.appended += 1
-            self._position.seq += len(events)
+            position.is_appending = False
+            position.seq += len(events)
             self.meter.happened(events)
             self.setup.log.events(events)
             if self.setup.happened is not None:
                 self.setup.happened(self.machine, events)
-        if not self._is_waking_writer:
+        if position.durable == position.appended:
+            # There was no disk to wait for: what these events held back leaves with the rest.
+            self.pump.durable(position.durable - position.base, actions)
+        elif actions.is_awaited and not self._is_waking_writer:
             # Once a turn of the loop: what else happens in this turn is committed in the same group.
             self._is_waking_writer = True
             self._loop.call_soon(self._wake_writer)
@@ -378,8 +395,12 @@ class Agent:
         self._loop.call_soon_threadsafe(self._noticed, notice)
 
     def notice_here(self, notice: Notice) -> None:
-        """From a journal without a thread: there is nobody to wake."""
-        self._loop.call_soon(self._noticed, notice)
+        """From a journal without a thread, which may have stored what is just being appended."""
+        position = self._position
+        if position.is_appending and isinstance(notice, Durable) and notice.epoch == position.epoch:
+            position.durable = notice.entries
+        else:
+            self._loop.call_soon(self._noticed, notice)
 
     def _noticed(self, notice: Notice) -> None:
         if self._closing:
@@ -409,12 +430,14 @@ class Agent:
 
     # --- what is kept beside ------------------------------------------------------------------------------------------
 
-    def _note(self, direction: Literal["in", "out"], peer: str, asked: Asked, status: str, body: bytes) -> None:
+    def _note(
+        self, now: float, direction: Literal["in", "out"], peer: str, asked: Asked, status: str, body: bytes
+    ) -> None:
         """A request to us, or (with a status) our answer."""
         if asked.message_type is not None and self.journal.keeps_letters:
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (peer, asked.message_type, asked.match_id)
-            self.journal.note(LetterNote(self.now(), direction, *named, kind, status, body))
+            self.journal.note(LetterNote(now, direction, *named, kind, status, body))
 
     def _note_error(self, error: ErrorNote) -> None:
         """Somebody told us of an error: that is for people."""
@@ -425,7 +448,8 @@ class Agent:
     def _flush(self) -> None:
         if not self._closing:
             self.setup.log.flush()
-            self._loop.call_later(FLUSH_LOG_S, self._flush)
+            self.journal.wake_writer()
+            self._loop.call_later(FLUSH_S, self._flush)
 
 
 def status_of(error: PeerError | None) -> int:

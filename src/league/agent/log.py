@@ -15,16 +15,34 @@ import msgspec
 from league.agent.watch import ErrorNote
 from league.events import Event
 
-FLUSH_BYTES = 64 * 1024
+FLUSH_LINES = 500
 FILE_BYTES = 16 << 20
 OLDER_FILES = 4
 """A log that has grown to FILE_BYTES becomes LOG.1, LOG.1 becomes LOG.2; so many older ones are kept."""
 _ENCODER = msgspec.json.Encoder()
 
 
+class _LetterLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    at: float
+    letter: str
+    direction: str
+    peer: str
+    outcome: str
+    match_id: str | None = None
+
+
+class _EventLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    at: float
+    event: str
+    match_id: str | None = None
+
+
+Line = _LetterLine | _EventLine | Mapping[str, object]
+
+
 class Log:
-    """Buffers lines, and writes them; without a path it costs nothing. `complain` is told once that it cannot be
-    written, `on_dropped` how many lines were dropped."""
+    """Buffers lines, and writes them encoded; without a path it costs nothing. `complain` is told once that it cannot
+    be written, `on_dropped` how many lines were dropped."""
 
     def __init__(
         self, path: Path | None, complain: Callable[[str], None] = lambda _: None, file_bytes: int = FILE_BYTES
@@ -32,8 +50,7 @@ class Log:
         self.on_dropped: Callable[[int], None] = lambda _: None
         self._path, self._complain, self._file_bytes = path, complain, file_bytes
         self._file: _LogFile | None = None
-        self._lines: list[bytes] = []
-        self._size = 0
+        self._lines: list[Line] = []
         self._dropped = 0
         self._has_complained = False
         if path is not None:
@@ -43,8 +60,7 @@ class Log:
         self, at: float, direction: str, peer: str, message_type: str, outcome: str, match_id: str | None = None
     ) -> None:
         if self._path is not None:
-            line = {"at": at, "letter": message_type, "direction": direction, "peer": peer, "outcome": outcome}
-            self._add(line | _about(match_id))
+            self._add(_LetterLine(at, message_type, direction, peer, outcome, match_id or None))
 
     def failed_call(
         self, at: float, peer: str, message_type: str, endpoint: str, detail: str, match_id: str | None = None
@@ -70,30 +86,27 @@ class Log:
     def events(self, events: Iterable[Event]) -> None:
         if self._path is not None:
             for event in events:
-                line = {"at": event.at, "event": type(event).__name__}
-                self._add(line | _about(getattr(event, "match_id", None)))
+                self._add(_EventLine(event.at, type(event).__name__, getattr(event, "match_id", None) or None))
 
-    def _add(self, line: Mapping[str, object]) -> None:
-        raw = _ENCODER.encode(line) + b"\n"
-        self._lines.append(raw)
-        self._size += len(raw)
-        if self._size > FLUSH_BYTES:
+    def _add(self, line: Line) -> None:
+        self._lines.append(line)
+        if len(self._lines) >= FLUSH_LINES:
             self.flush()
 
     def flush(self) -> None:
         """Write what is buffered, or drop it."""
         if self._path is not None and self._lines:
-            lines, self._lines, self._size = self._lines, [], 0
+            lines, self._lines = self._lines, []
             self._write(lines)
 
-    def _write(self, lines: list[bytes]) -> None:
+    def _write(self, lines: list[Line]) -> None:
         assert self._path is not None, "there is a log"
-        missing = [_ENCODER.encode({"dropped": self._dropped}) + b"\n"] if self._dropped else []
+        missing: list[Line] = [{"dropped": self._dropped}] if self._dropped else []
         try:
             if self._file is None or not self._file.is_at(self._path):
                 self._close()
                 self._file = _LogFile(self._path)
-            self._file.append(b"".join(missing + lines))
+            self._file.append(_ENCODER.encode_lines(missing + lines))
             self._dropped = 0
             if self._file.size >= self._file_bytes:
                 self._close()

@@ -6,11 +6,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
 
 from league.agent.log import Log
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, Counts, ErrorNote, Meter, error_answered, kind_of
+from league.agent.watch import ANSWERED, ErrorNote, Meter, error_answered, kind_of
 from league.machine import Blame, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
@@ -20,6 +23,16 @@ from league.storage.transcript import LetterNote
 from league.transport import letters
 from league.transport.caller import Caller
 from league.transport.http_call import CallFailed, HttpReply
+
+
+class _Sent(msgspec.Struct, frozen=True):
+    """A call under way: as what it is counted, noted and logged, the largest answer that is read, and since when."""
+
+    call: Call
+    kind: str
+    match_id: str | None
+    limit: int
+    at: float
 
 
 @dataclass(slots=True)
@@ -51,30 +64,28 @@ class Outbound:
             task.cancel()
 
     async def _call(self, call: Call) -> None:
-        kind = kind_of(call.message)
-        body = self._encoded(call.message)
-        started = self.clock.now()
-        self._note(call, kind, "", body)
+        message, to, now = call.message, call.to, self.clock.now()
+        sent = _Sent(call, kind_of(message), getattr(message, "match_id", None), self._limit(call), now)
+        body = self._encoded(message)
+        self._note(sent, now, "out", "", body)
         try:
-            wait = self.clock.seconds_until(call.deadline)
-            reply = await self.caller.call(call.id, call.message, body, call.to, wait, self._limit(call))
+            wait = self.clock.seconds_until(call.deadline, now)
+            reply = await self.caller.call(call.id, message, body, to, wait, sent.limit)
         except CallFailed as failed:
-            self._note(call, kind, failed.failure.value, failed.detail.encode())
-            match_id = getattr(call.message, "match_id", None)
-            self.log.failed_call(self.clock.now(), call.to.agent_id, kind, call.to.endpoint, failed.detail, match_id)
-            blame = Blame.NOBODY if failed.gave_way else Blame.LOCAL if failed.local else Blame.PEER
-            self._failed(call, kind, failed.failure, blame)
+            self._failed_to_answer(sent, failed)
             return
         except asyncio.CancelledError:
-            outcome = "timeout" if self.clock.now() >= call.deadline else "cancelled"
-            self._note(call, kind, outcome)
-            self._count(call, kind, outcome)
+            now = self.clock.now()
+            outcome = "timeout" if now >= call.deadline else "cancelled"
+            self._note(sent, now, "in", outcome)
+            self._count(sent, now, outcome)
             raise
         finally:
             self.tasks.pop(call.id, None)
-        self._counts(call).round_trip.add(self.clock.now() - started)
-        self._note(call, kind, str(reply.status), reply.body)
-        self._came_back(call, kind, reply)
+        now = self.clock.now()
+        self.meter.about(sent.match_id).round_trip.add(now - sent.at)
+        self._note(sent, now, "in", str(reply.status), reply.body)
+        self._came_back(sent, reply, now)
 
     def _limit(self, call: Call) -> int:
         """Only the manager may answer at length (R-24)."""
@@ -92,59 +103,58 @@ class Outbound:
 
     # --- what came back -----------------------------------------------------------------------------------------------
 
-    def _came_back(self, call: Call, kind: str, reply: HttpReply) -> None:
+    def _came_back(self, sent: _Sent, reply: HttpReply, now: float) -> None:
         if reply.status in (429, 503):
-            self._failed(call, kind, Failure.BUSY, retry_after=reply.retry_after)
+            self._failed(sent, Failure.BUSY, now, retry_after=reply.retry_after)
         elif reply.status >= 300 and not letters.says_something(reply.body):
             failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
-            self._failed(call, kind, failure, detail=f"answered with HTTP status {reply.status}")
+            self._failed(sent, failure, now, detail=f"answered with HTTP status {reply.status}")
         else:
-            self.hand_in(lambda: self._read(call, kind, reply))
+            self.hand_in(lambda: self._read(sent, reply, now))
 
-    def _read(self, call: Call, kind: str, reply: HttpReply) -> Actions:
-        content = letters.read_answer(reply.body, call.message, self.reading, self._limit(call), reply.status)
-        self._counts(call).judged(content)
-        self._count(call, kind, "error" if isinstance(content, Refusal) else ANSWERED)
+    def _read(self, sent: _Sent, reply: HttpReply, now: float) -> Actions:
+        call = sent.call
+        content = letters.read_answer(reply.body, call.message, self.reading, sent.limit, reply.status)
+        self.meter.about(sent.match_id).judged(content)
+        self._count(sent, now, "error" if isinstance(content, Refusal) else ANSWERED)
         error = error_answered(call.to.agent_id, call.message, content)
         if error is not None:
             self.note_error(error)
-        return self.pump().answer(call.id, content, self.clock.now())
+        return self.pump().answer(call.id, content, now)
+
+    def _failed_to_answer(self, sent: _Sent, failed: CallFailed) -> None:
+        now, to = self.clock.now(), sent.call.to
+        self._note(sent, now, "in", failed.failure.value, failed.detail.encode())
+        self.log.failed_call(now, to.agent_id, sent.kind, to.endpoint, failed.detail, sent.match_id)
+        blame = Blame.NOBODY if failed.gave_way else Blame.LOCAL if failed.local else Blame.PEER
+        self._failed(sent, failed.failure, now, blame)
 
     def _failed(
         self,
-        call: Call,
-        kind: str,
+        sent: _Sent,
         failure: Failure,
+        now: float,
         blame: Blame = Blame.PEER,
         retry_after: float | None = None,
         detail: str = "",
     ) -> None:
-        self._count(call, kind, failure.value)
+        self._count(sent, now, failure.value)
         # A timeout is the pump's to notice: it knows whether the peer was late or we were.
         if failure is not Failure.TIMEOUT or blame is Blame.NOBODY:
-            now = self.clock.now
-            self.hand_in(lambda: self.pump().failed(call.id, failure, now(), blame, retry_after, detail))
+            self.hand_in(lambda: self.pump().failed(sent.call.id, failure, now, blame, retry_after, detail))
 
-    def _counts(self, call: Call) -> Counts:
-        """Where its fate is counted: that of a call in a match with the match."""
-        return self.meter.about(getattr(call.message, "match_id", None))
+    def _count(self, sent: _Sent, now: float, outcome: str) -> None:
+        message, agent_id = sent.call.message, sent.call.to.agent_id
+        about = (agent_id, sent.kind, getattr(message, "conversation_id", ""))
+        self.meter.about(sent.match_id).call_ended(sent.kind, about, outcome)
+        if isinstance(message, LeagueStandingsUpdate):
+            self.meter.tables.told(agent_id, message.version or 0, outcome == ANSWERED, now)
+        self.log.letter(now, "out", agent_id, sent.kind, outcome, sent.match_id)
 
-    def _count(self, call: Call, kind: str, outcome: str) -> None:
-        conversation = getattr(call.message, "conversation_id", "")
-        self._counts(call).call_ended(kind, (call.to.agent_id, kind, conversation), outcome)
-        if isinstance(call.message, LeagueStandingsUpdate):
-            version = call.message.version or 0
-            self.meter.tables.told(call.to.agent_id, version, outcome == ANSWERED, self.clock.now())
-        match_id = getattr(call.message, "match_id", None)
-        self.log.letter(self.clock.now(), "out", call.to.agent_id, kind, outcome, match_id)
-
-    def _note(self, call: Call, kind: str, status: str, body: bytes = b"") -> None:
+    def _note(self, sent: _Sent, now: float, direction: Literal["in", "out"], status: str, body: bytes = b"") -> None:
         """A call, without its JSON-RPC frame and token: a broadcast is one and the same for all its receivers; or (with
         a status) what came of it."""
-        if self.note is None or isinstance(call.message, Ping):
-            return
-        named = (call.to.agent_id, kind, getattr(call.message, "match_id", None))
-        if status:
-            self.note(LetterNote(self.clock.now(), "in", *named, "response", status, body))
-        else:
-            self.note(LetterNote(self.clock.now(), "out", *named, "request", status, body))
+        if self.note is not None and not isinstance(sent.call.message, Ping):
+            kind: Literal["request", "response"] = "response" if status else "request"
+            named = (sent.call.to.agent_id, sent.kind, sent.match_id)
+            self.note(LetterNote(now, direction, *named, kind, status, body))

@@ -10,7 +10,9 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from operator import attrgetter
+
+import msgspec
 
 from league.events import Event
 from league.machine import (
@@ -32,12 +34,14 @@ from league.protocol.envelope import DEFAULT_LIMIT_S, Unsealed, answer_limit_s
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 
+FLUSH_S = 1.0
+"""Events that nothing waits for, and lines of the log, are written after so long at the latest."""
+_IS_LAZY = attrgetter("is_lazy")
 LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One call to make now; `id` is how its answer or failure comes back."""
 
     id: int
@@ -46,24 +50,24 @@ class Call:
     deadline: float
 
 
-@dataclass(slots=True)
-class Actions:
+class Actions(msgspec.Struct):
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
-    append: list[tuple[tuple[Event, ...], dict[str, str]]] = field(default_factory=list)
-    replies: list[Answering] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    cancel: list[int] = field(default_factory=list)
-    asks: list[Ask] = field(default_factory=list)
-    unasked: list[str] = field(default_factory=list)
+    append: list[tuple[tuple[Event, ...], dict[str, str]]] = []
+    replies: list[Answering] = []
+    calls: list[Call] = []
+    cancel: list[int] = []
+    asks: list[Ask] = []
+    unasked: list[str] = []
     """The keys of questions whose answers are of no use any more."""
-    news: list[object] = field(default_factory=list)
+    news: list[object] = []
+    is_awaited: bool = False
+    """Does anything wait until `append` is stored? Otherwise that is in no hurry."""
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
 
-@dataclass(slots=True)
-class _UnderWay:
+class _UnderWay(msgspec.Struct):
     key: str
     peer: str
     has_left: bool = False
@@ -71,8 +75,7 @@ class _UnderWay:
     """Did the process stand still while it was under way? Then its end is nobody's fault."""
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(msgspec.Struct):
     """What waits until the journal is durable up to `position`."""
 
     position: int
@@ -92,6 +95,8 @@ class Pump:
         self.machine = load()
         self.storage_down = False
         self._appended = 0
+        self._awaited = 0
+        """The last entry appended that is not lazy: what leaves waits for it."""
         self._durable = 0
         self._held: deque[_Held] = deque()
         self._letters: dict[int, float] = {}
@@ -167,10 +172,11 @@ class Pump:
             self._carry_out(prompt(self.machine), actions)
         return actions
 
-    def durable(self, entries: int) -> Actions:
-        """The journal holds so many of the entries appended since the pump was built or rebuilt."""
+    def durable(self, entries: int, actions: Actions | None = None) -> Actions:
+        """The journal holds so many of the entries appended since the pump was built or rebuilt. What may leave now is
+        added to the `actions` that are being carried out, if it stored them while they were."""
         self._durable = max(self._durable, entries)
-        return self._release(Actions())
+        return self._release(actions or Actions())
 
     def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
@@ -183,7 +189,7 @@ class Pump:
         self._calls.clear()
         self._call_limits.clear()
         self._asked.clear()
-        self._appended = self._durable = 0
+        self._appended = self._awaited = self._durable = 0
         self.storage_down = True
         self.machine = self._load()
         return actions
@@ -249,12 +255,15 @@ class Pump:
                 return self._forget(step, actions)
             self._appended += 1
             actions.append.append((tuple(step.events), step.secrets))
+            if step.secrets or not all(map(_IS_LAZY, step.events)):
+                self._awaited, actions.is_awaited = self._appended, True
         replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]
         for key in step.cancel:
             self._cancel(key, actions)
         calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
-        # Reads wait too: what they show was computed from events that may not be on disk yet.
-        self._held.append(_Held(self._appended, replies, calls, step.asks, step.news))
+        if replies or calls or step.asks or step.news:
+            # Reads wait too: what they show was computed from events that may not be on disk yet.
+            self._held.append(_Held(self._awaited, replies, calls, step.asks, step.news))
         return self._release(actions)
 
     def _forget(self, step: Step, actions: Actions) -> Actions:
@@ -289,10 +298,11 @@ class Pump:
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
             actions.replies += held.replies
-            leaving = [call for call in held.calls if call.id in self._calls]
-            for call in leaving:
-                self._calls[call.id].has_left = True
-            actions.calls += leaving
+            for call in held.calls:
+                under_way = self._calls.get(call.id)
+                if under_way is not None:
+                    under_way.has_left = True
+                    actions.calls.append(call)
             actions.asks += held.asks
             self._asked.update(ask.key for ask in held.asks)
             actions.news += held.news

@@ -20,6 +20,7 @@ class JournalPosition:
     durable: int = 0
     base: int = 0
     seq: int = 0
+    is_appending: bool = False
     lost: str = ""
     """Why nothing can be stored any more: its files were removed or replaced."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeVar
@@ -61,6 +61,16 @@ HELP: Mapping[str, str] = {
 }
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
+Counted = TypeVar("Counted", bound=Hashable)
+_FOLLOWED: frozenset[type[Event]] = frozenset({
+    *(ResultAccepted, WalkoverDecided, ResultVoided),
+    *(MatchBegun, InvitationAnswered, MatchDecided, MatchDropped, GameEnded, RoundEnded, LeagueEnded),
+})  # fmt: skip
+"""Events that are more than counted."""
+
+
+def _tally() -> defaultdict[Counted, int]:
+    return defaultdict(int)
 
 
 @dataclass(slots=True)
@@ -75,6 +85,12 @@ class Durations:
         self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
         self.total_s += seconds
         self.count += 1
+
+    def add_all(self, many: Sequence[float]) -> None:
+        for seconds in many:
+            self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        self.total_s += sum(many)
+        self.count += len(many)
 
     def merge(self, other: Durations) -> None:
         self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
@@ -111,9 +127,8 @@ class TableDelays:
     def told(self, agent_id: str, version: int, is_acknowledged: bool, now: float) -> None:
         """The delivery of a table ended."""
         last = self._told.get(agent_id, self._before)
-        for at in self._changes[last:version] if is_acknowledged else ():
-            if at is not None:
-                self.durations.add(max(now - at, 0.0))
+        if is_acknowledged:
+            self.durations.add_all([max(now - at, 0.0) for at in self._changes[last:version] if at is not None])
         self._told[agent_id] = max(last, version)
 
 
@@ -121,16 +136,16 @@ class TableDelays:
 class Counts:
     """Letters in and out, errors by code, events by kind, and times."""
 
-    received: Counter[tuple[str, str]] = field(default_factory=Counter)
+    received: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
     """(message type, "ok" or the code of the error it got)"""
-    sent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sent: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
     """(message type, "answered", "error", or how it failed)"""
-    verdicts: Counter[str] = field(default_factory=Counter)
+    verdicts: defaultdict[str, int] = field(default_factory=_tally)
     """Of every message read, request or answer: "valid", or the code of what is wrong with it first."""
-    retries: Counter[str] = field(default_factory=Counter)
+    retries: defaultdict[str, int] = field(default_factory=_tally)
     """Calls repeated after a failure, by how the repetition ended."""
-    events: Counter[str] = field(default_factory=Counter)
-    faults: Counter[tuple[str, str]] = field(default_factory=Counter)
+    events: defaultdict[str, int] = field(default_factory=_tally)
+    faults: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
     """(event, code) of events that name one"""
     round_trip: Durations = field(default_factory=Durations)
     answering: dict[str, Durations] = field(default_factory=dict)
@@ -165,12 +180,12 @@ class Counts:
 
     def merge(self, other: Counts) -> None:
         """All that the other counted."""
-        self.received.update(other.received)
-        self.sent.update(other.sent)
-        self.verdicts.update(other.verdicts)
-        self.retries.update(other.retries)
-        self.events.update(other.events)
-        self.faults.update(other.faults)
+        _add(self.received, other.received)
+        _add(self.sent, other.sent)
+        _add(self.verdicts, other.verdicts)
+        _add(self.retries, other.retries)
+        _add(self.events, other.events)
+        _add(self.faults, other.faults)
         self.round_trip.merge(other.round_trip)
         for kind, durations in other.answering.items():
             self.answering.setdefault(kind, Durations()).merge(durations)
@@ -209,10 +224,13 @@ class Meter(Counts):
     def happened(self, events: Iterable[Event]) -> None:
         """Events became true."""
         for event in events:
-            self._begin(event)
+            is_followed = type(event) in _FOLLOWED
+            if is_followed:
+                self._begin(event)
             self.about(getattr(event, "match_id", None)).count(event)
-            self.tables.changed(event)
-            self._end(event)
+            if is_followed:
+                self.tables.changed(event)
+                self._end(event)
 
     def _begin(self, event: Event) -> None:
         """A match may begin with it."""
@@ -250,6 +268,11 @@ class Meter(Counts):
             lines += _histogram("league_standings_latency_seconds", {"": self.tables.durations})
         lines += _gauges({"timer_lag_seconds": self.lag_s, **gauges})
         return "\n".join(lines) + "\n"
+
+
+def _add(counts: defaultdict[Counted, int], more: Mapping[Counted, int]) -> None:
+    for what, count in more.items():
+        counts[what] += count
 
 
 def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:

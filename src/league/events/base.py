@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -17,6 +17,10 @@ Phase = Literal["join", "move"]
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag=True):
     """Something that happened, and when (seconds since the epoch)."""
+
+    is_lazy: ClassVar[bool] = False
+    """Need nothing wait until it is stored (decision 12)? It only says that a call of ours was answered: if it is lost,
+    that is as if the answer had been, and the call is made again."""
 
     at: float
 
@@ -46,6 +50,8 @@ class ConditionsStated(Event, frozen=True, kw_only=True):
 
 class ConventionLearned(Event, frozen=True, kw_only=True):
     """How an agent is spoken to, found out by calling it (spec section 13.1)."""
+
+    is_lazy: ClassVar[bool] = True
 
     agent_id: str
     endpoint: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -224,6 +224,8 @@ class ResultAccepted(Event, frozen=True, kw_only=True):
 
 class MatchRecordKept(Event, frozen=True, kw_only=True):
     """What only the referee knew of a match, fetched after its report: its events, as it gave them."""
+
+    is_lazy: ClassVar[bool] = True
 
     match_id: str
     attempt: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from league.events.base import Event, Phase, Status
 from league.protocol.experiment import Provenance
@@ -100,6 +100,8 @@ class WrongAnswer(Event, frozen=True, kw_only=True):
 class PlayerJoined(Event, frozen=True, kw_only=True):
     """`convention`: how the invitation was put that it answered."""
 
+    is_lazy: ClassVar[bool] = True
+
     match_id: str
     attempt: int
     player_id: str
@@ -108,6 +110,8 @@ class PlayerJoined(Event, frozen=True, kw_only=True):
 
 class MoveMade(Event, frozen=True, kw_only=True):
     """A legal choice; nobody else learns of it before the phase is over (promise 13)."""
+
+    is_lazy: ClassVar[bool] = True
 
     match_id: str
     attempt: int
@@ -162,12 +166,16 @@ class MatchDecided(Event, frozen=True, kw_only=True):
 class PlayersTold(Event, frozen=True, kw_only=True):
     """Both calls with GAME_OVER have ended: the match gives up its place at the referee, and its report is due."""
 
+    is_lazy: ClassVar[bool] = True
+
     match_id: str
     attempt: int
 
 
 class ReportSettled(Event, frozen=True, kw_only=True):
     """The manager answered the report for good: ACCEPTED, or the code that ends reporting."""
+
+    is_lazy: ClassVar[bool] = True
 
     match_id: str
     attempt: int

@@ -48,10 +48,12 @@ def _registration(kind: str, meta: str) -> Callable[[Fields], Iterator[Violation
 
 def _announcement(message: Fields) -> Iterator[Violation]:
     matches = message.get("matches")
+    listed = [match if isinstance(match, dict) else {} for match in matches] if isinstance(matches, list) else []
+    named = [match.get(name) for match in listed for name in ("player_A_id", "player_B_id")]
+    if all(isinstance(one, str) for one in named) and len(set(named)) == len(named):
+        return  # nearly always
     seen: set[str] = set()
-    for index, match in enumerate(matches if isinstance(matches, list) else ()):
-        if not isinstance(match, dict):
-            continue
+    for index, match in enumerate(listed):
         players = [match.get("player_A_id"), match.get("player_B_id")]
         for player in players:
             if isinstance(player, str) and (player in seen or players[0] == players[1]):
@@ -139,12 +141,12 @@ CONSISTENCY_RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
 }
 
 
-def too_many_rows(kind: str, message: Fields) -> tuple[Violation, ...]:
-    """A table of more rows than document 4 allows; checked apart, for in `compat` large leagues live with it."""
-    name = TABLES.get(kind, "")
-    rows = message.get(name)
+def too_many_rows(kind: str, rows: object) -> tuple[Violation, ...]:
+    """The table of this message has more rows than document 4 allows; checked apart, for in `compat` large leagues live
+    with it."""
     if not isinstance(rows, list) or len(rows) <= MAX_ROWS:
         return ()
+    name = TABLES[kind]
     detail = f"has at most {MAX_ROWS} rows, not {len(rows)}"
     return (Violation("E008", name, detail, f"{kind}.{name}", lenient=True, expected=f"at most {MAX_ROWS} rows"),)
 

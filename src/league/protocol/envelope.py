@@ -9,7 +9,13 @@ from typing import Any, Literal
 import msgspec
 
 from league.protocol import timestamps
-from league.protocol.consistency import CONSISTENCY_RULES, MAX_CONCURRENT_MATCHES, too_many_matches, too_many_rows
+from league.protocol.consistency import (
+    CONSISTENCY_RULES,
+    MAX_CONCURRENT_MATCHES,
+    TABLES,
+    too_many_matches,
+    too_many_rows,
+)
 from league.protocol.errors import Stage, Violation, as_error
 from league.protocol.exchanges import EXCHANGES, Role, speakers
 from league.protocol.judge import ENVELOPE, check, json_name, place_of, quick, specs
@@ -100,30 +106,50 @@ def unseal(content: object, reading: Reading = STRICT, expected: Collection[str]
     message_type = content.get("message_type")
     cls = MESSAGES.get(message_type) if isinstance(message_type, str) else None
     if cls is not None and (not expected or message_type in expected):
-        message = _quickly(cls, content, reading)
-        if message is not None:
-            large = too_many_rows(cls.type, content)
-            if not large or reading.profile == "compat":
-                return Unsealed(message_type, message, deviations=large)
+        read = _quickly(cls, content, reading)
+        if read is not None:
+            return read
     return _slowly(cls, content, reading, expected)
 
 
-def _quickly(cls: type[Message], content: Mapping[str, object], reading: Reading) -> Message | None:
+def _quickly(cls: type[Message], content: Mapping[str, object], reading: Reading) -> Unsealed | None:
     try:
         message = msgspec.convert(content, cls)
     except msgspec.ValidationError:
         return None
-    if not quick(cls)(message) or any(_beyond_fields(cls, content, reading)):
+    return judged(message, content, reading)
+
+
+def judged(message: Message, content: Mapping[str, object] | None, reading: Reading) -> Unsealed | None:
+    """The message as read, if every clause holds that its class does not know; None if the walk must say which does
+    not. `content` is what it was converted from; without, it is taken from the message where it is needed."""
+    cls = type(message)
+    kind = cls.type
+    if not quick(cls)(message) or _is_anothers(kind, getattr(message, "sender", None)):
         return None
-    return message
+    if kind in CONSISTENCY_RULES and any(_together(kind, content or msgspec.to_builtins(message), reading)):
+        return None
+    large = too_many_rows(kind, getattr(message, TABLES[kind], None)) if kind in TABLES else ()
+    if large and reading.profile == "strict":
+        return None
+    return Unsealed(kind, message, deviations=large)
+
+
+def _is_anothers(kind: str, sender: object) -> bool:
+    """May this sender not say that?"""
+    return isinstance(sender, str) and sender.partition(":")[0] in FORBIDDEN_SENDERS[kind]
 
 
 def _beyond_fields(cls: type[Message], content: Mapping[str, object], reading: Reading) -> Iterator[Violation]:
     """What no field says by itself: who sends it, and what only makes sense together."""
     kind, sender = cls.type, content.get("sender")
-    if isinstance(sender, str) and sender.partition(":")[0] in FORBIDDEN_SENDERS[kind]:
+    if _is_anothers(kind, sender):
         detail = f"{kind} comes from {' or '.join(role.value for role in speakers(kind))}, not from {sender!r}"
         yield Violation("E032", "sender", detail, "ENVELOPE.sender", Stage.AUTHORITY, lenient=cls.is_reply)
+    yield from _together(kind, content, reading)
+
+
+def _together(kind: str, content: Mapping[str, object], reading: Reading) -> Iterator[Violation]:
     if kind in CONSISTENCY_RULES:
         yield from CONSISTENCY_RULES[kind](content)
     if kind == "REFEREE_REGISTER_REQUEST":
@@ -140,7 +166,8 @@ def _slowly(
         if cls is not None or spec.name in ENVELOPE:
             check(spec, content, place_of(kind or "", spec.name), found)
     if cls is not None:
-        found.extend((*_beyond_fields(cls, content, reading), *too_many_rows(cls.type, content)))
+        rows = content.get(TABLES[cls.type]) if cls.type in TABLES else None
+        found.extend((*_beyond_fields(cls, content, reading), *too_many_rows(cls.type, rows)))
     return _sorted_out(cls, content, found, reading)
 
 

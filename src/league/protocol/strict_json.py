@@ -31,7 +31,7 @@ IN_DOUBT: Any = object()
 
 def parse(raw: bytes) -> object:
     """The value these bytes stand for, strictly read."""
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _too_deep(raw):
+    if is_too_deep(raw):
         _refuse("JSON.depth", f"nested deeper than {MAX_DEPTH} levels")
     value = quickly(raw)
     return carefully(raw) if value is IN_DOUBT else value
@@ -40,7 +40,7 @@ def parse(raw: bytes) -> object:
 def quickly(raw: bytes) -> Any:
     """The value, or IN_DOUBT. A key that stands twice is read once, so that the value has fewer quotes than the text:
     without escapes every quote begins or ends a string."""
-    if b"\\" in raw or _has_long_number(raw):
+    if b"\\" in raw or has_long_number(raw):
         return IN_DOUBT
     try:
         value = _READER.decode(raw)
@@ -49,14 +49,15 @@ def quickly(raw: bytes) -> Any:
     return value if _WRITER.encode(value).count(b'"') == raw.count(b'"') else IN_DOUBT
 
 
-def _has_long_number(raw: bytes) -> bool:
+def has_long_number(raw: bytes) -> bool:
+    """Does it hold so many digits in a row that they may be no number of 64 bits?"""
     return _LONG_NUMBER in raw.translate(_DIGITS_ONLY)
 
 
 def carefully(raw: bytes) -> object:
     """The value, or what is wrong."""
     try:
-        value: object = (_CAREFUL if _has_long_number(raw) else _DECODER).decode(raw.decode("utf-8"))
+        value: object = (_CAREFUL if has_long_number(raw) else _DECODER).decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         _refuse("JSON.utf8", f"byte {error.start} is not UTF-8")
     except ValueError as error:
@@ -70,6 +71,11 @@ def carefully(raw: bytes) -> object:
 
 def _refuse(clause: str, detail: str) -> NoReturn:
     raise PeerError("E034", detail, {"expected_format": "JSON (RFC 8259) in UTF-8"}, clause)
+
+
+def is_too_deep(raw: bytes) -> bool:
+    """Is it nested deeper than allowed? Only with enough brackets need they be looked at."""
+    return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _too_deep(raw)
 
 
 def _too_deep(raw: bytes) -> bool:

@@ -49,6 +49,7 @@ def _exists(text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=256)
 def read(text: str) -> float:
     """Seconds since the epoch of a timestamp in any form this module knows."""
     date, _, clock = text.partition("T")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from league.agent.pump import Actions, Call, Pump
+from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
 from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
 from league.manager.dispatch import METHODS
@@ -88,7 +88,7 @@ class Node:
         self._open: dict[int, tuple[Asked, Answered]] = {}
         self._calls: dict[int, Call] = {}
         self._wake_at: float | None = None
-        self._sync_due = False
+        self._sync_due = self._lazy_sync_due = False
         self._frozen_until = 0.0
         self.pump = Pump(self._load)
         self._carry_out(self.pump.start(self.now))
@@ -220,9 +220,7 @@ class Node:
         for events, secrets in actions.append:
             self.journal.append(Entry(events, secrets))
             self.log.offsets.append(self.offset)
-        if self.journal.dirty and not self._sync_due:
-            self._sync_due = True
-            self._later(self.world.agenda.now + self.world.sync_time(), self._sync)
+        self._have_written(is_awaited=actions.is_awaited)
         self.log.acknowledged = max(self.log.acknowledged, self.log.base + actions.released)
         for one in actions.replies:
             self._reply(one)
@@ -235,6 +233,22 @@ class Node:
             seconds, value = self.world.strategy(self, ask)
             self._later(self.world.agenda.now + seconds, partial(self.strategy_answered, ask, value))
         self._set_alarm()
+
+    def _have_written(self, *, is_awaited: bool) -> None:
+        """What nothing waits for is written with the next that something does, or after a while."""
+        if not self.journal.dirty or self._sync_due:
+            return
+        if is_awaited:
+            self._sync_due = True
+            self._later(self.world.agenda.now + self.world.sync_time(), self._sync)
+        elif not self._lazy_sync_due:
+            self._lazy_sync_due = True
+            self._later(self.world.agenda.now + FLUSH_S, self._sync_lazily)
+
+    def _sync_lazily(self) -> None:
+        self._lazy_sync_due = False
+        if self.journal.dirty and not self._sync_due:
+            self._sync()
 
     def _reply(self, one: Answering) -> None:
         asked, answered = self._open.pop(one.letter_id)

@@ -40,7 +40,8 @@ class _GroupWriter:
             self.find_end()
 
     def find_end(self) -> None:
-        """Read the numbers of the last stored event and of its entry, and the digest of all events."""
+        """Read where events and transcript end: the numbers of the last event and of its entry, the digest of all."""
+        self._transcript.find_end()
         row = self._connection.execute("SELECT seq, entry FROM events ORDER BY seq DESC LIMIT 1").fetchone()
         self._seq: int = row[0] if row else 0
         self._entry: int = row[1] if row else 0
@@ -62,10 +63,9 @@ class _GroupWriter:
             self._connection.execute("INSERT INTO digests VALUES (?, ?)", (seq, digest))
         self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
         self._transcript.write(group.notes, group.missing)
-        is_stopped = bool(group.notes) and self._transcript.is_stopped
         self._check_file()
         self._connection.execute("COMMIT")
-        self.keeps_letters = self.keeps_letters and not is_stopped
+        self.keeps_letters = self.keeps_letters and not self._transcript.is_stopped
         self._seq, self._entry, self._digest = seq, self._entry + len(group.entries), digest
         return [(row[0], row[4]) for row in rows]
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
+
+import msgspec
 
 from league.protocol.safe_text import mask, without_tokens
 
@@ -22,8 +24,7 @@ FIELD_LIMIT = 200
 """A peer chooses its message type and match id: what is longer is cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class LetterNote:
+class LetterNote(msgspec.Struct, frozen=True):
     """One letter. `status` says how it went: an HTTP status, or why there was none."""
 
     at: float
@@ -40,46 +41,51 @@ class LetterNote:
 
 
 class TranscriptWriter:
-    """Writes notes within the journal's transactions. Its own state is in the database too, so that it is rolled back
-    with them."""
+    """Writes notes within the journal's transactions. How far it is stands in the database too, so that it is rolled
+    back with them: after a transaction that failed, `find_end` reads it again."""
 
     def __init__(self, connection: sqlite3.Connection, limit: int) -> None:
         self._connection = connection
         self._limit = limit
+        self.find_end()
 
-    @property
-    def is_stopped(self) -> bool:
-        """Did it reach its limit? With a larger limit it goes on."""
+    def find_end(self) -> None:
+        """Read how large it is, and whether it ended there. With a larger limit it goes on."""
+        self._size = self._number("transcript_bytes") or 0
         stopped_at = self._number("transcript_stopped")
-        return stopped_at is not None and self._limit <= stopped_at
+        self.is_stopped = stopped_at is not None and self._limit <= stopped_at
 
     def write(self, notes: Sequence[LetterNote], missing: int) -> None:
         """Store these notes, after a remark if others are missing before them."""
         if not notes or self.is_stopped:
             return
-        size = self._number("transcript_bytes") or 0
+        digests: dict[bytes, bytes] = {}
+        rows: list[tuple[object, ...]] = []
         if missing:
-            size += self._store(_remark(notes[0].at, f"{missing} letters are missing here: they could not be stored"))
+            remark = _remark(notes[0].at, f"{missing} letters are missing here: they could not be stored")
+            rows.append(self._row(remark, digests))
         for note in notes:
-            if size + ROW_COST + len(note.body) > self._limit:
-                self._store(_remark(note.at, f"the transcript ends here: it reached its limit of {self._limit} bytes"))
+            if self._size + ROW_COST + len(note.body) > self._limit:
+                remark = _remark(note.at, f"the transcript ends here: it reached its limit of {self._limit} bytes")
+                rows.append(self._row(remark, digests))
                 self._set("transcript_stopped", self._limit)
+                self.is_stopped = True
                 break
-            size += self._store(note)
-        self._set("transcript_bytes", size)
+            rows.append(self._row(note, digests))
+        self._connection.executemany(_ADD_LETTER, rows)
+        self._set("transcript_bytes", self._size)
 
-    def _store(self, note: LetterNote) -> int:
-        """Store a row, and its body if it is new; the bytes added."""
-        body = mask(note.body)
-        digest = hashlib.sha256(body).digest()
-        new = self._connection.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, body)).rowcount
+    def _row(self, note: LetterNote, digests: dict[bytes, bytes]) -> tuple[object, ...]:
+        """The note as it is stored; its body is, if it is new. `digests`: of the bodies that this group had before."""
+        digest = digests.get(note.body)
+        if digest is None:
+            body = mask(note.body)
+            digests[note.body] = digest = hashlib.sha256(body).digest()
+            new = self._connection.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, body)).rowcount
+            self._size += new * len(body)
+        self._size += ROW_COST
         texts = map(_text, (note.direction, note.peer, note.message_type, note.match_id, note.kind, note.status))
-        self._connection.execute(
-            "INSERT INTO letters(at, direction, peer, message_type, match_id, kind, status, digest)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (note.at, *texts, digest),
-        )
-        return ROW_COST + new * len(body)
+        return note.at, *texts, digest
 
     def _number(self, key: str) -> int | None:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -89,11 +95,19 @@ class TranscriptWriter:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
 
+_ADD_LETTER = (
+    "INSERT INTO letters(at, direction, peer, message_type, match_id, kind, status, digest)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
 def _remark(at: float, text: str) -> LetterNote:
     return LetterNote(at, "in", "", None, None, "remark", "", text.encode())
 
 
+@lru_cache(maxsize=1024)
 def _text(field: str | None) -> str | None:
+    """Names and types come again in every letter."""
     return None if field is None else without_tokens(field[:FIELD_LIMIT])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Lock
 
 from league.storage.journal import Entry, encode
 from league.storage.notices import JournalError
@@ -47,6 +47,8 @@ class WriteGroup:
     note_bytes: int = 0
     missing: int = 0
     """Letters before these notes that could not be kept."""
+    is_awaited: bool = False
+    """Is the writer to take it at once?"""
 
 
 class WriteQueue:
@@ -54,7 +56,9 @@ class WriteQueue:
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self._path, self._settings = path, settings
-        self._changed = Condition()
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
+        """Of the lock; whoever only adds takes the lock itself, which is cheaper."""
         self._waiting, self._under_way = WriteGroup(), WriteGroup()
         self._is_failed = self._is_closed = False
 
@@ -62,8 +66,9 @@ class WriteQueue:
         """Queue an entry behind all earlier ones, until the writer is woken; after a failure it is dropped."""
         events = [(event.at, type(event).__name__, encode(event)) for event in entry.events]
         secrets = list(entry.secrets.items())
-        size = sum(len(body) for _, _, body in events) + sum(len(f"{name}{value}".encode()) for name, value in secrets)
-        with self._changed:
+        size = sum([len(body) for _, _, body in events])
+        size += sum([len(f"{name}{value}".encode()) for name, value in secrets])
+        with self._lock:
             if self._is_closed:
                 raise JournalError(f"{self._path} is closed")
             if self._is_failed:
@@ -73,12 +78,14 @@ class WriteQueue:
 
     def wake_writer(self) -> None:
         """Let the writer thread take what is queued."""
-        with self._changed:
-            self._changed.notify()
+        with self._lock:
+            if self._waiting.entries and not self._waiting.is_awaited:
+                self._waiting.is_awaited = True
+                self._changed.notify()
 
     def add_note(self, letter: LetterNote) -> None:
         """Queue a letter if there is room; otherwise count it as missing."""
-        with self._changed:
+        with self._lock:
             size = ROW_COST + len(letter.body)
             waiting = self._waiting.note_bytes + self._under_way.note_bytes
             if self._is_failed or waiting + size > self._settings.notes_bytes:
@@ -91,7 +98,7 @@ class WriteQueue:
 
     @property
     def is_full(self) -> bool:
-        with self._changed:
+        with self._lock:
             queued, writing = self._waiting, self._under_way
             return (
                 len(queued.entries) + len(writing.entries) >= self._settings.queue_entries
@@ -101,9 +108,9 @@ class WriteQueue:
     # --- for the writer thread ----------------------------------------------------------------------------------------
 
     def take(self) -> WriteGroup | None:
-        """Everything queued, once there is something; None when the queue is closed and empty."""
-        with self._changed:
-            while not self._waiting.entries and not self._is_closed:
+        """Everything queued, once it is awaited; None when the queue is closed and empty."""
+        with self._lock:
+            while not self._waiting.is_awaited and not self._is_closed:
                 in_time = self._changed.wait(self._settings.notes_wait_s if self._waiting.notes else None)
                 if not in_time and self._waiting.notes:
                     break
@@ -117,23 +124,23 @@ class WriteQueue:
 
     def stored(self) -> None:
         """The group that was taken is on disk."""
-        with self._changed:
+        with self._lock:
             self._under_way = WriteGroup()
 
     def failed(self, group: WriteGroup) -> None:
         """The group could not be stored: it is dropped, and so is everything queued behind it."""
-        with self._changed:
+        with self._lock:
             missing = group.missing + len(group.notes) + self._waiting.missing + len(self._waiting.notes)
             self._waiting, self._under_way = WriteGroup(missing=missing), WriteGroup()
             self._is_failed = True
 
     def resume(self) -> None:
         """The disk can be written again."""
-        with self._changed:
+        with self._lock:
             self._is_failed = False
 
     def close(self) -> None:
         """Take nothing more: the writer thread stores what is queued and ends."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
             self._changed.notify()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from enum import Enum
 from functools import lru_cache
@@ -19,6 +20,7 @@ KNOWN_SIZE = 1024
 """So many heads are remembered, of at most this size."""
 
 _END_OF_HEAD = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,9})\r\n")
 _ONCE_ONLY = frozenset({b"host", b"origin", b"content-type", b"content-encoding"})
 _OFFER = (b"connection", b"upgrade")
 
@@ -64,31 +66,46 @@ class KnownHeads:
     """Heads that were parsed before, for all connections of a server: most clients send the same few again and again.
 
     Only a request that came in one piece with nothing after it, and leaves the connection open, is found here. The same
-    bytes mean the same request, so it need not be parsed.
+    bytes mean the same request, so it need not be parsed; two that differ in the number of their Content-Length alone
+    differ in nothing else.
     """
 
     def __init__(self) -> None:
-        self._heads: dict[bytes, tuple[HttpRequest, int]] = {}
-        """A request without body, and the length of the body, by the bytes of the head."""
+        self._heads: dict[bytes, HttpRequest] = {}
+        """Requests without body, by the bytes of their heads with zeros for the length."""
 
-    def find(self, data: bytes) -> HttpRequest | None:
-        """The request that these bytes are, if its head is known."""
-        end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
-        known = self._heads.get(data[:end])
-        if known is None or len(data) != end + known[1]:
+    def find(self, data: bytes, largest: int) -> HttpRequest | None:
+        """The request that these bytes are, if its head is known and its body not too large."""
+        head, length = _head_and_length(data)
+        known = self._heads.get(head)
+        body = data[len(head) :]
+        if known is None or len(body) != int(length or 0) or len(body) > largest:
             return None
-        request = _without_body(known[0])
-        request.body = data[end:]
+        request = _without_body(known)
+        if length is not None:
+            request.headers = {**known.headers, b"content-length": length}
+        request.body = body
         return request
 
     def add(self, data: bytes, request: HttpRequest) -> None:
         """These bytes were parsed as this request."""
-        end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
-        if not request.keep_alive or end > KNOWN_SIZE or data[end:] != request.body:
+        head, length = _head_and_length(data)
+        body = data[len(head) :]
+        if not request.keep_alive or len(head) > KNOWN_SIZE or body != request.body or len(body) != int(length or 0):
             return
         if len(self._heads) >= KNOWN_HEADS:
             self._heads.clear()
-        self._heads[data[:end]] = _without_body(request), len(request.body)
+        self._heads[head] = _without_body(request)
+
+
+def _head_and_length(data: bytes) -> tuple[bytes, bytes | None]:
+    """The head with zeros for the digits of its Content-Length, and these digits."""
+    end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
+    found = _LENGTH.search(data, 0, end)
+    if found is None:
+        return data[:end], None
+    start, behind = found.span(1)
+    return b"%b%b%b" % (data[:start], b"0" * (behind - start), data[behind:end]), found[1]
 
 
 def _without_body(request: HttpRequest) -> HttpRequest:
@@ -130,7 +147,7 @@ class RequestParser:
         if self.phase is not _IDLE:
             self._parse(data, was_idle=False)
             return
-        request = self._known.find(data)
+        request = self._known.find(data, self._limits.body)
         if request is None:
             self._parse(data, was_idle=True)
             if self._begun == 1 and self.phase is _IDLE:

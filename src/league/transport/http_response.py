@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 
 from league.transport.http import Headers, HttpRequest, Response
@@ -17,7 +18,7 @@ class ResponseHeads:
 
     def set_date(self, seconds: float) -> None:
         """It is that late, since 1970."""
-        date = b"date: %b\r\n" % formatdate(seconds, usegmt=True).encode()
+        date = _date_line(int(seconds))
         if date != self._date:
             self._date = date
             self._beginnings.clear()
@@ -43,6 +44,12 @@ class ResponseHeads:
         begun = b"HTTP/1.1 %d %b\r\n%b%b" % (status, phrase, self._date, media_type)
         self._beginnings[status, content_type] = begun
         return begun
+
+
+@lru_cache(maxsize=2)
+def _date_line(second: int) -> bytes:
+    """For all servers of a process."""
+    return b"date: %b\r\n" % formatdate(second, usegmt=True).encode()
 
 
 _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}

@@ -28,7 +28,7 @@ from league.machine import (
     RecordRequest,
     Refusal,
 )
-from league.protocol import jsonrpc
+from league.protocol import jsonrpc, quick_read
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
@@ -113,10 +113,24 @@ def write_call(
     return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
 
 
-def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT, *, is_mcp: bool = False) -> Asked:
+def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
     """Whatever the bytes: a request to hand to the machine. BadRequestError for what cannot be dispatched."""
-    asked = _read_call(jsonrpc.decode_call(raw, limit), speaker)
-    return replace(asked, is_mcp=True) if is_mcp else asked
+    return read_quickly(raw, speaker, limit) or read_closely(raw, speaker, limit)
+
+
+def read_quickly(raw: bytes, speaker: Speaker, limit: int) -> Asked | None:
+    """A request that is right in every way; None for any other."""
+    found = quick_read.read_request(raw, speaker.role, speaker.reading) if len(raw) <= limit else None
+    if found is None:
+        return None
+    message: Any = found.message  # each has an envelope; only those about a match have its id
+    match_id = getattr(message, "match_id", None)
+    return Asked(found.id, found.read, message.type, message.conversation_id, message.sender, match_id)
+
+
+def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
+    """Any request, in the general way."""
+    return _read_call(jsonrpc.decode_call(raw, limit), speaker)
 
 
 def _read_call(call: RpcCall, speaker: Speaker) -> Asked:
@@ -273,6 +287,12 @@ def read_answer(
 
 
 def _read_message(raw: bytes, sent: Message, reading: Reading, limit: int) -> Content:
+    is_free = len(raw) > limit or is_answered_freely(sent)
+    quickly = None if is_free else quick_read.read_answer(raw, sent.type, reading)
+    return quickly or _read_closely(raw, sent, reading, limit)
+
+
+def _read_closely(raw: bytes, sent: Message, reading: Reading, limit: int) -> Content:
     try:
         value = jsonrpc.parse_answer(raw, limit)
         return _read_documented(value, sent, reading) or _read_otherwise(value, sent, reading)

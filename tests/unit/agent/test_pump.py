@@ -24,6 +24,41 @@ def test_a_reply_waits_until_its_events_are_durable() -> None:
     assert [one.letter_id for one in desk.sync().replies] == [letter_id]
 
 
+def test_nothing_waits_for_a_lazy_event_alone() -> None:
+    desk = Desk()
+    letter_id, actions = desk.order("note_lazily", "Ann")
+    assert (len(actions.append), actions.is_awaited) == (1, False)
+    assert [one.letter_id for one in actions.replies] == [letter_id]
+    assert actions.released == 0
+
+
+def test_what_follows_a_lazy_event_waits_as_ever_and_is_stored_behind_it() -> None:
+    desk = Desk()
+    desk.order("note", "Ann")
+    lazily, behind = desk.order("note_lazily", "Ben")
+    letter_id, actions = desk.order("note", "Cid")
+    assert (behind.replies, actions.replies, actions.is_awaited) == ([], [], True)
+    assert [one.letter_id for one in desk.sync().replies][1:] == [lazily, letter_id]
+    assert desk.clerk.noted == ["Ann", "Ben", "Cid"]
+
+
+def test_a_lazy_event_that_is_lost_leaves_the_machine_without_it() -> None:
+    desk = Desk()
+    desk.order("note", "Ann")
+    desk.sync()
+    desk.order("note_lazily", "Ben")
+    desk.fail()
+    assert desk.clerk.noted == ["Ann"]
+
+
+def test_what_is_stored_while_it_is_appended_leaves_with_the_same_actions() -> None:
+    desk = Desk()
+    letter_id, actions = desk.order("note", "Ann")
+    assert desk.pump.durable(len(actions.append), actions) is actions
+    assert [one.letter_id for one in actions.replies] == [letter_id]
+    assert desk.sync().replies == []
+
+
 def test_a_read_waits_for_what_it_shows() -> None:
     desk = Desk()
     desk.order("note", "Ann")

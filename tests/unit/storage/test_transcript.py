@@ -69,6 +69,18 @@ def test_letters_alone_are_stored_after_a_while_and_without_a_notice(path: Path,
     assert notices.is_empty
 
 
+def test_a_letter_does_not_have_entries_written_that_nobody_waits_for(path: Path, notices: Notices) -> None:
+    with _journal(path, notices, notes_wait_s=1000.0) as journal:
+        journal.enqueue(entry(1))
+        journal.note(_note(1))
+        journal.append(entry(2))
+        notices.durable(2)  # in one group: nothing was told of the first alone
+        journal.enqueue(entry(3))
+    with open_for_reading(path) as reader:
+        assert len(list(reader.events())) == 3
+        assert list(reader.letters()) == [_note(1)]
+
+
 def test_closing_stores_the_letters_that_wait(path: Path, notices: Notices) -> None:
     with _journal(path, notices, notes_wait_s=1000.0) as journal:
         journal.note(_note(1))

@@ -231,15 +231,52 @@ def test_a_listener_that_wants_no_more_is_told_of_no_more(again: bytes) -> None:
 def test_a_known_head_is_recognised_with_whatever_body_follows() -> None:
     known = KnownHeads()
     parse(COUNTED, known=known)
-    assert known.find(COUNTED) is not None
+    assert known.find(COUNTED, 100) is not None
     assert [one[5] for one in parse(COUNTED, COUNTED[:-2] + b"[]", known=known)] == [b"{}", b"[]"]
+
+
+@pytest.mark.parametrize("name", [b"Content-Length", b"content-length"])
+@pytest.mark.parametrize("body", [b"[1]", b"", b"x" * 9])
+def test_a_known_head_is_recognised_with_another_length(name: bytes, body: bytes) -> None:
+    known = KnownHeads()
+    first, other = (request(b"%b: %d" % (name, len(one)), b"A: b", body=one) for one in (b"{}", body))
+    parse(first, known=known)
+    assert known.find(other, 100) is not None
+    assert parse(other, known=known) == parse(other)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(request(b"Content-Length: 3", body=b"{}"), id="too short"),
+        pytest.param(request(b"Content-Length: 1", body=b"{}"), id="too long"),
+        pytest.param(request(b"Content-Length: 2", b"Content-Length: 2", body=b"{}"), id="said twice"),
+        pytest.param(request(b"Content-Length: +2", body=b"{}"), id="no number"),
+        pytest.param(request(b"Content-Length:  2", body=b"{}"), id="written otherwise"),
+        pytest.param(request(b"Content-Length: 02", body=b"{}"), id="more digits"),
+    ],
+)
+def test_a_length_of_another_form_is_left_to_the_parser(sent: bytes) -> None:
+    known = KnownHeads()
+    parse(COUNTED, known=known)
+    assert known.find(sent, 100) is None
+
+
+def test_a_body_that_is_too_large_is_refused_though_its_head_is_known() -> None:
+    known = KnownHeads()
+    parse(COUNTED, known=known)
+    large = request(b"Content-Length: 7", body=b"x" * 7)
+    parser = RequestParser(Limits(body=6), known, Notes())
+    with pytest.raises(RequestRejectedError) as refused:
+        parser.feed(large)
+    assert refused.value.status == 413
 
 
 @pytest.mark.parametrize("sent", [COUNTED[:-1], COUNTED + b"P", COUNTED * 2, COUNTED[:-2], b"", b"\r\n\r\n", PAGE])
 def test_anything_but_one_whole_request_is_parsed(sent: bytes) -> None:
     known = KnownHeads()
     parse(COUNTED, known=known)
-    assert known.find(sent) is None
+    assert known.find(sent, 100) is None
 
 
 @pytest.mark.parametrize(
@@ -259,8 +296,8 @@ def test_what_is_not_plain_is_not_remembered(sent: bytes) -> None:
     parser = RequestParser(Limits(), known, Notes())
     parser.feed(sent)
     end = sent.find(b"\r\n\r\n") + 4
-    assert known.find(sent) is None
-    assert known.find(sent[:end]) is None
+    assert known.find(sent, 100) is None
+    assert known.find(sent[:end], 100) is None
 
 
 def test_not_many_heads_are_remembered() -> None:
@@ -268,4 +305,4 @@ def test_not_many_heads_are_remembered() -> None:
     sent = [request(b"X: %d" % number) for number in range(KNOWN_HEADS + 1)]
     for one in sent:
         parse(one, known=known)
-    assert sum(known.find(one) is not None for one in sent) == 1
+    assert sum(known.find(one, 100) is not None for one in sent) == 1
