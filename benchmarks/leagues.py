@@ -38,7 +38,7 @@ from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.transport.http import App, Limits
-from league.transport.http_client import HttpClient
+from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
 
@@ -154,8 +154,9 @@ async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
 
 
 async def _bring_up(size: Size, way: Way, folder: Path, stack: AsyncExitStack) -> list[Agent]:
-    """The manager, the referees and the players, each role with a client of its own but on this loop."""
-    clients = {role: HttpClient() for role in Role}
+    """The manager, the referees and the players, each role with a client of its own but on this loop, as if each were
+    hosted in one process."""
+    clients = {role: _client(count) for role, count in _counts(size).items()}
     for client in clients.values():
         stack.push_async_callback(client.close)
     here = _Place(folder, way, stack)
@@ -174,6 +175,15 @@ async def _bring_up(size: Size, way: Way, folder: Path, stack: AsyncExitStack) -
         setup = _member(Role.PLAYER, player, clients[Role.PLAYER], partial(_think, door))
         agents.append(here.start("", setup, door))
     return agents
+
+
+def _counts(size: Size) -> Mapping[Role, int]:
+    return {Role.MANAGER: 1, Role.REFEREE: size.referees, Role.PLAYER: size.players}
+
+
+def _client(count: int) -> HttpClient:
+    """Of so many agents hosted together."""
+    return HttpClient(limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from league.storage.journal import Entry, Journal
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import LetterNote
 from league.transport import letters, mcp_door
+from league.transport.broadcast_reading import BroadcastReader
 from league.transport.caller import Caller
 from league.transport.http import Response
 from league.transport.http_client import HttpClient
@@ -40,6 +41,8 @@ RETRY_AFTER = ("retry-after", "2")
 FLUSH_LOG_S = 1.0
 GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
+BROADCASTS = BroadcastReader()
+"""Of all agents in this process."""
 
 
 class LiveJournal(Journal, Protocol):
@@ -210,7 +213,7 @@ class Agent:
         if greeted is not None:
             return greeted
         try:
-            asked = letters.read_request(raw, speaker, self.setup.limit, is_mcp=is_mcp)
+            asked = BROADCASTS.read_request(raw, speaker, self.setup.limit, is_mcp=is_mcp)
         except BadRequestError as bad:
             bad = BadRequestError(bad.id, TOO_MANY) if is_crowded else bad
             self.meter.received["?", bad.error.code] += 1
