@@ -28,7 +28,7 @@ from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
 from league.storage.journal import Entry, Journal
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
-from league.storage.transcript import LetterNote
+from league.storage.transcript import LetterNote, without_record
 from league.transport import letters, mcp_door
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.caller import Caller
@@ -402,6 +402,7 @@ class Agent:
         if asked.message_type is not None and self.journal.keeps_letters:
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (peer, asked.message_type, asked.match_id)
+            body = without_record(body) if asked.message_type == "MATCH_RESULT_REPORT" else body
             self.journal.note(LetterNote(self.now(), direction, *named, kind, status, body))
 
     def _note_error(self, error: ErrorNote) -> None:

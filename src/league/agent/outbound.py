@@ -14,9 +14,9 @@ from league.agent.watch import ANSWERED, Counts, ErrorNote, Meter, error_answere
 from league.machine import Blame, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
-from league.protocol.messages import LeagueStandingsUpdate
+from league.protocol.messages import LeagueStandingsUpdate, MatchResultReport
 from league.protocol.tokens import MANAGER
-from league.storage.transcript import LetterNote
+from league.storage.transcript import LetterNote, without_record
 from league.transport import letters
 from league.transport.caller import Caller
 from league.transport.http_call import CallFailed, HttpReply
@@ -147,4 +147,5 @@ class Outbound:
         if status:
             self.note(LetterNote(self.clock.now(), "in", *named, "response", status, body))
         else:
+            body = without_record(body) if isinstance(call.message, MatchResultReport) else body
             self.note(LetterNote(self.clock.now(), "out", *named, "request", status, body))

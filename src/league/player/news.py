@@ -61,14 +61,14 @@ class Round:
     """A round that was announced, with all its matches."""
 
     round_id: int
-    announced: Sequence[AnnouncedMatch]
+    _announced: Sequence[AnnouncedMatch]
     """The matches as the manager named them."""
     my_id: str
 
     @property
     def matches(self) -> tuple[RoundMatch, ...]:
         """All its matches. In a large league nobody may ask for them: they are made when somebody does."""
-        return tuple(_match(one, self.my_id) for one in self.announced)
+        return tuple(_match(one, self.my_id) for one in self._announced)
 
     @property
     def mine(self) -> RoundMatch | None:
@@ -77,14 +77,14 @@ class Round:
 
     def of(self, player_id: str) -> tuple[RoundMatch, ...]:
         """The matches of a player."""
-        its = (one for one in self.announced if player_id in (one.player_A_id, one.player_B_id))
+        its = (one for one in self._announced if player_id in (one.player_A_id, one.player_B_id))
         return tuple(_match(one, self.my_id) for one in its)
 
     def __iter__(self) -> Iterator[RoundMatch]:
         return iter(self.matches)
 
     def __len__(self) -> int:
-        return len(self.announced)
+        return len(self._announced)
 
 
 @dataclass(frozen=True, slots=True)
