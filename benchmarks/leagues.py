@@ -10,9 +10,9 @@ import gc
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup, Think
 from league.agent.log import Log
-from league.events import LeagueSettings
+from league.events import LeagueSettings, MoveMade, PlayerJoined
 from league.hosting.serving import HostedAgent
 from league.hosting.system import allow_files
 from league.machine import Ask, Machine, Operate
@@ -81,11 +81,13 @@ EVERYTHING = Way()
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one match: CPU and clock time in seconds, and the calls it took by kind."""
+    """Of one match: CPU and clock time in seconds, and the calls it took by kind; of the whole league, how long each
+    choice took."""
 
     cpu: float
     clock: float
     kinds: Mapping[str, float]
+    choices: Sequence[float] = ()
 
     @property
     def calls(self) -> float:
@@ -129,7 +131,7 @@ async def play(size: Size, way: Way = EVERYTHING, watch: Callable[[], Stopwatch]
                 await _until(manager, lambda machine: machine.has_notified_everybody)
             cost = since.stop(size.matches, _calls(agents) - before)
             _check(manager, size)
-    return cost
+            return replace(cost, choices=sorted(_choices(agents)))
 
 
 def _check(manager: Agent, size: Size) -> None:
@@ -145,6 +147,14 @@ def _calls(agents: list[Agent]) -> Counter[str]:
         for (kind, _), count in agent.meter.sent.items():
             kinds[kind] += count
     return kinds
+
+
+def _choices(agents: list[Agent]) -> Iterator[float]:
+    """Seconds from the call for each choice, which leaves when both have joined, until it is made."""
+    desks = (agent.machine for agent in agents)
+    for match in (match for desk in desks if isinstance(desk, RefereeDesk) for match in desk.matches.values()):
+        asked_at = max(one.at for one in match.events if isinstance(one, PlayerJoined))
+        yield from (one.at - asked_at for one in match.events if isinstance(one, MoveMade))
 
 
 async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
