@@ -10,9 +10,9 @@ import gc
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent, LiveJournal, Setup, Think
 from league.agent.log import Log
-from league.events import LeagueSettings
+from league.events import LeagueSettings, MoveMade, PlayerJoined
 from league.hosting.dashboard import Dashboard
 from league.hosting.manager_api import LiveLeague, other_pages
 from league.hosting.serving import HostedAgent
@@ -41,7 +41,7 @@ from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.transport.http import App, Limits
-from league.transport.http_client import HttpClient
+from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
 
@@ -84,11 +84,13 @@ EVERYTHING = Way()
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one match: CPU and clock time in seconds, and the calls it took by kind."""
+    """Of one match: CPU and clock time in seconds, and the calls it took by kind; of the whole league, how long each
+    choice took."""
 
     cpu: float
     clock: float
     kinds: Mapping[str, float]
+    choices: Sequence[float] = ()
 
     @property
     def calls(self) -> float:
@@ -140,7 +142,7 @@ async def play(
                     await _until(manager, lambda machine: machine.has_notified_everybody)
                     cost = since.stop(size.matches, _calls(agents) - before)
             _check(manager, size)
-    return cost
+            return replace(cost, choices=sorted(_choices(agents)))
 
 
 def _check(manager: Agent, size: Size) -> None:
@@ -158,6 +160,14 @@ def _calls(agents: list[Agent]) -> Counter[str]:
     return kinds
 
 
+def _choices(agents: list[Agent]) -> Iterator[float]:
+    """Seconds from the call for each choice, which leaves when both have joined, until it is made."""
+    desks = (agent.machine for agent in agents)
+    for match in (match for desk in desks if isinstance(desk, RefereeDesk) for match in desk.matches.values()):
+        asked_at = max(one.at for one in match.events if isinstance(one, PlayerJoined))
+        yield from (one.at - asked_at for one in match.events if isinstance(one, MoveMade))
+
+
 async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
     while not holds(agent.machine):
         agent.changed.clear()
@@ -165,8 +175,9 @@ async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
 
 
 async def _bring_up(size: Size, here: Place) -> list[Agent]:
-    """The manager, the referees and the players, each role with a client of its own but on this loop."""
-    clients = {role: HttpClient() for role in Role}
+    """The manager, the referees and the players, each role with a client of its own but on this loop, as if each were
+    hosted in one process."""
+    clients = {role: _client(count) for role, count in _counts(size).items()}
     for client in clients.values():
         here.stack.push_async_callback(client.close)
     at_once = max(size.at_once // size.referees, 10)
@@ -184,6 +195,15 @@ async def _bring_up(size: Size, here: Place) -> list[Agent]:
         setup = _member(Role.PLAYER, player, clients[Role.PLAYER], partial(_think, door))
         agents.append(here.start("", setup, door))
     return agents
+
+
+def _counts(size: Size) -> Mapping[Role, int]:
+    return {Role.MANAGER: 1, Role.REFEREE: size.referees, Role.PLAYER: size.players}
+
+
+def _client(count: int) -> HttpClient:
+    """Of so many agents hosted together."""
+    return HttpClient(limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 from benchmarks import Row
@@ -71,10 +71,17 @@ def _match_rows(contenders: dict[str, _Contender], spent: str) -> list[Row]:
         Row("a call, 32 at once", one_call, bare_call, "a bare call", "us", 9.0),
         Row("calls of a match, 32 at once", calls[32], NEEDED_CALLS, "what is needed", "calls", 1.02, kinds),
         Row("calls of a match, 2 at once", calls[2], NEEDED_CALLS, "what is needed", "calls", 1.2),
+        _slowest_choice(contenders["ours, 32"]),
         Row("seven calls, our transport and codec", cost["strict, 32"], bare, seven, "us"),
         Row("a match, 32 at once", ours, cost["FastAPI, 32"], "seven calls by FastAPI + httpx", "us", 0.25),
         Row("a match, 2 at once", cost["ours, 2"], cost["FastAPI, 2"], "seven calls by FastAPI + httpx", "us", 0.25),
     ]
+
+
+def _slowest_choice(ours: _Contender) -> Row:
+    """All choices of all leagues together."""
+    choices = quantiles([seconds for one in ours.costs for seconds in one.choices], n=100)
+    return Row("a choice, 32 at once, p99", choices[98] * 1e3, choices[49] * 1e3, "p50", "ms", 3.0)
 
 
 def _spare_rows(contenders: dict[str, _Contender]) -> list[Row]:

@@ -26,7 +26,16 @@ TITLES = {
         "A match",
         "A whole league in one process, everything on: durable journals, transcript, log, metrics.",
     ),
-    "scale": ("Large leagues", "Does a match cost the same, however many players there are?"),
+    "scale": (
+        "Large leagues",
+        "Does a match cost the same, however many players there are? Of 500 players two rounds are played, of 1,000 "
+        "one.",
+    ),
+    "processes": (
+        "Processes",
+        "`league demo` with 99 players and 10 referees, and commands that read its journal. CPU time of whole "
+        "processes, unless a row says otherwise.",
+    ),
     "broadcast": (
         "A broadcast",
         "The shell, its counters and its client, beside the same bytes through a bare client.",

@@ -23,16 +23,16 @@ NOTHING = ("-c", "pass")
 def run() -> list[Row]:
     spent: dict[str, list[float]] = {name: [] for name in (*COMMANDS, "nothing")}
     for _ in range(ROUNDS):
-        spent["nothing"].append(_cpu_seconds(NOTHING))
+        spent["nothing"].append(cpu_seconds(NOTHING))
         for name, (arguments, _) in COMMANDS.items():
-            spent[name].append(_cpu_seconds(arguments))
+            spent[name].append(cpu_seconds(arguments))
     bare = median(spent["nothing"]) * 1e3
     return [
         Row(name, median(spent[name]) * 1e3, bare, "python -c pass", "ms", goal) for name, (_, goal) in COMMANDS.items()
     ]
 
 
-def _cpu_seconds(arguments: tuple[str, ...]) -> float:
+def cpu_seconds(arguments: tuple[str, ...]) -> float:
     """Of one process, from its beginning to its end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run((sys.executable, *arguments), check=True, stdout=subprocess.DEVNULL)

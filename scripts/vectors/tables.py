@@ -85,6 +85,7 @@ _MATCH = {
     "attempt": 2,
     "move_seconds": 30.0,
     "retry_delays_s": [1.0, 2.0, 4.0],
+    "record_wanted": True,
 }
 _THROWS = [{"P01": "rock", "P02": "scissors"}, {"P01": "paper", "P02": "rock"}]
 _REFUSAL = {"error_code": "E020", "error_name": "LEAGUE_FULL", "rpc_code": 2001, "context": {"max_players": 4}}
@@ -326,6 +327,7 @@ BASES: dict[str, list[Fields]] = {
                 },
             },
             attempt=1,
+            match_record=[{"event": "MatchBegun", "at": 1736942400.0, "match_id": "R1M1", "attempt": 1}],
         ),
         _message(
             "MATCH_RESULT_REPORT",
@@ -616,6 +618,7 @@ ROUND_ANNOUNCEMENT
   matches[0].move_seconds                       number       o
   matches[0].retry_delays_s                     array        o
   matches[0].retry_delays_s[0]                  number       element
+  matches[0].record_wanted                      bool         o
 ROUND_COMPLETED
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -710,6 +713,7 @@ MATCH_RESULT_REPORT
   result.details.faults                         object       o
   result.details.provenance                     object       o
   attempt                                       ordinal      o
+  match_record                                  array        o
 LEAGUE_STANDINGS_UPDATE
   league_id                                     text         r
   round_id                                      ordinal      r

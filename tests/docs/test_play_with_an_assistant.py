@@ -81,7 +81,9 @@ def test_whoever_follows_the_page_connects_an_assistant_and_plays_the_league(rea
         assert "next_turn" in tools_of(found["my-player"], folder)
         assert "explain_match" in tools_of(found["league"], folder)
     assistant, look = (program(reader, block) for block in section(4))
-    for looking in [python_program(str(look), packages, [], folder) for packages in ("fastmcp2", "fastmcp3", "fastmcp4")]:
+    for looking in [
+        python_program(str(look), packages, [], folder) for packages in ("fastmcp2", "fastmcp3", "fastmcp4")
+    ]:
         assert looking.wait() == 0, looking.output
         assert "My assistant" in looking.output
     playing = Process("assistant", [str(assistant)], folder, (sys.executable,))

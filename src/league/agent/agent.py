@@ -29,8 +29,9 @@ from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
 from league.storage.journal import Entry, Journal
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
-from league.storage.transcript import LetterNote
+from league.storage.transcript import LetterNote, without_record
 from league.transport import letters, mcp_door
+from league.transport.broadcast_reading import BroadcastReader
 from league.transport.caller import Caller
 from league.transport.http import Response
 from league.transport.http_client import HttpClient
@@ -40,6 +41,8 @@ TOO_MANY = PeerError("E010", "too many requests at once from this address, or of
 RETRY_AFTER = ("retry-after", "2")
 GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
+BROADCASTS = BroadcastReader()
+"""Of all agents in this process."""
 
 
 class LiveJournal(Journal, Protocol):
@@ -209,7 +212,7 @@ class Agent:
         """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
         speaker, limit, now = self.speaker, self.setup.limit, self.now()
         is_crowded = not self.setup.gate.allows_address(origin)
-        asked = letters.read_quickly(raw, speaker, limit)
+        asked = BROADCASTS.read_quickly(raw, speaker, limit)
         if asked is None:
             greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
             if greeted is not None:
@@ -437,6 +440,7 @@ class Agent:
         if asked.message_type is not None and self.journal.keeps_letters:
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (peer, asked.message_type, asked.match_id)
+            body = without_record(body) if asked.message_type == "MATCH_RESULT_REPORT" else body
             self.journal.note(LetterNote(now, direction, *named, kind, status, body))
 
     def _note_error(self, error: ErrorNote) -> None:

@@ -17,9 +17,9 @@ from league.agent.watch import ANSWERED, ErrorNote, Meter, error_answered, kind_
 from league.machine import Blame, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
-from league.protocol.messages import LeagueStandingsUpdate
+from league.protocol.messages import LeagueStandingsUpdate, MatchResultReport
 from league.protocol.tokens import MANAGER
-from league.storage.transcript import LetterNote
+from league.storage.transcript import LetterNote, without_record
 from league.transport import letters
 from league.transport.caller import Caller
 from league.transport.http_call import CallFailed, HttpReply
@@ -157,4 +157,5 @@ class Outbound:
         if self.note is not None and not isinstance(sent.call.message, Ping):
             kind: Literal["request", "response"] = "response" if status else "request"
             named = (sent.call.to.agent_id, sent.kind, sent.match_id)
+            body = without_record(body) if isinstance(sent.call.message, MatchResultReport) else body
             self.note(LetterNote(now, direction, *named, kind, status, body))

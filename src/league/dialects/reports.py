@@ -171,6 +171,7 @@ def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAll
     }
     told = {**structs.asdict(report), **flat, "winner_id": result.winner, "players": rows}
     told |= {"drawn_number": (details and details.drawn_number) or None, "round_id": round_name or report.round_id}
+    del told["match_record"]  # it would mean nothing to it
     return ReportInAllWords(**told)
 
 

@@ -35,6 +35,8 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     """Of which deviations the players were told by other referees of the league."""
     round_name: str = ""
     """What the manager calls the round, if not by its number."""
+    record_wanted: bool = False
+    """Does the manager take the record of the match within its report?"""
 
 
 class PlayersLocated(Event, frozen=True, kw_only=True):

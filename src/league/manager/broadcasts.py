@@ -3,12 +3,13 @@
 
 Each agent has a queue: the next message leaves when the one before was answered or has failed, or 2 seconds after it
 left. Then the one before is not repeated any more, so that nothing arrives after what follows it. A slow agent delays
-nobody but itself; those whose queues are free at the same moment get the same message in one call.
+nobody but itself; those whose queues are free at the same moment get the same message in one call. In a large league
+they get it in turns: what is sent to all at once is answered by all at once, and too late.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -19,6 +20,7 @@ from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
 from league.manager.dispatch import STARTS
 from league.manager.messages import Messages
+from league.manager.pace import SendWindow, UpdatePace
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import LeagueStandingsUpdate, Message
@@ -29,9 +31,6 @@ NEXT_AFTER_S: Final = 2.0
 QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
 """For a table with a question. Without the answer the player refuses its referee, which gives it up after four calls 2
 seconds apart. Whoever is slow to answer has done nothing wrong: the circuit breaker does not count it."""
-LONGEST_INTERVAL_S: Final = 4.0
-"""A result is on its way to the players within 5 seconds (spec section 8.5)."""
-PAUSE_PER_BROADCAST: Final = 8
 _JOURNALLED: Final = ("round_completed", "league_completed")
 
 
@@ -76,33 +75,6 @@ class OutboundQueue:
 
 
 @dataclass(slots=True)
-class UpdatePace:
-    """How far apart updates are. A table goes to everybody with a row for everybody: where telling them takes long, the
-    next one waits longer, so that large leagues do not spend all their time on tables. What counts is when half of
-    those who were told had answered: a slow player delays nobody but itself."""
-
-    took_s: float = 0.0
-    _version: int = 0
-    _told: int = 0
-    _answered: int = 0
-
-    def left(self, version: int) -> None:
-        """A table left to one more player."""
-        if version != self._version:
-            self._version, self._told, self._answered = version, 0, 0
-        self._told += 1
-
-    def ended(self, version: int, took_s: float) -> None:
-        """The delivery of a table to one player ended."""
-        self._answered += version == self._version
-        if version == self._version and self._answered == (self._told + 1) // 2:
-            self.took_s = took_s
-
-    def interval_s(self, shortest_s: float) -> float:
-        return max(shortest_s, min(PAUSE_PER_BROADCAST * self.took_s, LONGEST_INTERVAL_S))
-
-
-@dataclass(slots=True)
 class Broadcasts(ManagerPart):
     """`flush` ends every step: it looks at the queues where something may have changed."""
 
@@ -117,9 +89,10 @@ class Broadcasts(ManagerPart):
     """How many rounds can be announced and are finished, whether the league is, and how many members it has, as far as
     everybody's queue was looked at."""
     _update: LeagueStandingsUpdate | None = None
-    """The newest update; results since then wait for the next."""
+    """The newest table; results since then wait for the next."""
     _update_at: float = 0.0
     _pace: UpdatePace = field(default_factory=UpdatePace)
+    _window: SendWindow = field(default_factory=SendWindow)
 
     def _queue(self, member: Member) -> OutboundQueue:
         return self._queues.setdefault(member.agent_id, OutboundQueue(member.delivered))
@@ -149,24 +122,31 @@ class Broadcasts(ManagerPart):
     # --- what is due --------------------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> None:
-        """Send what is due to all whose queues are free: one call for all who get the same."""
+        """Send what is due to all whose queues are free: one call for all who get the same, as far as there is room."""
         self._look_around(now)
         while self._changed:
-            groups: dict[tuple[Bulletin, bool], list[Member]] = {}
-            for agent_id in self._taken_from(self._changed):
-                member = self._ledger.roster.members.get(agent_id)
-                bulletin = self._next(member, now) if member is not None else None
-                if bulletin is not None and member is not None:
-                    # Only the announcement is not the same for players and referees.
-                    is_same = member.is_player or bulletin.kind != "round_announced"
-                    groups.setdefault((bulletin, is_same), []).append(member)
-            for (bulletin, is_same), members in groups.items():
+            room = self._window.room(now)
+            if room <= 0:
+                self.context.timers.set("send window", self._window.free_at, lambda _: None)
+                return
+            for (bulletin, is_same), members in self._due_now(room, now).items():
                 message = self._message(bulletin, now, has_matches=is_same)
                 self._send(bulletin, message, sorted(members, key=lambda one: one.agent_id), now)
 
-    def _taken_from(self, changed: dict[str, None]) -> Iterator[str]:
-        while changed:
-            yield changed.popitem()[0]
+    def _due_now(self, room: int, now: float) -> dict[tuple[Bulletin, bool], list[Member]]:
+        """Who gets what, so many at most. Who has waited longest comes first."""
+        groups: dict[tuple[Bulletin, bool], list[Member]] = {}
+        while self._changed and room > 0:
+            agent_id = next(iter(self._changed))
+            del self._changed[agent_id]
+            member = self._ledger.roster.members.get(agent_id)
+            bulletin = self._next(member, now) if member is not None else None
+            if bulletin is not None and member is not None:
+                # Only the announcement is not the same for players and referees.
+                is_same = member.is_player or bulletin.kind != "round_announced"
+                groups.setdefault((bulletin, is_same), []).append(member)
+                room -= 1
+        return groups
 
     def _look_around(self, now: float) -> None:
         ledger = self._ledger
@@ -176,15 +156,29 @@ class Broadcasts(ManagerPart):
             announceable = ledger.current_round
         progress = (announceable, ledger.finished_rounds, ledger.is_finished, len(ledger.roster.members))
         if progress != self._progress:
+            if ledger.finished_rounds > self._progress[1]:
+                self._renew_table(now)  # it is the final one of the round
             self._progress = progress
             self._look_at_all()
         if ledger.standings.version > _version_of(self._update) and not ledger.is_finished:
-            if now >= self._update_at:
-                interval_s = self._pace.interval_s(ledger.settings.standings_interval_s)
-                self._update, self._update_at = self.messages.standings(now), now + interval_s
-                self._look_at_all()
-            elif not self.context.timers.is_set("standings"):
-                self.context.timers.set("standings", self._update_at, lambda _: None)
+            self._renew_table_soon(now)
+
+    def _renew_table_soon(self, now: float) -> None:
+        """Not while players have just been told of the round or of other results: the end of the round may come first,
+        and its table tells of all."""
+        if now >= self._update_at:
+            self._renew_table(now)
+        elif not self.context.timers.is_set("standings"):
+            self.context.timers.set("standings", self._update_at, self._renew_table)
+
+    def _renew_table(self, now: float) -> None:
+        self.context.timers.clear("standings")
+        self._update = self.messages.standings(now)
+        self._look_at_all()
+        self._put_off_updates(now)
+
+    def _put_off_updates(self, now: float) -> None:
+        self._update_at = now + self._pace.interval_s(self._ledger.settings.standings_interval_s)
 
     def _look_at_all(self) -> None:
         self._changed.update(dict.fromkeys(self._ledger.roster.members))
@@ -287,6 +281,7 @@ class Broadcasts(ManagerPart):
                 negotiation=self.context.negotiation(member) if one.question is not None else None,
             )
             deliveries.append(one.delivery)
+            self._window.left(one, now)
             self.look_at(member.agent_id)
         self.context.calls.deliver(deliveries, now)
 
@@ -294,14 +289,16 @@ class Broadcasts(ManagerPart):
         queue, settings = self._queue(member), self._ledger.settings
         if one.bulletin == UPDATE:
             queue.update = one
-            self._pace.left(_version_of(message))
             one.question, queue.question = queue.question, None
         else:
             queue.last, queue.bulletin = one.bulletin, one
+        if member.is_player:
+            self._pace.left(message, now)
         if isinstance(message, LeagueStandingsUpdate):
             queue.version, queue.update_at = _version_of(message), now + settings.standings_interval_s
         if one.bulletin.kind == "round_announced" and member.is_player:
             self.announced_at = now
+            self._put_off_updates(now)
             given_up_at = now + settings.announcement_wait_s
             self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
 
@@ -341,9 +338,11 @@ class Broadcasts(ManagerPart):
 
     def _ended(self, member: Member, one: OutboundMessage, delivery: Delivery, outcome: Ending, now: float) -> None:
         queue = self._queue(member)
+        self._window.ended(one)
+        if member.is_player:
+            self._pace.ended(delivery.message, self._ledger.roster.count("player"), now)
         if queue.update is one:
             queue.update = None
-            self._pace.ended(_version_of(delivery.message), now - one.left_at)
         elif queue.bulletin is one:
             queue.bulletin = None
             self._delivered(member, one.bulletin, now)

@@ -173,6 +173,7 @@ class Messages(ManagerPart):
             attempt=match.attempt,
             move_seconds=self._ledger.settings.move_seconds,
             retry_delays_s=list(self._ledger.settings.retry_delays_s),
+            record_wanted=True,
         )
 
     def _record(self, player: Member) -> Record:

@@ -1,6 +1,6 @@
 """MATCH_RESULT_REPORT: who may report what (E014, E016), what was reported before (E017, E040), and what a report
-proves (R-10). Winner and points come from the rules of the game; the referee's score is only compared. After a report
-a referee of ours is asked for its record of the match: attempts, faults, seed, choices.
+proves (R-10). Winner and points come from the rules of the game; the referee's score is only compared. The record of
+the match (attempts, faults, seed, choices) comes within the report, or a referee of ours is asked for it.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Results(ManagerPart):
         self._accept(match, self._result(match, judged, details, now), judged.deviations, now)
         self._suspend_or_recover(match, now)
         self.outages.reported()
-        self._fetch_record(match, referee, now)
+        self._keep_record(match, referee, report, now)
         self.context.reply(letter, self._ack(report, match, now))
 
     def _accept(
@@ -189,6 +189,13 @@ class Results(ManagerPart):
 
     # --- the referee's record -----------------------------------------------------------------------------------------
 
+    def _keep_record(self, match: ScheduledMatch, referee: Member, report: MatchResultReport, now: float) -> None:
+        if report.match_record is None:
+            self._fetch_record(match, referee, now)
+        else:
+            found = tuple(one for one in report.match_record if isinstance(one, dict))
+            self._kept(match.match_id, match.attempt, referee.agent_id, found, now)
+
     def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Once per result, with the usual retries; what cannot be had is not missed."""
         if not self.habits.is_ours(referee.agent_id):
@@ -208,15 +215,12 @@ class Results(ManagerPart):
         if not isinstance(asked, RecordRequest) or not isinstance(answer, MatchRecord):
             return
         if (answer.match_id, answer.attempt) == (asked.match_id, asked.attempt):
-            self.context.happened(
-                MatchRecordKept(
-                    at=now,
-                    match_id=asked.match_id,
-                    attempt=asked.attempt,
-                    referee_id=delivery.peer,
-                    record=answer.events,
-                )
-            )
+            self._kept(asked.match_id, asked.attempt, delivery.peer, answer.events, now)
+
+    def _kept(self, match_id: str, attempt: int, referee_id: str, record: tuple[Object, ...], now: float) -> None:
+        self.context.happened(
+            MatchRecordKept(at=now, match_id=match_id, attempt=attempt, referee_id=referee_id, record=record)
+        )
 
     # --- what a report proves -----------------------------------------------------------------------------------------
 

@@ -200,6 +200,8 @@ class Roster(Struct):
     """All members, in the order they registered."""
 
     members: dict[str, Member] = {}
+    roles: dict[str, list[str]] = {}
+    """The ids of all members of a role."""
     names: dict[str, str] = {}
     """Skeletons of names to whoever took them first."""
     endpoints: dict[str, str] = {}
@@ -210,7 +212,7 @@ class Roster(Struct):
     applicants: Applicants = field(default_factory=Applicants)
 
     def of_role(self, role: AgentRole) -> Iterator[Member]:
-        return (member for member in self.members.values() if member.role == role)
+        return (self.members[agent_id] for agent_id in self.roles.get(role, ()))
 
     def count(self, role: AgentRole) -> int:
         """How many of a role are in the league; who was withdrawn has left its place."""
@@ -262,6 +264,7 @@ class Roster(Struct):
             known_as=event.known_as,
             shows_derived_tokens=event.shows_derived_tokens,
         )
+        self.roles.setdefault(event.role, []).append(event.agent_id)
         for skeleton in names.skeletons(event.display_name):
             self.names.setdefault(f"{event.role}:{skeleton}", event.agent_id)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id

@@ -173,11 +173,13 @@ class Rounds(ManagerPart):
     def _dispatch(self, current: ScheduledRound, now: float) -> bool:
         """Referees get their copies when the players were told of the round."""
         round_id = self._ledger.current_round
-        if current.assignments_sent or not self._ledger.has_referees(round_id):
+        if current.assignments_sent:
             return False
         told_at = self._told_at(current, self._phase(round_id, current, now), now)
         if now < told_at:
             self.context.timers.set("announced", told_at, lambda _: None)
+            return False
+        if not self._ledger.has_referees(round_id):
             return False
         self.context.happened(AssignmentsSent(at=now, round_id=round_id))
         self.assignments.dispatch_round(round_id, now)

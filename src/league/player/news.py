@@ -3,7 +3,7 @@ part of it is the player's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -61,8 +61,14 @@ class Round:
     """A round that was announced, with all its matches."""
 
     round_id: int
-    matches: tuple[RoundMatch, ...]
+    _announced: Sequence[AnnouncedMatch]
+    """The matches as the manager named them."""
     my_id: str
+
+    @property
+    def matches(self) -> tuple[RoundMatch, ...]:
+        """All its matches. In a large league nobody may ask for them: they are made when somebody does."""
+        return tuple(_match(one, self.my_id) for one in self._announced)
 
     @property
     def mine(self) -> RoundMatch | None:
@@ -71,13 +77,14 @@ class Round:
 
     def of(self, player_id: str) -> tuple[RoundMatch, ...]:
         """The matches of a player."""
-        return tuple(one for one in self.matches if player_id in one.players)
+        its = (one for one in self._announced if player_id in (one.player_A_id, one.player_B_id))
+        return tuple(_match(one, self.my_id) for one in its)
 
     def __iter__(self) -> Iterator[RoundMatch]:
         return iter(self.matches)
 
     def __len__(self) -> int:
-        return len(self.matches)
+        return len(self._announced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +163,7 @@ def standings_in(message: LeagueStandingsUpdate, me: str) -> Standings:
 
 
 def round_in(message: RoundAnnouncement, me: str) -> Round:
-    return Round(message.round_id, tuple(_match(one, me) for one in message.matches), me)
+    return Round(message.round_id, tuple(message.matches), me)
 
 
 def _match(one: AnnouncedMatch, me: str) -> RoundMatch:

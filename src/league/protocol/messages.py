@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -223,6 +223,7 @@ class MatchResultReport(Request, kw_only=True, frozen=True, tag="MATCH_RESULT_RE
     game_type: Text
     result: Result
     attempt: Ordinal | None = None
+    match_record: list[Any] | None = None
 
 
 # --- queries and errors -----------------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     attempt: Ordinal | None = None
     move_seconds: Seconds | None = None
     retry_delays_s: list[Seconds] | None = None
+    record_wanted: bool | None = None
 
 
 class RoundSummary(Part, kw_only=True, frozen=True):

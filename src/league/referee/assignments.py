@@ -152,6 +152,7 @@ def _taken(
         retry_delays_s=_delays(one, context),
         seed=seed,
         round_name=round_name,
+        record_wanted=bool(one.record_wanted),
     )
 
 

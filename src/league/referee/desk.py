@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from league.calling.role import RoleMachine
 from league.dialects import assignments as foreign
 from league.events import (
@@ -250,7 +248,7 @@ class RefereeDesk(RoleMachine):
             return PeerError("E014", f"attempt {asked.attempt} of {asked.match_id[:80]!r} was not played here")
         if match.decided is None:
             return PeerError("E023", f"{asked.match_id} is not decided yet")
-        return MatchRecord(asked.match_id, asked.attempt, tuple(map(msgspec.to_builtins, match.events)))
+        return MatchRecord(asked.match_id, asked.attempt, tuple(match.record()))
 
     def _answer(self, read: Unsealed, now: float) -> Message | Acknowledged:
         if read.message_type in REPLY_TYPES:

@@ -171,12 +171,16 @@ class Match:
             "begun": self.begun,
             "told": self.told,
             "ended": None if self.ended is None else msgspec.to_builtins(self.ended),
-            "events": [msgspec.to_builtins(event) for event in self.events],
+            "events": self.record(),
         }
 
     def _is_settled(self, seat: Seat) -> bool:
         one = self.seated[seat]
         return one.fault is not None or (seat in self.pending if self.turn else one.joined)
+
+    def record(self) -> list[dict[str, Any]]:
+        """All that happened in it (Any: events as JSON objects)."""
+        return [msgspec.to_builtins(event) for event in self.events]
 
     # --- what events do -----------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from league.games.contract import Seat, opponent
 from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import ERRORS
+from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league.protocol.messages import (
     ChooseParityCall,
     GameError,
@@ -24,6 +25,8 @@ from league.protocol.parts import CallContext, GameResult, MoveRequest, Object, 
 from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"
+LARGEST_REPORT: Final = MESSAGE_LIMIT - 512
+"""With its token and the request around it, it is no larger than a manager takes (R-24)."""
 _ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = ("PLAYER_A", "PLAYER_B")
 
 
@@ -143,7 +146,16 @@ def game_over(match: Match, seat: Seat, sender: str) -> GameOver:
 
 
 def report(match: Match, sender: str) -> MatchResultReport:
-    """The report, word for word the same whenever it is repeated."""
+    """The report, with the record of the match where the manager takes it so and it is not too large: then the manager
+    asks for it."""
+    bare = _bare_report(match, sender)
+    if not match.taken.record_wanted:
+        return bare
+    whole = msgspec.structs.replace(bare, match_record=match.record())
+    return whole if len(msgspec.json.encode(whole)) <= LARGEST_REPORT else bare
+
+
+def _bare_report(match: Match, sender: str) -> MatchResultReport:
     decided, taken = match.decided, match.taken
     assert decided is not None
     details = msgspec.convert(decided.details, ResultDetails)

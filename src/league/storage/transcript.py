@@ -7,6 +7,7 @@ and when the disk is too slow; a remark then says how many are missing.
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
@@ -22,6 +23,9 @@ ROW_COST = 128
 """What a letter costs beside its body, roughly."""
 FIELD_LIMIT = 200
 """A peer chooses its message type and match id: what is longer is cut."""
+_RECORD = b',"match_record":['
+_ANY_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_AFTER_RECORD = re.compile(rb'(,"auth_token":"[^"\\]*")?\}{1,2}')
 
 
 class LetterNote(msgspec.Struct, frozen=True):
@@ -35,6 +39,18 @@ class LetterNote(msgspec.Struct, frozen=True):
     kind: Literal["request", "response", "remark"]
     status: str
     body: bytes
+
+
+def without_record(body: bytes) -> bytes:
+    """A report as it is noted: the record of the match, which our referees write last, is in the journals already."""
+    begin, end = body.find(_RECORD) + len(_RECORD), body.rfind(b"]")
+    if begin < len(_RECORD) or _AFTER_RECORD.fullmatch(body, end + 1) is None:
+        return body
+    try:
+        _ANY_LIST.decode(body[begin - 1 : end + 1])
+    except msgspec.MsgspecError:
+        return body  # it ends elsewhere
+    return body[:begin] + body[end:]
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

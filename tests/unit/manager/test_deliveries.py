@@ -113,6 +113,7 @@ def test_an_agent_that_is_busy_for_too_long_counts_as_failing() -> None:
 def test_a_busy_player_misses_an_ordinary_update() -> None:
     league = Managed(players=8).fill()
     league.answer_all()
+    league.wait(1)
     league.report("R1M1")
     league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0], Failure.BUSY)
     league.wait(9)

@@ -216,6 +216,7 @@ def test_a_question_that_was_lost_is_asked_again_before_the_referee_gives_the_pl
 def test_a_question_does_not_wait_for_a_table_that_is_not_answered() -> None:
     league = Managed(players=4, referees=2).fill()
     league.answer_all()
+    league.wait(1)
     league.report("R1M1")
     (table,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
     fresh = league.register("player", 1).auth_token or ""

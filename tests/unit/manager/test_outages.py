@@ -118,6 +118,7 @@ def test_one_player_alone_holds_nothing_be_it_half_of_the_league() -> None:
 
 def test_a_call_of_our_own_that_fails_is_reason_enough_to_probe_everybody() -> None:
     league = started()
+    league.wait(1)
     league.report("R1M1")
     league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P03")[0], Failure.REFUSED)
     assert probes(league) == list(everybody(league))
@@ -128,6 +129,7 @@ def test_a_call_of_our_own_that_fails_is_reason_enough_to_probe_everybody() -> N
 
 def test_failing_calls_do_not_hold_up_the_round_before_the_probes_are_back() -> None:
     league = started(4)
+    league.wait(1)
     league.report("R1M1")
     league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", "P03")[0], Failure.TIMEOUT)
     assert probes(league)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.machine import Pong, RecordRequest
 from league.protocol.errors import PeerError
 from league.protocol.messages import MatchResultAck
 from league.reports import views
@@ -382,3 +383,44 @@ def test_a_result_with_its_seed_is_verified() -> None:
     league.report("R1M1")
     assert views.standings(league.manager)["unverified"] == []
     assert (views.match(league.manager, "R1M1") or {})["verified"] is True
+
+
+# --- the record of a match --------------------------------------------------------------------------------------------
+
+
+def asked_for_records(league: Managed) -> list[str]:
+    return [one.message.match_id for one in league.sent if isinstance(one.message, RecordRequest)]
+
+
+def with_referee_of_ours() -> Managed:
+    """One that lists its matches."""
+    league = Managed(players=4).fill()
+    for ping in league.calls("ping", "REF01"):
+        league.answer(ping, Pong(()))
+    league.answer_all()
+    return league
+
+
+@pytest.mark.requirement("MATCH_RESULT_REPORT.match_record")
+def test_a_record_that_came_with_the_report_is_kept_and_not_asked_for() -> None:
+    league = with_referee_of_ours()
+    record = [{"event": "MatchBegun", "at": 1.0}, "nonsense", {"event": "PlayerJoined"}]
+    assert isinstance(league.report("R1M1", match_record=record), MatchResultAck)
+    (kept,) = league.of(e.MatchRecordKept)
+    assert (kept.match_id, kept.attempt, kept.referee_id) == ("R1M1", 1, "REF01")
+    assert kept.record == (record[0], record[2])
+    assert asked_for_records(league) == []
+
+
+def test_a_referee_of_ours_that_reports_without_a_record_is_asked_for_it() -> None:
+    league = with_referee_of_ours()
+    league.report("R1M1")
+    assert asked_for_records(league) == ["R1M1"]
+    assert league.of(e.MatchRecordKept) == []
+
+
+def test_the_record_of_a_report_that_is_refused_is_not_kept() -> None:
+    league = with_referee_of_ours()
+    league.report("R1M1", match_record=[{"event": "MatchBegun"}])
+    assert code_of(league.report("R1M1", match_record=[{"event": "Banana"}])) == "E017"
+    assert len(league.of(e.MatchRecordKept)) == 1

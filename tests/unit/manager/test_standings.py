@@ -8,13 +8,16 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Pong, Refusal
+from league.manager.pace import MOST_AT_ONCE, PLACE_HELD_S
 from league.protocol.messages import LeagueStandingsUpdate, RoundAnnouncement
 from tests.support.managed import Managed, Sent
 
 
 def started(players: int = 4, **changed: Any) -> Managed:
+    """Its first round was announced a while ago."""
     league = Managed(players=players, **changed).fill()
     league.answer_all()
+    league.wait(1)
     return league
 
 
@@ -410,3 +413,60 @@ def test_a_failure_of_the_transport_is_no_technical_loss() -> None:
     for one in league.calls():
         league.fail(one, Failure.BROKEN)
     assert league.state("P01") == "ACTIVE"
+
+
+# --- large leagues ----------------------------------------------------------------------------------------------------
+
+
+def announced(league: Managed) -> list[Sent]:
+    return [one for one in league.calls("ROUND_ANNOUNCEMENT") if one.to.agent_id.startswith("P")]
+
+
+def test_a_large_league_is_told_in_turns() -> None:
+    league = Managed(players=MOST_AT_ONCE + 50).fill()
+    first = announced(league)
+    assert len(first) == MOST_AT_ONCE
+    for count, one in enumerate(first[:20], start=1):
+        league.answer(one)
+        assert len(announced(league)) == MOST_AT_ONCE, f"after {count} answers"
+    league.answer_all()
+    assert all(league.told(player, "ROUND_ANNOUNCEMENT") for player in league.machine.player_ids)
+    assert league.of(e.AssignmentsSent)
+
+
+def test_players_that_do_not_answer_delay_the_others_by_a_second_and_no_more() -> None:
+    league = Managed(players=MOST_AT_ONCE + 50).fill()
+    silent = [one.to.agent_id for one in announced(league)]
+    league.wait(PLACE_HELD_S - 0.01)
+    assert len(announced(league)) == MOST_AT_ONCE
+    league.wait(0.02)
+    told = [player for player in league.machine.player_ids if league.told(player, "ROUND_ANNOUNCEMENT")]
+    assert set(told) - set(silent) == set(league.machine.player_ids) - set(silent) != set()
+
+
+def test_a_round_that_is_over_at_once_has_one_table() -> None:
+    league = Managed(players=8).fill()
+    league.answer_all()
+    for _ in range(2):
+        for match_id in league.open_matches:
+            league.report(match_id)
+            league.answer_all()
+    assert versions(league.told("P01")) == [4, 8]
+
+
+@pytest.mark.requirement("STANDINGS.after_each_result")
+@pytest.mark.parametrize(("took", "waits"), [(0.05, 1.0), (0.25, 2.0), (0.6, 4.0)])
+def test_the_first_table_of_a_round_waits_longer_where_the_last_of_the_round_before_took_long(
+    took: float, waits: float
+) -> None:
+    league = Managed(players=8).fill()
+    league.answer_all()
+    for match_id in league.open_matches:
+        league.report(match_id)
+    league.wait(took)
+    league.answer_all()
+    league.report(league.open_matches[0])
+    league.wait(waits - 0.1)
+    assert versions(league.told("P01")) == [4]
+    league.wait(0.2)
+    assert versions(league.told("P01")) == [4, 5]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from league.events import LeagueSettings, MatchDecided, MatchRecordKept, ResultAccepted
@@ -12,6 +13,9 @@ from league.machine import Acknowledged, Address, Answering, MatchRecord, Record
 from league.protocol.envelope import STRICT
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
+from league.protocol.jsonrpc import MESSAGE_LIMIT, encode_body
+from league.protocol.messages import MatchResultReport
+from league.referee import messages
 from league.referee.context import LONGEST_DETAIL
 from league.reports.explain import explain
 from league.reports.journals import Journals, records_of
@@ -45,6 +49,48 @@ def test_the_record_holds_everything_that_happened() -> None:
     assert kinds[0] == "MatchTaken"
     assert {"PlayerJoined", "MoveMade", "NumberDrawn", "MatchDecided"} <= set(kinds)
     assert "tok_" not in json.dumps(answer.events)
+
+
+def reported(rig: Rig) -> MatchResultReport:
+    message = next(one.message for one in rig.sent if isinstance(one.message, MatchResultReport))
+    assert isinstance(message, MatchResultReport)
+    return message
+
+
+@pytest.mark.requirement("MATCH_RESULT_REPORT.match_record")
+def test_a_manager_that_wants_the_record_gets_it_within_the_report() -> None:
+    rig = Rig().given(announced(record_wanted=True))
+    rig.plays()
+    record = rig.request(RecordRequest("R1M1", 1, of_manager()))
+    assert isinstance(record, MatchRecord)
+    told = reported(rig).match_record
+    assert told is not None
+    assert told == list(record.events)[: len(told)]
+    assert {"MatchTaken", "PlayerJoined", "MoveMade", "NumberDrawn", "MatchDecided"} <= {one["event"] for one in told}
+    assert "tok_" not in json.dumps(told)
+
+
+def test_a_manager_that_does_not_ask_for_the_record_gets_none() -> None:
+    assert reported(finished_match()).match_record is None
+
+
+def test_a_record_that_makes_a_report_too_large_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "LARGEST_REPORT", 1_000)
+    rig = Rig().given(announced(record_wanted=True))
+    rig.plays()
+    assert reported(rig).match_record is None
+    assert isinstance(rig.request(RecordRequest("R1M1", 1, of_manager())), MatchRecord)
+
+
+def test_the_largest_report_is_no_larger_than_a_manager_takes() -> None:
+    rig = Rig().given(announced(record_wanted=True))
+    rig.plays()
+    message = msgspec.structs.replace(reported(rig), match_record=None)
+    room = messages.LARGEST_REPORT - len(encode_body(message))
+    largest = msgspec.structs.replace(message, match_record=["x" * (room - len(',"match_record":[""]'))])
+    assert len(encode_body(largest)) == messages.LARGEST_REPORT
+    to = Address("league_manager", "http://127.0.0.1:8000/mcp", token=f"tok_REF999999_{'x' * 64}")
+    assert len(letters.write_call(10**12, largest, encode_body(largest), to)) <= MESSAGE_LIMIT
 
 
 def test_a_match_that_is_not_decided_is_nobodys_business() -> None:

@@ -15,7 +15,7 @@ from league.protocol.safe_text import mask
 from league.protocol.tokens import masked, mint
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
-from league.storage.transcript import LetterNote, Mode
+from league.storage.transcript import LetterNote, Mode, without_record
 from tests.support.journals import Notices, entry, locked_by_another
 
 TOKEN = mint("P01", bytes(range(32)))
@@ -255,3 +255,23 @@ def test_a_masked_body_is_the_same_document_without_its_tokens(document: Any, as
 def test_masking_a_hostile_body_takes_no_time(hostile: bytes) -> None:
     """With a quadratic pattern this would take hours."""
     mask(b'"tok_' + hostile * (1_000_000 // len(hostile)))
+
+
+@pytest.mark.parametrize(
+    ("sent", "noted"),
+    [
+        (b'{"a":[1],"match_record":[{"b":[2]}]}', b'{"a":[1],"match_record":[]}'),
+        (b'{"a":1,"match_record":[{"b":"]"}],"auth_token":"x"}', b'{"a":1,"match_record":[],"auth_token":"x"}'),
+        (
+            b'{"params":{"a":1,"match_record":[2],"auth_token":"x"}}',
+            b'{"params":{"a":1,"match_record":[],"auth_token":"x"}}',
+        ),
+        (b'{"a":[1]}', b'{"a":[1]}'),
+        (b'{"a":1,"match_record":[2],"b":3}', b'{"a":1,"match_record":[2],"b":3}'),
+        (b'{"a":1,"match_record":[2],"b":[3],"auth_token":"x"}', None),
+        (b'{"a":1,"match_record":[', b'{"a":1,"match_record":['),
+        (b"", b""),
+    ],
+)
+def test_a_report_is_noted_without_the_record_that_the_journals_hold(sent: bytes, noted: bytes | None) -> None:
+    assert without_record(sent) == (sent if noted is None else noted)
