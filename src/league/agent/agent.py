@@ -285,9 +285,7 @@ class Agent:
         if actions.append:
             self._append(actions)
         for one in actions.replies:
-            waiting = self._waiting.pop(one.letter_id, None)
-            if waiting is not None and not waiting.answer.done():
-                waiting.answer.set_result(one)
+            self._reply(one)
         for call_id in actions.cancel:
             self._outbound.cancel(call_id)
         for key in actions.unasked:
@@ -300,6 +298,11 @@ class Agent:
             self.setup.tell(actions.news)
         self._set_timer()
         self.changed.set()
+
+    def _reply(self, one: Answering) -> None:
+        waiting = self._waiting.pop(one.letter_id, None)
+        if waiting is not None and not waiting.answer.done():
+            waiting.answer.set_result(one)
 
     def _append(self, actions: Actions) -> None:
         """Hand events to the journal, and to whoever follows them."""

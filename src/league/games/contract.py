@@ -165,7 +165,7 @@ class Game:
     wire: Wire[Any]
     turns: int
     measure: Measure = "rating"
-    told: str = ""
+    rules_text: str = ""
     """The rules in a few sentences, for whoever plays."""
     board: Callable[[Any], Board] | None = None
 

@@ -143,4 +143,4 @@ def _prompt(options: PlayerOptions) -> Prompt:
 
 def _rules(game_type: str) -> str:
     game = registry.find(game_type)
-    return game.told if game else ""
+    return game.rules_text if game else ""

@@ -4,8 +4,8 @@ from league.games.contract import Game
 from league.games.even_odd.rules import EvenOdd
 from league.games.even_odd.wire import EvenOddWire
 
-TOLD = (
+RULES_TEXT = (
     'Both players choose "even" or "odd" at the same time, and then a number from 1 to 10 is drawn. If both chose the '
     "same it is a draw, 1 point each. Otherwise whoever named the parity of the number wins 3 points, the other none."
 )
-GAME = Game("even_odd", EvenOdd(), EvenOddWire(), turns=1, measure="points", told=TOLD)
+GAME = Game("even_odd", EvenOdd(), EvenOddWire(), turns=1, measure="points", rules_text=RULES_TEXT)

@@ -7,11 +7,11 @@ from league.games.rock_paper_scissors.wire import wire
 
 def best_of(throws: int) -> Game:
     rules = RockPaperScissors(throws)
-    told = (
+    rules_text = (
         'Both players throw "rock", "paper" or "scissors" at the same time: rock beats scissors, scissors beat paper, '
         f"paper beats rock. Of {throws} throws, whoever wins more of them wins the match."
     )
-    return Game("rock_paper_scissors", rules, wire(rules), turns=throws, told=told)
+    return Game("rock_paper_scissors", rules, wire(rules), turns=throws, rules_text=rules_text)
 
 
 GAME = best_of(3)
