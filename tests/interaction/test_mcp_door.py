@@ -133,6 +133,14 @@ async def test_whoever_finds_no_room_for_a_session_is_served_without(monkeypatch
 
 
 @in_a_loop
+async def test_whoever_takes_no_events_is_greeted_with_json_and_without_a_session() -> None:
+    async with visiting() as visitor:
+        greeted = await visitor.post("initialize", GREETING, {"accept": "application/json"})
+        assert greeted.json()["result"]["protocolVersion"] == GREETING["protocolVersion"]
+        assert "mcp-session-id" not in greeted.headers
+
+
+@in_a_loop
 async def test_streams_and_calls_have_limits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "STREAMS", 1)
     monkeypatch.setattr(endpoints, "CALLS", 1)

@@ -2,7 +2,7 @@
 
 A session lives in memory: it ends with the process, after a minute without a request, or when its client deletes it. A
 request for one that is not there any more, though nobody deleted it, is answered without a session, so that clients go
-on after a restart. So is a client for whose session there is no room.
+on after a restart. So is a client for whose session there is no room, and one that takes no events.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from league.mcp.server import build_server
 from league.mcp.subscriptions import STREAMS, Subscriptions
 from league.mcp.tables import ServerTables
 from league.transport.http import Answer, ASGIApp, ASGIReceive, ASGIScope, ASGISend, HttpRequest, Response
-from league.transport.http_asgi import ASGIAnswer
+from league.transport.http_asgi import EVENTS, ASGIAnswer
 
 SESSIONS: Final = 256
 IDLE_S: Final = 60.0
@@ -109,7 +109,8 @@ class McpEndpoint:
         is_modern = version.decode("latin-1") in MODERN_PROTOCOL_VERSIONS  # the manager knows that it has no sessions
         if is_modern or request.method != "POST" or session in self._deleted:
             return self._with_session.handle_request
-        return self._go_on if session or is_greeting else self._without.handle_request
+        takes_events = EVENTS.encode() in request.headers.get(ACCEPT, b"")  # who does not is answered with JSON
+        return self._go_on if takes_events and (session or is_greeting) else self._without.handle_request
 
     def _limited(self, app: ASGIApp, is_stream: bool) -> ASGIApp:
         """The application, counted, and broken off when it takes too long: a stream may take as long as it likes."""
