@@ -55,6 +55,21 @@ def test_players_of_a_game_of_skill_have_a_rating_and_are_told_who_is_tied() -> 
         assert 0 <= one.reach.low <= one.reach.value <= one.reach.high <= 100
 
 
+def test_all_neighbours_that_are_not_told_apart_are_named() -> None:
+    found = analysis.analyse(observe(throws()))
+    assert found.rating is not None
+    near = [one for one in found.rating.neighbours if not one.apart]
+    assert len(near) > 1
+    (note,) = (one for one in statistics_view(found).notes if one.title == "more matches")
+    assert all(f"{one.better} and {one.worse}: " in note.text for one in near)
+
+
+def test_who_has_played_nothing_is_not_measured() -> None:
+    (row, *_) = statistics_view(analysis.analyse(observe(Managed(players=2, referees=1).fill().manager))).rows
+    assert set(row.cells) == {None}
+    assert row.reach is None
+
+
 def test_without_numpy_the_page_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "find_spec", lambda _: None)
     view, page = shown(throws())
