@@ -59,8 +59,8 @@ def outcome(read: object) -> Asked | tuple[object, PeerError, str]:
     return asked
 
 
-def assert_same(reader: BroadcastReader, raw: bytes, speaker: Speaker, limit: int = MANAGER_LIMIT) -> None:
-    shared = outcome(lambda: reader.read_request(raw, speaker, limit))
+def assert_same(reader: BroadcastReader[Asked], raw: bytes, speaker: Speaker, limit: int = MANAGER_LIMIT) -> None:
+    shared = outcome(lambda: reader.read(raw, speaker, limit))
     assert shared == outcome(lambda: letters.read_request(raw, speaker, limit))
 
 
@@ -72,14 +72,14 @@ copies = st.lists(
 
 @given(copies)
 def test_every_copy_is_read_as_if_it_were_the_only_one(some: list[tuple[Message, int, str | None, Speaker]]) -> None:
-    reader = BroadcastReader()
+    reader = BroadcastReader(letters.read_request)
     for message, request_id, token, speaker in some:
         assert_same(reader, written(message, request_id, token), speaker)
 
 
 @given(st.sampled_from(BROADCASTS), st.data())
 def test_a_copy_with_other_bytes_is_another_request(message: Message, data: st.DataObject) -> None:
-    reader, speaker = BroadcastReader(), SPEAKERS[0]
+    reader, speaker = BroadcastReader(letters.read_request), SPEAKERS[0]
     raw = written(message, 17, "tok_abc")
     assert_same(reader, raw, speaker)
     at = data.draw(st.integers(0, len(raw) - 1) | st.integers(0, 60) | st.integers(len(raw) - 60, len(raw) - 1))
@@ -92,15 +92,15 @@ def test_a_copy_with_other_bytes_is_another_request(message: Message, data: st.D
 
 @pytest.mark.parametrize("message", BROADCASTS[:3])
 def test_copies_share_what_is_large_in_them(message: Message) -> None:
-    reader, speaker = BroadcastReader(), SPEAKERS[0]
+    reader, speaker = BroadcastReader(letters.read_request), SPEAKERS[0]
     assert len(written(message, 1, "tok_a")) > LARGE
-    first, second = (reader.read_request(written(message, n, f"tok_{n}"), speaker, MANAGER_LIMIT) for n in (1, 2))
+    first, second = (reader.read(written(message, n, f"tok_{n}"), speaker, MANAGER_LIMIT) for n in (1, 2))
     large = "standings" if isinstance(message, LeagueStandingsUpdate) else "matches"
     assert first.content.field(large) is second.content.field(large)  # type: ignore[union-attr]
     assert second.content.field("auth_token") == "tok_2"  # type: ignore[union-attr]
 
 
 def test_what_is_too_large_is_refused_also_when_it_was_read_before() -> None:
-    reader, speaker, raw = BroadcastReader(), SPEAKERS[0], written(BROADCASTS[0], 1, "tok_a")
+    reader, speaker, raw = BroadcastReader(letters.read_request), SPEAKERS[0], written(BROADCASTS[0], 1, "tok_a")
     assert_same(reader, raw, speaker)
     assert_same(reader, raw, speaker, limit=len(raw) - 1)

@@ -10,7 +10,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
@@ -41,7 +41,7 @@ RETRY_AFTER = ("retry-after", "2")
 FLUSH_LOG_S = 1.0
 GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
-BROADCASTS = BroadcastReader()
+BROADCASTS = BroadcastReader(letters.read_request)
 """Of all agents in this process."""
 
 
@@ -213,12 +213,13 @@ class Agent:
         if greeted is not None:
             return greeted
         try:
-            asked = BROADCASTS.read_request(raw, speaker, self.setup.limit, is_mcp=is_mcp)
+            asked = BROADCASTS.read(raw, speaker, self.setup.limit)
         except BadRequestError as bad:
             bad = BadRequestError(bad.id, TOO_MANY) if is_crowded else bad
             self.meter.received["?", bad.error.code] += 1
             self.meter.verdicts[bad.error.code] += 1
             return _response(letters.write_bad_request(bad, speaker, self.now()), bad.error)
+        asked = replace(asked, is_mcp=True) if is_mcp else asked
         kind = label(asked)
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import Role
-from league.transport import letters
 from league.transport.letters import Asked, Speaker
 
+Read = TypeVar("Read", bound=Asked | None)
 LARGE: Final = 2048
 """Anything smaller is read as fast."""
 KEPT: Final = 4
@@ -55,22 +56,24 @@ class _Known:
         return replace(self.asked, id=frame.id, content=replace(self.read, message=message))
 
 
-class BroadcastReader:
-    """Reads requests, and keeps the last few large ones."""
+class BroadcastReader(Generic[Read]):
+    """Reads requests by a function that reads one, and keeps the last few large ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[bytes, Speaker, int], Read]) -> None:
+        self._read = read
         self._known: deque[_Known] = deque(maxlen=KEPT)
 
-    def read_request(self, raw: bytes, speaker: Speaker, limit: int, *, is_mcp: bool = False) -> Asked:
-        """As `letters.read_request`."""
-        frame = _frame_of(raw) if LARGE <= len(raw) <= limit and not is_mcp else None
+    def read(self, raw: bytes, speaker: Speaker, limit: int) -> Read | Asked:
+        """What that function makes of these bytes."""
+        frame = _frame_of(raw) if LARGE <= len(raw) <= limit else None
         if frame is None:
-            return letters.read_request(raw, speaker, limit, is_mcp=is_mcp)
+            return self._read(raw, speaker, limit)
         for one in self._known:
             if one.is_like(raw, frame, speaker):
                 return one.with_frame(frame)
-        asked = letters.read_request(raw, speaker, limit)
-        self._keep(raw, frame, speaker, asked)
+        asked = self._read(raw, speaker, limit)
+        if asked is not None:
+            self._keep(raw, frame, speaker, asked)
         return asked
 
     def _keep(self, raw: bytes, frame: _Frame, speaker: Speaker, asked: Asked) -> None:

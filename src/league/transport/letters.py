@@ -113,10 +113,9 @@ def write_call(
     return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
 
 
-def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT, *, is_mcp: bool = False) -> Asked:
+def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
     """Whatever the bytes: a request to hand to the machine. BadRequestError for what cannot be dispatched."""
-    asked = _read_call(jsonrpc.decode_call(raw, limit), speaker)
-    return replace(asked, is_mcp=True) if is_mcp else asked
+    return _read_call(jsonrpc.decode_call(raw, limit), speaker)
 
 
 def _read_call(call: RpcCall, speaker: Speaker) -> Asked:
