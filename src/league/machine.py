@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
+
 from league.events import Event
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
@@ -24,20 +26,17 @@ Chance = Callable[[int], bytes]
 """So many random bytes: os.urandom in life, a seeded source in the simulator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ping:
+class Ping(Struct, frozen=True):
     """The liveness probe: a JSON-RPC `ping` without a message. Anything at all is an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pong:
+class Pong(Struct, frozen=True):
     """The answer to a ping; our referees say which matches and attempts they hold, others say nothing."""
 
     matches: tuple[tuple[str, int], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(Struct, frozen=True):
     """Received, and nothing more: an answer without a message of the protocol. `is_promise`: it says itself that the
     answer is still to come (HTTP status 202)."""
 
@@ -45,8 +44,7 @@ class Acknowledged:
     is_promise: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRequest(Ping):
+class RecordRequest(Ping, frozen=True):
     """`get_match_record`: like a ping no message of the protocol; our manager asks it of our referees. `token` is what
     the asker showed, when it is read."""
 
@@ -55,8 +53,7 @@ class RecordRequest(Ping):
     token: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchRecord:
+class MatchRecord(Struct, frozen=True):
     """All that happened in one attempt of a match, as its referee journalled it (Any: events as JSON objects)."""
 
     match_id: str
@@ -80,23 +77,20 @@ ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_c
 """The inquiries by which managers of others give a referee a match (spec section 13.5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
+class Inquiry(Struct, frozen=True):
     """A question that is no message of the protocol but is asked out there (Any: its params as they came)."""
 
     method: str
     params: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Information:
+class Information(Struct, frozen=True):
     """The answer to an inquiry, of ours or to us (Any: it is the result as it stands)."""
 
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Operate:
+class Operate(Struct, frozen=True):
     """An operator's order, with a key that makes its repetition harmless."""
 
     order: str
@@ -109,8 +103,7 @@ ReplyContent = Message | Pong | Acknowledged | MatchRecord | Information | PeerE
 """What a request may be answered with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Struct, frozen=True):
     """What came in. With `answers`, the answer of `peer` to that outgoing message of ours; without, a request (or a
     reply as its own POST) that must be answered under `id`."""
 
@@ -123,8 +116,7 @@ class Letter:
     """How a request was put."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where and to whom: the agent, its endpoint, the token it is shown (spliced into a shared body), how it is spoken
     to, and the address of whoever named the endpoint, where that is known."""
 
@@ -135,8 +127,7 @@ class Address:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True):
     """A call to make: one message, one or many receivers, and the moment after which an answer is too late."""
 
     key: str
@@ -145,8 +136,7 @@ class Outgoing:
     deadline: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A question for the strategy of a player; its answer comes back through `answered`."""
 
     key: str
@@ -172,8 +162,7 @@ class NoChoice:
     is_outage: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class Answering(Struct, frozen=True):
     """The answer to a letter: a message, or the error it gets."""
 
     letter_id: int
@@ -205,8 +194,7 @@ class Blame(Enum):
     """It was sent, and its connection was needed before its answer came."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undelivered:
+class Undelivered(Struct, frozen=True):
     """A call that got no answer."""
 
     key: str
@@ -217,18 +205,17 @@ class Undelivered:
     detail: str = ""
 
 
-@dataclass(slots=True)
-class Step:
+class Step(Struct):
     """What a machine answers to any input. Nothing of it leaves the process before its events are durable."""
 
-    replies: list[Answering] = field(default_factory=list)
-    outbox: list[Outgoing] = field(default_factory=list)
-    asks: list[Ask] = field(default_factory=list)
-    news: list[object] = field(default_factory=list)
+    replies: list[Answering] = []
+    outbox: list[Outgoing] = []
+    asks: list[Ask] = []
+    news: list[object] = []
     """What somebody outside the machine is told, in order, once, and never in replay: a player's own code."""
-    cancel: list[str] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    secrets: dict[str, str] = field(default_factory=dict)
+    cancel: list[str] = []
+    events: list[Event] = []
+    secrets: dict[str, str] = {}
 
 
 class Machine(ABC):
@@ -282,8 +269,7 @@ class Machine(ABC):
         self._step = Step()
 
     def _finish(self) -> Step:
-        done, self._step = self._step, Step()
-        return done
+        return self._step
 
     def _happened(self, event: Event) -> None:
         """Record an event and make it true at once."""

@@ -3,12 +3,12 @@ a process that dies: what must hold all the same."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec import structs
 
 from league.events import ChoiceGiven, ChoiceRefused, Event, GameEnded, InvitationAnswered
 from league.machine import Ask, Considered, NoChoice, Step
@@ -162,7 +162,7 @@ class PlayerAmongReferees(RuleBasedStateMachine):
         step = self.rig.restart()
         asks = self.rig.derived and self.rig.player.state == "SHUTDOWN"  # whether another league has begun
         assert [type(one.message) for one in step.outbox] == [LeagueQuery] * asks
-        assert replace(step, outbox=[]) == Step()
+        assert structs.replace(step, outbox=[]) == Step()
         self.open.clear()
         self.calls = {letter: call for letter, call in self.calls.items() if letter in self.rig.replies}
 

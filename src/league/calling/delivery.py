@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct, field
 
 from league.dialects.negotiation import Negotiation
 from league.machine import Address, Content, Failure, Ping
@@ -34,8 +36,7 @@ class Reaction(Enum):
     FINALLY_WRONG = "wrong once too often"
 
 
-@dataclass(frozen=True, slots=True)
-class Interpretation:
+class Interpretation(Struct, frozen=True):
     """An answer as its reader understands it. `tells_more`: it is about more than the form of the call. `consequence`:
     what comes of an answer that is WRONG, or of one NOT_UNDERSTOOD that no other convention helps. `is_promise`: the
     answer to what was ACKNOWLEDGED is announced."""
@@ -71,8 +72,7 @@ _IN_WORDS: Mapping[Failure, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
+class FailedAttempt(Struct, frozen=True):
     """A failure that counts. `retry_at` is when the next attempt is made, None after the last."""
 
     failure: Failure
@@ -85,8 +85,7 @@ class FailedAttempt:
         return _IN_WORDS.get(self.failure, self.detail)
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(Struct):
     """The attempt that is open, or was last. Several calls may belong to one: in another convention, or to correct a
     wrong answer."""
 
@@ -101,7 +100,7 @@ class Attempt:
     to: Address | None = None
     """Where and how the newest call was made."""
     is_acknowledged: bool = False
-    timed_out: list[str] = field(default_factory=list)
+    timed_out: list[str] = []
     """Earlier calls whose answer would still count."""
     is_last: bool = False
     """A wrong answer was given: its corrections are made under this deadline, and there is no other attempt."""
@@ -111,8 +110,7 @@ class Attempt:
         self.ends, self.is_acknowledged = None, False
 
 
-@dataclass(slots=True, eq=False)
-class Delivery:
+class Delivery(Struct, eq=False):
     """One message to one peer. The callbacks are told what happens; those left out are not needed."""
 
     peer: str

@@ -8,8 +8,10 @@ Nothing of it survives a crash: the role knows from its journal what to deliver 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import structs
 
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
@@ -60,7 +62,10 @@ class Calls:
         self._count = 0
 
     def peer(self, agent_id: str) -> PeerState:
-        return self._peers.setdefault(agent_id, PeerState())
+        known = self._peers.get(agent_id)
+        if known is None:
+            known = self._peers[agent_id] = PeerState()
+        return known
 
     def breaker(self, agent_id: str) -> CircuitBreaker:
         return self.peer(agent_id).breaker
@@ -430,4 +435,4 @@ def is_refusal(content: Content) -> bool:
 
 
 def _routed(address: Address, negotiation: Negotiation) -> Address:
-    return replace(address, endpoint=negotiation.route.endpoint, convention=negotiation.route.convention)
+    return structs.replace(address, endpoint=negotiation.route.endpoint, convention=negotiation.route.convention)

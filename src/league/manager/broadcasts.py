@@ -3,8 +3,8 @@
 
 Each agent has a queue: the next message leaves when the one before was answered or has failed, or 2 seconds after it
 left. Then the one before is not repeated any more, so that nothing arrives after what follows it. A slow agent delays
-nobody but itself; those whose queues are free at the same moment get the same message in one call. In a large league
-they get it in turns: what is sent to all at once is answered by all at once, and too late.
+nobody but itself; those whose queues are free at the same moment get the same message in one call, in a large league in
+turns (pace.py).
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ class Broadcasts(ManagerPart):
     _window: SendWindow = field(default_factory=SendWindow)
 
     def _queue(self, member: Member) -> OutboundQueue:
-        return self._queues.setdefault(member.agent_id, OutboundQueue(member.delivered))
+        queue = self._queues.get(member.agent_id)
+        if queue is None:
+            queue = self._queues[member.agent_id] = OutboundQueue(member.delivered)
+        return queue
 
     def ask(self, member: Member, question: TokenQuestion) -> None:
         """Send the table as it stands, as soon as nothing else is to be sent."""

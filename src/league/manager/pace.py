@@ -1,4 +1,5 @@
-"""How fast broadcasts go in a large league: how many messages are under way at once, and how far apart tables are."""
+"""How fast broadcasts go in a large league (S-44): how many messages are under way at once, for what is sent to a
+thousand players at once is answered by all at once, and too late; and how far apart tables are."""
 
 from __future__ import annotations
 

@@ -46,8 +46,19 @@ def test_one_prompt_tells_everything_about_a_turn_of_any_game(game: str) -> None
     assert found is not None
     options = found.rules.legal_moves(found.rules.start(), 0)
     view = {"board": "X.O", "turn": 3}
-    asked = Prompt().filled(turn(options, game, number=3, view=view, record={"wins": 2}, history=[past()]), found.rules_text)
-    for told in (game, found.rules_text, "R1M1", "P02", '"board": "X.O"', "2 wins", "you chose even, it chose odd", *options):
+    asked = Prompt().filled(
+        turn(options, game, number=3, view=view, record={"wins": 2}, history=[past()]), found.rules_text
+    )
+    for told in (
+        game,
+        found.rules_text,
+        "R1M1",
+        "P02",
+        '"board": "X.O"',
+        "2 wins",
+        "you chose even, it chose odd",
+        *options,
+    ):
         assert told in asked
     assert "$" not in asked
     assert len(found.rules_text) > 100
