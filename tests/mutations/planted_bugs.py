@@ -227,6 +227,22 @@ BUGS = (
     ),
     # --- outages ------------------------------------------------------------------------------------------------------
     Bug(
+        "who declines to choose has its matches played again for ever",
+        "manager/outages.py",
+        "return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()",
+        "return who",
+        faults=0.6,
+        promise=19,
+    ),
+    Bug(
+        "who declines to choose loses at once",
+        "manager/outages.py",
+        "return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()",
+        "return ()",
+        faults=0.6,
+        promise=19,
+    ),
+    Bug(
         "the league waits for nobody",
         "manager/outages.py",
         "if _is_half(missing, counted) and self._left_s() > 0:",

@@ -18,7 +18,7 @@ from league.hosting.options import PlayerOptions
 from league.hosting.serving import trusted
 from league.machine import Failure
 from league.protocol.endpoints import BadAddressError, parse
-from league.strategies.llm import LanguageModel, NoReply, Reply, Surroundings, completed, trouble_of
+from league.strategies.llm import OK, LanguageModel, NoReply, Reply, Surroundings, completed, trouble_of
 from league.strategies.prompts import Prompt
 from league.transport.http_client import CallFailed, HttpClient
 
@@ -55,19 +55,18 @@ class Provider:
 
         return Surroundings(self.post, self._clock.now, sleep)
 
-    async def post(self, body: bytes, seconds: float) -> Reply | NoReply:
+    async def post(self, request: bytes, seconds: float) -> Reply | NoReply:
         assert self._client is not None, "it is asked while its session lasts"
         headers = f"Authorization: Bearer {self._key}\r\n".encode() if self._key else b""
         try:
             reply = await self._client.post(
-                self._url, body, seconds / self._options.time_scale, LARGEST_ANSWER, headers
+                self._url, request, seconds / self._options.time_scale, LARGEST_ANSWER, headers
             )
         except CallFailed as error:
             return NoReply(f"the provider cannot be reached: {error}", error.failure is Failure.TIMEOUT)
-        return Reply(reply.status, self._without_key(reply.body), reply.retry_after)
-
-    def _without_key(self, body: bytes) -> bytes:
-        return body.replace(self._key.encode(), b"***") if self._key else body
+        is_told = reply.status != OK and self._key  # errors may quote the key, and are shown
+        body = reply.body.replace(self._key.encode(), b"***") if is_told else reply.body
+        return Reply(reply.status, body, reply.retry_after)
 
     @asynccontextmanager
     async def session(self, model: LanguageModel) -> AsyncIterator[None]:

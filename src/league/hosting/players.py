@@ -335,7 +335,7 @@ class StrategyRunner:
             console.complain(authors.raised(who, value.error, ask.call, turn.options))
             return NoChoice(authors.last_line(value.error))
         if isinstance(value, NoChoice):
-            console.complain(f"{who} declines to choose: {value.detail}")
+            console.complain(f"{who} {'declines to choose' if value.is_outage else 'does not choose'}: {value.detail}")
             return value
         choice: object = value.choice if isinstance(value, Considered) else value
         if not _is_text(choice):

@@ -138,6 +138,14 @@ def test_the_key_is_sent_and_masked_in_whatever_comes_back(monkeypatch: pytest.M
     assert KEY not in str(refused.value)
 
 
+def test_a_short_key_hides_nothing_of_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAGUE_LLM_KEY", "even")
+    with stand_in("even") as server:
+        value = choose(server, "right")
+    assert isinstance(value, Considered)
+    assert (value.choice, len(server.prompts)) == ("even", 1)
+
+
 def test_a_key_that_would_break_the_request_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_LLM_KEY", "sk-1\r\nX-Evil: 1")
     with pytest.raises(CommandError, match="LEAGUE_LLM_KEY holds what no key has"):

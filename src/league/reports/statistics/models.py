@@ -28,10 +28,9 @@ def models(manager: LeagueManager) -> tuple[ModelPlay, ...]:
 def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     """How a language model played for this player; None if none does."""
     matches = [manager.ledger.matches[one] for one in manager.ledger.matches_of.get(player.agent_id, ())]
-    total, lost = NOTHING, player.declined
-    for one in matches:
-        total = total.plus(_provenance(one, player.agent_id))
-        lost += _is_declined(one, player.agent_id)
+    total, lost = NOTHING, player.declined + sum(_is_declined(one, player.agent_id) for one in matches)
+    for reported in filter(None, (_provenance(one, player.agent_id) for one in matches)):
+        total = total.plus(reported)
     if not player.conditions and not total.choices:
         return None
     choices, errors = total.choices + lost, total.provider_errors + lost
@@ -50,12 +49,11 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     )
 
 
-def _provenance(match: ScheduledMatch, player_id: str) -> Provenance:
-    """What its referee reported; that may be anything."""
+def _provenance(match: ScheduledMatch, player_id: str) -> Provenance | None:
+    """What its referee reported, if it can be read: that may be anything."""
     result = match.result
     by_player = result.details.get("provenance") if isinstance(result, ResultAccepted) else None
-    reported = by_player.get(player_id) if isinstance(by_player, dict) else None
-    return said(Provenance, reported) or NOTHING
+    return said(Provenance, by_player.get(player_id)) if isinstance(by_player, dict) else None
 
 
 def _is_declined(match: ScheduledMatch, player_id: str) -> bool:
