@@ -73,10 +73,10 @@ def ask(url: str, method: str, params: object, version: str = "") -> tuple[int, 
             return refused.code, json.load(refused)
 
 
-def register(manager: str, name: str, endpoint: str, game: str = "even_odd") -> None:
-    """Register a player that only serves, as its author does by hand."""
+def registration(name: str, endpoint: str, game: str = "even_odd") -> dict[str, Any]:
+    """The message by which a player registers."""
     meta = {"display_name": name, "version": "1.0.0", "game_types": [game], "contact_endpoint": endpoint}
-    message = {
+    return {
         "protocol": "league.v2",
         "message_type": "LEAGUE_REGISTER_REQUEST",
         "sender": f"player:{name}",
@@ -84,7 +84,11 @@ def register(manager: str, name: str, endpoint: str, game: str = "even_odd") -> 
         "conversation_id": "conv-by-hand",
         "player_meta": meta,
     }
-    status, answer = ask(manager, "register_player", message)
+
+
+def register(manager: str, name: str, endpoint: str, game: str = "even_odd") -> None:
+    """Register a player that only serves, as its author does by hand."""
+    status, answer = ask(manager, "register_player", registration(name, endpoint, game))
     assert (status, answer["result"]["status"]) == (200, "ACCEPTED"), answer
 
 
@@ -175,3 +179,18 @@ def test_who_names_its_version_of_mcp_is_answered_in_it_or_refused_before_anythi
     referee = processes.referee(manager)
     assert ask(referee.endpoint, "ping", {}, "2025-11-25") == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
     assert ask(referee.endpoint, "ping", {}) == (200, {"jsonrpc": "2.0", "id": 1, "result": {"matches": []}})
+
+
+@pytest.mark.requirement("RPC.mcp_answers")
+@pytest.mark.parametrize("profile", ["compat", "strict"])
+def test_an_mcp_caller_may_have_its_own_name_for_a_message_where_others_may(processes: Processes, profile: str) -> None:
+    manager = processes.manager(players=2, profile=profile)
+    message = registration("Ann", "http://127.0.0.1:9/mcp")
+    call = {"name": "receive_league_register_request", "arguments": message}
+    _, answer = ask(manager.endpoint, "tools/call", call, "2025-11-25")
+    if profile == "strict":
+        assert answer["error"]["code"] == -32602
+        assert processes.members() == {}
+    else:
+        assert answer["result"]["structuredContent"]["status"] == "ACCEPTED"
+        assert processes.members().keys() == {"Ann"}

@@ -15,7 +15,7 @@ from league.agent.agent import Shown
 from league.dialects.registrations import META_FIELDS, PLAYER
 from league.hosting import CommandError, admin_api, specification
 from league.hosting.manager_api import LiveLeague, match_page
-from league.hosting.mcp_tables import call_message, changed, message_tools
+from league.hosting.mcp_tables import call_message, changed, message_tools, unlisted_tool
 from league.hosting.serving import HostedAgent
 from league.hosting.statistics import StatisticsPage
 from league.manager.league import LeagueManager
@@ -104,6 +104,7 @@ class LeagueOffer:
             resources=self._resources(),
             templates=self._templates(),
             prompts=self._prompts(),
+            unlisted=partial(unlisted_tool, self._host),
             is_operator=self._is_operator,
             changed=partial(changed, self._host),
         )

@@ -15,6 +15,7 @@ from league.mcp.tables import McpCaller, MemberTools, Object, ResourceRow, Serve
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.transport import mcp_door
+from league.transport.letters import UNKNOWN_TOOL
 
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent
@@ -39,8 +40,15 @@ def member_tables(host: HostedAgent, more: MemberTools | None = None) -> ServerT
             ResourceRow(STATE, "state", "State", f"What this {role.value} is doing.", partial(_state, host, role)),
         ),
         is_operator=more.is_owner if more else lambda _: False,
+        unlisted=partial(unlisted_tool, host),
         changed=partial(changed, host),
     )
+
+
+def unlisted_tool(host: HostedAgent, name: str, arguments: Object) -> ToolRow | None:
+    """A whole message is taken under any name: agents by others have names of their own for tools (R-01)."""
+    takes = partial(call_message, host, name)
+    return ToolRow(name, name, "A message.", {}, takes, is_judged=False) if "message_type" in arguments else None
 
 
 def message_tools(host: HostedAgent) -> list[ToolRow]:
@@ -70,8 +78,9 @@ async def _asked(host: HostedAgent, caller: McpCaller, method: str, params: Obje
     is_mcp = method == "tools/call"
     answer = msgspec.json.decode((await host.running.post(_JSON.encode(call), caller.address, is_mcp=is_mcp)).body)
     if "error" in answer:
-        told = answer["error"].get("data", {})
-        raise PeerError(told.get("error_code", "E035"), told.get("error_detail", answer["error"]["message"]))
+        error = answer["error"]
+        told, known = error.get("data", {}), "E036" if error["code"] == UNKNOWN_TOOL else "E035"
+        raise PeerError(told.get("error_code", known), told.get("error_detail", error["message"]))
     result: dict[str, Any] = answer["result"]
     return result
 

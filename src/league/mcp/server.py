@@ -92,15 +92,17 @@ class _Offer:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = self._tools.get(params.name)
+        arguments = params.arguments or {}
+        tool = self._tools.get(params.name) or self._tables.unlisted(params.name, arguments)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:200]}")
-        arguments = params.arguments or {}
         try:
             if tool.is_judged:
                 check_arguments(tool.schema, arguments)
             result = await _shielded(tool.call(caller_of(context), arguments), f"the tool {tool.name}")
         except PeerError as error:
+            if error.code == "E036":
+                raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:200]}") from error
             result = refused(error)
         return types.CallToolResult.model_validate(result) if isinstance(result, dict) else result
 

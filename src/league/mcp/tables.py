@@ -126,6 +126,8 @@ class ServerTables:
     resources: Sequence[ResourceRow] = ()
     templates: Sequence[TemplateRow] = ()
     prompts: Sequence[PromptRow] = ()
+    unlisted: Callable[[str, Object], ToolRow | None] = lambda *_: None
+    """The tool that takes such a call all the same, under a name that is not listed."""
     is_operator: Callable[[McpCaller], bool] = lambda _: False
     """Are the operator's tools listed for this caller?"""
     changed: Callable[[int], Awaitable[int]] = _never
