@@ -148,7 +148,9 @@ def _rpc(method: str, params: Object) -> Object:
 
 
 def _post(process: Process, body: Object) -> tuple[int, Any]:
-    status, _, answer = asyncio.run(exchange(process.endpoint, json.dumps(body).encode()))
+    status, _, answer = asyncio.run(
+        exchange(process.endpoint, json.dumps(body).encode(), [("Accept", "application/json")])
+    )
     return status, json.loads(answer) if answer else None
 
 

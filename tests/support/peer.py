@@ -437,8 +437,8 @@ async def exchange(url: str, body: bytes, headers: Sequence[tuple[str, str]] = (
     parts = urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:
-        known = (("Content-Type", "application/json"), ("Accept", "application/json"), *headers)
-        lines = "".join(f"{name}: {value}\r\n" for name, value in known)
+        known = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **dict(headers)}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in known.items())
         first = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{lines}"
         writer.write(f"{first}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
         head = await reader.readuntil(b"\r\n\r\n")
