@@ -15,7 +15,6 @@ from league.hosting import USAGE, CommandError, addresses, console, require_game
 from league.hosting.dashboard import Dashboard
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
-from league.hosting.manager_mcp import LeagueOffer
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
@@ -23,6 +22,7 @@ from league.hosting.statistics import LatestStatistics, StatisticsPage
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
+from league.mcp.tables import ServerTables
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
 from league.protocol.endpoints import EndpointPolicy
@@ -57,7 +57,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     statistics = LatestStatistics()
     league = LiveLeague(host)
     host.gauges, dashboard = league_gauges, Dashboard(league, statistics)
-    host.tables = LeagueOffer(host, league, StatisticsPage(host, statistics)).tables
+    host.tables = partial(_tables, host, league, StatisticsPage(host, statistics))
     app = App(
         host.post,
         {**host.basic_pages(), **league_pages(host, statistics)},
@@ -87,6 +87,12 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         await host.stop()
         await setup.client.close()
     return 0
+
+
+def _tables(host: HostedAgent, league: LiveLeague, statistics: StatisticsPage) -> ServerTables:
+    from league.hosting.manager_mcp import LeagueOffer  # reports in words: only who has MCP clients pays for them
+
+    return LeagueOffer(host, league, statistics).tables()
 
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:

@@ -1,6 +1,7 @@
 """Who answers an MCP client: the official package where it is installed in a version we know, else the agent itself.
 
-The package is imported when the first client comes, in a thread: that takes half a second, and the loop must not wait.
+The package is imported, and the tables are made, when the first client comes, in a thread: that takes half a second,
+and the loop must not wait.
 """
 
 from __future__ import annotations
@@ -8,16 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
 from league.calling.rate_limit import Rate, RateLimiter
-from league.mcp.tables import ServerTables
 from league.transport import mcp_door
 from league.transport.http import Answer, Handler, HttpRequest, RefusalBody, plain_refusal, refuse
 
 if TYPE_CHECKING:
     from league.mcp.endpoint import McpEndpoint
+    from league.mcp.tables import ServerTables
 
 PACKAGE: Final = "mcp"
 KNOWN: Final = "2.3."
@@ -29,6 +29,8 @@ REQUESTS: Final = Rate(per_s=100, burst=1000)
 @cache
 def is_installed() -> bool:
     """Is there a version of the package that we know? It is not imported for that."""
+    from importlib.metadata import PackageNotFoundError, version  # takes its time to import
+
     try:
         return version(PACKAGE).startswith(KNOWN)
     except PackageNotFoundError:
@@ -89,11 +91,11 @@ class McpDoor:
         if self._endpoint is not None or self._is_missing:
             return  # somebody else did
         try:
-            made = await asyncio.to_thread(_import)
+            made, tables = await asyncio.to_thread(lambda: (_import(), self._tables()))
         except ImportError:  # it is there, and broken
             self._is_missing = True
             return
-        endpoint = made(self._tables())
+        endpoint = made(tables)
         await endpoint.start()
         if not self.is_open:
             await endpoint.close()
