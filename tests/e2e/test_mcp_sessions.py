@@ -39,6 +39,8 @@ def test_clients_by_others_go_on_in_their_session_after_a_power_cut_of_the_manag
         for client in followers:
             client.said("following: 1")
         manager.kill()
+        for client in followers:
+            client.said("lost: ")
         manager = processes.manager(players=2, port=manager.port)
         _call(clients, 2)
         _call(clients, 3)

@@ -1,10 +1,10 @@
 // The same as session.py with the TypeScript SDK 2: `node session.cjs ERA URL`, ERA being `legacy` or a version of MCP.
+const { EventEmitter, once } = require("node:events");
 const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
 
 const STANDINGS = "league://standings";
 const PATIENCE_MS = 60000;
-const PAUSE_MS = 100;
-const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+const calls = new EventEmitter();
 
 function callWhenAsked(client) {
   let done = 0;
@@ -12,6 +12,7 @@ function callWhenAsked(client) {
     try {
       const result = await client.callTool({ name: "standings", arguments: {} }, { timeout: PATIENCE_MS });
       console.log(result.isError ? `failed: ${JSON.stringify(result.content)}` : `called: ${++done}`);
+      calls.emit("answered");
     } catch (error) {
       console.log(`failed: ${error}`);
     }
@@ -21,7 +22,8 @@ function callWhenAsked(client) {
 
 async function keepFollowing(client) {
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => console.log(`told: ${params.uri}`));
-  for (let opened = 0; ; await pause()) {
+  for (let opened = 0; ; ) {
+    await once(calls, "answered");
     try {
       const subscription = await client.listen({ resourceSubscriptions: [STANDINGS] }, { timeout: PATIENCE_MS });
       console.log(`following: ${++opened}`);
@@ -37,7 +39,8 @@ async function main(era, url) {
   const client = new Client({ name: "session", version: "1.0.0" }, { versionNegotiation: { mode } });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   callWhenAsked(client);
-  await (era === "legacy" ? new Promise(() => {}) : keepFollowing(client));
+  setInterval(() => {}, PATIENCE_MS); // Node ends when it waits for signals alone
+  if (era !== "legacy") await keepFollowing(client);
 }
 
 main(...process.argv.slice(2));

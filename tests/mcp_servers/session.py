@@ -1,6 +1,7 @@
 """An MCP client by others that stays connected: `python session.py KIND URL`, in the environment of its package. It
 calls a tool of a league manager in one session whenever it gets SIGUSR2, and says `called: N` or `failed: WHY`. One of
-the newest era also follows the standings, and says `following: N` and `told: URI`."""
+the newest era also follows the standings, once a call has told it that somebody is there, and says `following: N`,
+`told: URI` and `lost: WHY`."""
 
 import asyncio
 import signal
@@ -11,7 +12,6 @@ from functools import partial
 
 STANDINGS = "league://standings"
 PATIENCE_S = 60.0
-PAUSE_S = 0.1
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ KINDS = {
 }
 
 
-async def keep_calling(call):
+async def keep_calling(call, is_there):
     asked = asyncio.Semaphore(0)
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, asked.release)
     print("ready", flush=True)
@@ -58,13 +58,14 @@ async def keep_calling(call):
             assert not getattr(result, "is_error", getattr(result, "isError", False)), result
             done += 1
             print(f"called: {done}", flush=True)
+            is_there.set()
         except Exception as error:  # noqa: BLE001 - whatever the package raises
             print(f"failed: {error!r}", flush=True)
 
 
-async def keep_following(client):
+async def keep_following(client, is_there):
     opened = 0
-    while client is not None:
+    while client is not None and await is_there.wait():
         try:
             async with client.listen(resource_subscriptions=[STANDINGS]) as stream:
                 opened += 1
@@ -73,12 +74,13 @@ async def keep_following(client):
                     print(f"told: {event.uri}", flush=True)
         except Exception as error:  # noqa: BLE001 - as MCP has it, a client follows again
             print(f"lost: {error!r}", flush=True)
-            await asyncio.sleep(PAUSE_S)
+            is_there.clear()
 
 
 async def main(kind, url):
     async with KINDS[kind](url) as (call, follower):
-        await asyncio.gather(keep_calling(call), keep_following(follower))
+        is_there = asyncio.Event()
+        await asyncio.gather(keep_calling(call, is_there), keep_following(follower, is_there))
 
 
 asyncio.run(main(sys.argv[1], sys.argv[2]))
