@@ -154,3 +154,11 @@ def test_what_may_hold_anything_is_looked_at_for_depth_and_long_numbers(choices:
     raw = game_over(choices)
     assert (quick_read.read_request(raw, Role.PLAYER, Reading()) is not None) == is_taken
     read_alike(raw)
+
+
+@pytest.mark.parametrize("deep", [b"[", b'{"a":', b"[[1,", b'{"":['])
+@pytest.mark.parametrize("levels", [MAX_DEPTH, 600, 100_000])
+def test_no_depth_is_too_deep_to_be_left_to_the_general_way(deep: bytes, levels: int) -> None:
+    call = b'{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{"message_type":"CHOOSE_PARITY_CALL","context":'
+    for start in (b"", b'{"jsonrpc":"2.0","id":', b'{"jsonrpc":"2.0","unknown":', call, b'{"jsonrpc":"2.0","result":'):
+        assert not read_alike(start + deep * levels)

@@ -19,7 +19,7 @@ from msgspec import inspect as ms
 from league.protocol.envelope import Reading, Unsealed, judged
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.messages import MESSAGES, Message
-from league.protocol.strict_json import INT64_MAX, INT64_MIN, has_long_number, is_too_deep
+from league.protocol.strict_json import INT64_MAX, INT64_MIN, NOT_READ, has_long_number, is_too_deep
 
 _ENCODER: Final = msgspec.json.Encoder()
 _JSONRPC: Final = ("jsonrpc", Literal["2.0"])
@@ -58,9 +58,10 @@ def _decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
         return None
     try:
         found = decoder.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        quotes = _ENCODER.encode(found).count(b'"')
+    except NOT_READ:
         return None
-    return found if _ENCODER.encode(found).count(b'"') == raw.count(b'"') else None
+    return found if quotes == raw.count(b'"') else None
 
 
 def _judged(message: Message, raw: bytes, reading: Reading) -> Unsealed | None:

@@ -27,6 +27,8 @@ _DIGITS_ONLY = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(25
 _LONG_NUMBER = b"0" * 19
 IN_DOUBT: Any = object()
 """Not a value: it must be looked at more closely."""
+NOT_READ = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a text it does not read; the last for one that is nested a thousand levels deep."""
 
 
 def parse(raw: bytes) -> object:
@@ -44,9 +46,10 @@ def quickly(raw: bytes) -> Any:
         return IN_DOUBT
     try:
         value = _READER.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        quotes = _WRITER.encode(value).count(b'"')
+    except NOT_READ:
         return IN_DOUBT
-    return value if _WRITER.encode(value).count(b'"') == raw.count(b'"') else IN_DOUBT
+    return value if quotes == raw.count(b'"') else IN_DOUBT
 
 
 def has_long_number(raw: bytes) -> bool:
