@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from league.agent import sources
-from league.agent.agent import Agent, LiveJournal, Setup, Think
+from league.agent.agent import Agent, LiveJournal, Setup
 from league.agent.log import Log
+from league.agent.thinking import Think
 from league.events import LeagueSettings, MoveMade, PlayerJoined
 from league.hosting.dashboard import Dashboard
 from league.hosting.manager_api import LiveLeague, other_pages

@@ -144,10 +144,10 @@ def test_a_manager_answers_a_query_with_fields_it_does_not_know_as_if_they_were_
 
 @pytest.mark.requirement("HTTP.status_200")
 def test_a_refused_request_is_still_an_answered_one() -> None:
-    from league.agent.agent import status_of
+    from league.agent.agent import _response
     from league.protocol.errors import ERRORS, PeerError
 
-    statuses = {code: status_of(PeerError(code, "")) for code in ERRORS}
+    statuses = {code: _response(b"", PeerError(code, "")).status for code in ERRORS}
     later = {"E010": 429, "E041": 503, "E042": 503, "E034": 400, "E035": 400, "E037": 413}
     assert {code: status for code, status in statuses.items() if status != 200} == later
-    assert status_of(None) == 200
+    assert _response(b"", None).status == 200

@@ -47,8 +47,8 @@ BUGS = (
     Bug(
         "a read shows what may still be lost",
         "agent/pump.py",
-        "        # Reads wait too: what they show was computed from events that may not be on disk yet.\n",
-        "        if not step.events:\n            actions.replies += replies\n            return actions\n",
+        "            # Reads wait too: what they show was computed from events that may not be on disk yet.\n",
+        "            if not step.events:\n                actions.replies += replies\n                return actions\n",
         stateful="test_pump_machine.py",
     ),
     Bug(

@@ -388,6 +388,8 @@ class Peer:
         target = url if not how.path else urlsplit(url)._replace(path=how.path).geturl()
         body, at = json.dumps(call).encode(), time.time()
         status, head, answer = await exchange(target, body, self._sessions.get(url, ()))
+        if header(head, b"content-type").startswith("text/event-stream"):
+            answer = answer.rpartition(b"data: ")[2].strip()
         session = header(head, b"mcp-session-id")
         if session:
             self._sessions[url] = (("Mcp-Session-Id", session),)
@@ -444,11 +446,22 @@ async def exchange(url: str, body: bytes, headers: Sequence[tuple[str, str]] = (
         head = await reader.readuntil(b"\r\n\r\n")
         length = header(head, b"content-length")
         answer = await (reader.readexactly(int(length)) if length else reader.read())
+        if header(head, b"transfer-encoding"):
+            answer = _joined(answer)
         return int(head.split()[1]), head, answer
     except asyncio.IncompleteReadError:
         raise ConnectionResetError(f"{url} hung up") from None
     finally:
         writer.close()
+
+
+def _joined(chunks: bytes) -> bytes:
+    """A body that came in chunks."""
+    joined = b""
+    while chunks:
+        size, _, rest = chunks.partition(b"\r\n")
+        joined, chunks = joined + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return joined
 
 
 async def post(url: str, body: bytes) -> tuple[int, bytes]:

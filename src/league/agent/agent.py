@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
@@ -20,9 +19,10 @@ from league.agent.outbound import Outbound
 from league.agent.pump import FLUSH_S, Actions, Pump
 from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition
 from league.agent.sources import Clock
+from league.agent.thinking import Think, Thinking
 from league.agent.watch import ErrorNote, Meter, error_told, label
 from league.events import Event
-from league.machine import Answering, Ask, Machine, Operate, Step
+from league.machine import Answering, Machine, Operate, Step
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
@@ -66,7 +66,6 @@ class LiveJournal(Journal, Protocol):
 
 
 Shown = TypeVar("Shown")
-Think = Callable[[Ask], Awaitable[object]]
 Tell = Callable[[Sequence[object]], None]
 
 
@@ -117,8 +116,7 @@ class Agent:
         self._waiting: dict[int, _Waiting] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         """A disk that is tried again."""
-        self._thinking: dict[str, asyncio.Task[None]] = {}
-        """Strategies that think, by the key of the question."""
+        self._thinking = Thinking(setup.think, self._strategy_answered)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
         self._position = JournalPosition()
@@ -197,7 +195,7 @@ class Agent:
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [*self._outbound.tasks.values(), *self._tasks, *self._thinking.values()]
+        tasks = [*self._outbound.tasks.values(), *self._tasks, *self._thinking.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -289,11 +287,11 @@ class Agent:
         for call_id in actions.cancel:
             self._outbound.cancel(call_id)
         for key in actions.unasked:
-            self._stop_thinking(key)
+            self._thinking.stop(key)
         for call in actions.calls:
             self._outbound.start(call)
         for ask in actions.asks:
-            self._ask(ask)
+            self._thinking.start(ask)
         if actions.news:
             self.setup.tell(actions.news)
         self._set_timer()
@@ -373,22 +371,8 @@ class Agent:
 
     # --- strategies ---------------------------------------------------------------------------------------------------
 
-    def _ask(self, ask: Ask) -> None:
-        task = self._thinking[ask.key] = self._loop.create_task(self._think(ask))
-        task.add_done_callback(partial(self._thought, ask.key))
-
-    async def _think(self, ask: Ask) -> None:
-        assert self.setup.think is not None, "a machine that asks was given nobody to ask"
-        value = await self.setup.think(ask)
-        self._input(lambda: self.pump.strategy_answered(ask.key, value, self.now()))
-
-    def _stop_thinking(self, key: str) -> None:
-        if key in self._thinking:
-            self._thinking[key].cancel()
-
-    def _thought(self, key: str, task: asyncio.Task[None]) -> None:
-        if self._thinking.get(key) is task:  # else the same was asked again, after a write that failed
-            del self._thinking[key]
+    def _strategy_answered(self, key: str, value: object) -> None:
+        self._input(lambda: self.pump.strategy_answered(key, value, self.now()))
 
     def prompt(self, prompt: Callable[[Machine], Step]) -> None:
         """Have the machine do something of its own accord; what comes of it is among its news."""
@@ -459,11 +443,7 @@ class Agent:
             self._loop.call_later(FLUSH_S, self._flush)
 
 
-def status_of(error: PeerError | None) -> int:
-    """R-27: 200 whatever the verdict, but for "later" and for what is no request at all."""
-    return (error.row.http_status if error else None) or 200
-
-
 def _response(body: bytes, error: PeerError | None) -> Response:
-    status = status_of(error)
+    """R-27: 200 whatever the verdict, but for "later" and for what is no request at all."""
+    status = (error.row.http_status if error else None) or 200
     return Response(status, body, headers=(RETRY_AFTER,) if status in (429, 503) else ())

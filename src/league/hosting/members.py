@@ -11,7 +11,8 @@ from functools import lru_cache, partial
 from typing import Protocol, cast
 
 from league.agent import sources
-from league.agent.agent import Agent, Setup, Tell, Think
+from league.agent.agent import Agent, Setup, Tell
+from league.agent.thinking import Think
 from league.events import AgentState, Event
 from league.hosting import console, serving
 from league.hosting.addresses import is_own
