@@ -203,6 +203,7 @@ BUGS = (
         '            self.context.change(referee, "max_fail", now, "no answer and no message for too long")\n',
         "            return\n",
         faults=0.9,
+        players=8,
     ),
     Bug(
         "a lost match is given out under the same attempt",
