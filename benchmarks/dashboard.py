@@ -21,6 +21,7 @@ NAME = "dashboard"
 SIZE, LARGE = Size(64, 12), Size(99, 10, 10)
 VIEWERS = 200
 ROUNDS = 3
+LAST_FRAME_S = 30.0
 Beside = Callable[[int], AbstractAsyncContextManager[object]]
 
 
@@ -100,8 +101,11 @@ async def _delay() -> float:
     @asynccontextmanager
     async def follow(port: int) -> AsyncIterator[None]:
         shown: dict[str, float] = {}
-        following = asyncio.create_task(_follow(port, shown))
+        one_is_shown = asyncio.Event()
+        following = asyncio.create_task(_follow(port, shown, one_is_shown))
         yield
+        async with asyncio.timeout(LAST_FRAME_S):
+            await one_is_shown.wait()  # a round may be over before a frame shows it; the last one stays on the page
         following.cancel()
         for match_id, at in shown.items():
             match = json.loads(await _get(port, f"/api/matches/{match_id}"))
@@ -111,10 +115,11 @@ async def _delay() -> float:
     return median(delays)
 
 
-async def _follow(port: int, shown: dict[str, float]) -> None:
+async def _follow(port: int, shown: dict[str, float], one_is_shown: asyncio.Event) -> None:
     """When each match was first shown as over."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
     writer.write(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     while frame := await reader.readuntil(b"\n\n"):
         for match_id in re.findall(rb'id=."match-(\w+)." class=."match COMPLETED', frame):
             shown.setdefault(match_id.decode(), time.time())
+            one_is_shown.set()
