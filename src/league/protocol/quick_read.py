@@ -4,7 +4,7 @@ It takes only what is right in every way and leaves no doubt. For all else it gi
 (`strict_json`, `jsonrpc`, `envelope`) reads the same bytes and can say what is wrong. What it takes, both read alike.
 
 What a class has no place for is lost when a text is decoded: an unknown field, a null where nothing could stand as
-well, the first of two equal keys. Each has quotes, so that the message, encoded again, has fewer of them than the text.
+well, the first of two equal keys. `strict_json.decoded` notices.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from msgspec import inspect as ms
 from league.protocol.envelope import Reading, Unsealed, judged
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.messages import MESSAGES, Message
-from league.protocol.strict_json import INT64_MAX, INT64_MIN, NOT_READ, has_long_number, is_too_deep
+from league.protocol.strict_json import IN_DOUBT, INT64_MAX, INT64_MIN, decoded, has_long_number, is_too_deep
 
-_ENCODER: Final = msgspec.json.Encoder()
 _JSONRPC: Final = ("jsonrpc", Literal["2.0"])
 _ID: Final = ("id", Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)] | str)
 
@@ -36,8 +35,8 @@ class QuickRequest(NamedTuple):
 
 def read_request(raw: bytes, role: Role, reading: Reading) -> QuickRequest | None:
     """The request, if it calls one of the role's methods by its own name; None if in doubt."""
-    found = _decoded(_requests(), raw)
-    if found is None or _methods(role).get(found.method) != found.params.type:
+    found = decoded(_requests(), raw)
+    if found is IN_DOUBT or _methods(role).get(found.method) != found.params.type:
         return None
     read = _judged(found.params, raw, reading)
     return None if read is None else QuickRequest(found.id, read, found.params)
@@ -45,23 +44,11 @@ def read_request(raw: bytes, role: Role, reading: Reading) -> QuickRequest | Non
 
 def read_answer(raw: bytes, sent_type: str, reading: Reading) -> Unsealed | None:
     """The reply to a message of that type, if it is the one that is expected; None if in doubt."""
-    found = _decoded(_answers(), raw)
-    if found is None or sent_type not in EXCHANGES or found.result.type not in EXCHANGES[sent_type].replies:
+    found = decoded(_answers(), raw)
+    if found is IN_DOUBT or sent_type not in EXCHANGES or found.result.type not in EXCHANGES[sent_type].replies:
         return None
     read = _judged(found.result, raw, reading)
     return read if read is not None and not read.deviations else None
-
-
-def _decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
-    """The frame with its message, or None. Any: its class is made at run time."""
-    if b"\\" in raw:
-        return None
-    try:
-        found = decoder.decode(raw)
-        quotes = _ENCODER.encode(found).count(b'"')
-    except NOT_READ:
-        return None
-    return found if quotes == raw.count(b'"') else None
 
 
 def _judged(message: Message, raw: bytes, reading: Reading) -> Unsealed | None:

@@ -27,8 +27,6 @@ _DIGITS_ONLY = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(25
 _LONG_NUMBER = b"0" * 19
 IN_DOUBT: Any = object()
 """Not a value: it must be looked at more closely."""
-NOT_READ = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for a text it does not read; the last for one that is nested a thousand levels deep."""
 
 
 def parse(raw: bytes) -> object:
@@ -40,14 +38,20 @@ def parse(raw: bytes) -> object:
 
 
 def quickly(raw: bytes) -> Any:
-    """The value, or IN_DOUBT. A key that stands twice is read once, so that the value has fewer quotes than the text:
-    without escapes every quote begins or ends a string."""
-    if b"\\" in raw or has_long_number(raw):
+    """The value, or IN_DOUBT."""
+    return IN_DOUBT if has_long_number(raw) else decoded(_READER, raw)
+
+
+def decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
+    """What a decoder of msgspec makes of a text, or IN_DOUBT if anything was lost. What it drops, such as the first of
+    two equal keys, has quotes: then the value, encoded again, has fewer of them than the text. Without escapes every
+    quote begins or ends a string. RecursionError: a text that is nested a thousand levels deep."""
+    if b"\\" in raw:
         return IN_DOUBT
     try:
-        value = _READER.decode(raw)
+        value = decoder.decode(raw)
         quotes = _WRITER.encode(value).count(b'"')
-    except NOT_READ:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return IN_DOUBT
     return value if quotes == raw.count(b'"') else IN_DOUBT
 
