@@ -26,6 +26,10 @@ TITLES = {
         "A match",
         "A whole league in one process, everything on: durable journals, transcript, log, metrics.",
     ),
+    "instructions": (
+        "A match in instructions",
+        "Counted by valgrind, which a busy machine hardly disturbs; what the kernel does is not in it.",
+    ),
     "scale": (
         "Large leagues",
         "Does a match cost the same, however many players there are? Of 500 players two rounds are played, of 1,000 "
