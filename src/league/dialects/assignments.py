@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
+
+from msgspec import structs
 
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import Violation
@@ -143,7 +145,7 @@ def announcement_in(given: Fields, assignee: Assignee, now: float) -> Unsealed:
         "matches": [match],
     }
     read = unseal(announcement, Reading(), ("ROUND_ANNOUNCEMENT",))
-    return replace(read, round_name=name_of_round(_said_round(fields)))
+    return structs.replace(read, round_name=name_of_round(_said_round(fields)))
 
 
 def all_of(given: Fields) -> Fields:

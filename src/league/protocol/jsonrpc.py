@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import msgspec
+from msgspec import structs
 
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, unseal
@@ -184,8 +185,8 @@ def _unknown_method(method: str, lenient: bool) -> Violation:
 def _with(read: Unsealed, one: Violation, reading: Reading) -> Unsealed:
     """What is wrong with the request comes before what is wrong with its message."""
     if one.lenient and reading.profile == "compat":
-        return replace(read, deviations=(one, *read.deviations))
-    return replace(read, message=None, violations=(one, *read.violations))
+        return structs.replace(read, deviations=(one, *read.deviations))
+    return structs.replace(read, message=None, violations=(one, *read.violations))
 
 
 def decode_answer(raw: bytes, limit: int = MESSAGE_LIMIT) -> RpcAnswer:
