@@ -118,14 +118,14 @@ class Attempt(Struct):
 
 def is_refusal(content: Content) -> bool:
     """An error, or nothing that could be read: an answer, but no acknowledgement."""
-    if isinstance(content, Unsealed):
-        return content.message is None or isinstance(content.message, _ERRORS)
-    return isinstance(content, Refusal)
+    if type(content) is Unsealed:
+        return content.message is None or type(content.message) in _ERRORS
+    return type(content) is Refusal
 
 
 def interpret_plainly(_: Delivery, content: Content, __: float) -> Interpretation:
     """An error refuses, and anything else is the answer."""
-    if isinstance(content, Refusal) and not content.understood:
+    if type(content) is Refusal and not content.understood:
         return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
     return _REFUSED if is_refusal(content) else _ANSWERED
 

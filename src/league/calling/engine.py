@@ -183,7 +183,9 @@ class Calls:
             if delivery.negotiation is not None:
                 self._understood(delivery, delivery.negotiation, read.reaction, now)
             self.on_answer(delivery, now)
-        if is_newest or read.reaction is Reaction.ANSWERED:
+        if read.reaction is Reaction.ANSWERED:
+            self.end(delivery, Ending.ANSWERED, now)
+        elif is_newest:
             self._react(delivery, read, now)
 
     def _call_ended(self, delivery: Delivery, key: str) -> bool:

@@ -91,8 +91,9 @@ ADDRESS_QUERIES: Final = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
 
 def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
-    asks_for_addresses = isinstance(sent, LeagueQuery) and sent.query_type in ADDRESS_QUERIES
-    return asks_for_addresses or isinstance(sent, GetAssignedMatches)
+    if type(sent) is LeagueQuery:
+        return sent.query_type in ADDRESS_QUERIES
+    return type(sent) is GetAssignedMatches
 
 
 # --- what others send, as an announcement -----------------------------------------------------------------------------

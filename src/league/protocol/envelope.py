@@ -83,11 +83,12 @@ def answer_limit_s(read: Unsealed) -> float:
     """How long the sender waits for the answer: until the deadline its message names, or else as long as the exchange
     gives it."""
     deadline = getattr(read.message, "deadline", None)
-    said_at = getattr(read.message, "timestamp", None) if deadline else None
-    if isinstance(deadline, str) and isinstance(said_at, str):
-        # Both are readings of the sender's clock, in whole seconds.
-        given = timestamps.read(deadline) - timestamps.read(said_at)
-        return min(max(given, 1.0), LONGEST_LIMIT_S)
+    if deadline:
+        said_at = getattr(read.message, "timestamp", None)
+        if isinstance(deadline, str) and isinstance(said_at, str):
+            # Both are readings of the sender's clock, in whole seconds.
+            given = timestamps.read(deadline) - timestamps.read(said_at)
+            return min(max(given, 1.0), LONGEST_LIMIT_S)
     row = EXCHANGES.get(read.message_type or "")
     return row.limit_s if row else DEFAULT_LIMIT_S
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 import msgspec
@@ -229,8 +230,11 @@ def encode_body(message: Message) -> bytes:
 
 def encode_call(request_id: int, method: str, body: bytes) -> bytes:
     """A request around an encoded message."""
-    head = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method})
-    return head[:-1] + b',"params":' + body + b"}"
+    return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}' % (request_id, _quoted(method), body)
+
+
+_quoted = lru_cache(maxsize=256)(_ENCODER.encode)
+"""A method's name, as JSON."""
 
 
 def encode_result(request_id: Id, result: Message | dict[str, Any]) -> bytes:

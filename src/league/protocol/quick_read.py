@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 from msgspec import inspect as ms
 
 from league.protocol.envelope import Reading, Unsealed, judged
@@ -25,7 +26,7 @@ _JSONRPC: Final = ("jsonrpc", Literal["2.0"])
 _ID: Final = ("id", Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)] | str)
 
 
-class QuickRequest(NamedTuple):
+class QuickRequest(Struct, frozen=True):
     """A request that was read so."""
 
     id: int | str
