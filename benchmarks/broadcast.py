@@ -60,10 +60,6 @@ class _Herald(Machine):
     def tick(self, now: float) -> Step:
         return Step()
 
-    @property
-    def deadline(self) -> float | None:
-        return None
-
     def snapshot(self) -> Mapping[str, Any]:
         return {}
 

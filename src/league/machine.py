@@ -225,6 +225,9 @@ class Machine(ABC):
         self._chance = chance
         self._secrets: MutableMapping[str, str] = dict(secrets or {})
         self._step = Step()
+        """The step being built: every input begins a new one, and ends with it."""
+        self.deadline: float | None = None
+        """When to tick, if ever."""
 
     @abstractmethod
     def apply(self, event: Event) -> None:
@@ -250,11 +253,6 @@ class Machine(ABC):
         """Who has sent this, if its token proves it to be a member of the league: the id."""
         return None
 
-    @property
-    @abstractmethod
-    def deadline(self) -> float | None:
-        """When to tick, if ever."""
-
     @abstractmethod
     def snapshot(self) -> Mapping[str, Any]:
         """All of the state that events build, as plain data: equal snapshots, equal states."""
@@ -263,13 +261,7 @@ class Machine(ABC):
         """A strategy answered an Ask. Only players ask."""
         raise NotImplementedError(f"{type(self).__name__} asks nobody")
 
-    # What subclasses build their steps with: begin with `_begin`, end with `return self._finish()`.
-
-    def _begin(self) -> None:
-        self._step = Step()
-
-    def _finish(self) -> Step:
-        return self._step
+    # What subclasses build their steps with.
 
     def _happened(self, event: Event) -> None:
         """Record an event and make it true at once."""

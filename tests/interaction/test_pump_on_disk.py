@@ -33,11 +33,11 @@ class Clerk(Machine):
         return Step()
 
     def handle(self, letter: Letter, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         if isinstance(letter.content, Operate):
             self._happened(LeagueEnded(at=now, champion=letter.content.target))
         self._reply(letter, Pong(tuple((name, 1) for name in self.noted)))
-        return self._finish()
+        return self._step
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         return Step()
@@ -47,10 +47,6 @@ class Clerk(Machine):
 
     def tick(self, now: float) -> Step:
         return Step()
-
-    @property
-    def deadline(self) -> float | None:
-        return None
 
     def snapshot(self) -> Mapping[str, Any]:
         return {"noted": self.noted}

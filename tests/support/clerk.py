@@ -22,7 +22,6 @@ class Clerk(Machine):
         self.noted: list[str] = []
         self.seen: list[object] = []
         self.kept: list[Letter] = []
-        self.alarm: float | None = None
         self.resumed = 0
 
     def apply(self, event: Event) -> None:
@@ -34,14 +33,14 @@ class Clerk(Machine):
         return Step()
 
     def handle(self, letter: Letter, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         if isinstance(letter.content, Operate):
             getattr(self, f"_{letter.content.order}")(letter, now)
         elif isinstance(letter.content, Ping):
             self._reply(letter, Pong(tuple((name, 1) for name in self.noted)))
         else:
             self.seen.append(letter)
-        return self._finish()
+        return self._step
 
     def _note(self, letter: Letter, now: float) -> None:
         assert isinstance(letter.content, Operate)
@@ -89,12 +88,8 @@ class Clerk(Machine):
 
     def tick(self, now: float) -> Step:
         self.seen.append(("tick", now))
-        self.alarm = None
+        self.deadline = None
         return Step()
-
-    @property
-    def deadline(self) -> float | None:
-        return self.alarm
 
     def snapshot(self) -> Mapping[str, Any]:
         return {"noted": self.noted}

@@ -30,8 +30,9 @@ class CircuitBreaker:
 
     def succeeded(self) -> None:
         """A sign of life, of whatever kind."""
-        self.close()
-        self.failing_since = None
+        if self.failing_since is not None:
+            self.close()
+            self.failing_since = None
 
     def close(self) -> None:
         """Let calls pass, whatever happened before."""

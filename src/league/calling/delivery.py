@@ -9,9 +9,11 @@ from enum import Enum
 from msgspec import Struct, field
 
 from league.dialects.negotiation import Negotiation
-from league.machine import Address, Content, Failure, Ping
+from league.machine import Address, Content, Failure, Ping, Refusal
+from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import ONCE, RetrySchedule
-from league.protocol.messages import Message
+from league.protocol.messages import GameError, LeagueError, Message
+from league.protocol.table_key import TableKey
 
 
 class Ending(Enum):
@@ -22,7 +24,7 @@ class Ending(Enum):
     FAILED = "failed"
 
 
-class Reaction(Enum):
+class Reaction(TableKey):
     """What an answer means for the delivery."""
 
     ANSWERED = "it is the answer"
@@ -46,6 +48,10 @@ class Interpretation(Struct, frozen=True):
     tells_more: bool = False
     consequence: Callable[[float], Interpretation] | None = None
     is_promise: bool = False
+
+
+_ANSWERED, _REFUSED = Interpretation(Reaction.ANSWERED), Interpretation(Reaction.REFUSED)
+_ERRORS = (LeagueError, GameError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,20 @@ class Attempt(Struct):
         self.ends, self.is_acknowledged = None, False
 
 
+def is_refusal(content: Content) -> bool:
+    """An error, or nothing that could be read: an answer, but no acknowledgement."""
+    if type(content) is Unsealed:
+        return content.message is None or type(content.message) in _ERRORS
+    return type(content) is Refusal
+
+
+def interpret_plainly(_: Delivery, content: Content, __: float) -> Interpretation:
+    """An error refuses, and anything else is the answer."""
+    if type(content) is Refusal and not content.understood:
+        return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
+    return _REFUSED if is_refusal(content) else _ANSWERED
+
+
 class Delivery(Struct, eq=False):
     """One message to one peer. The callbacks are told what happens; those left out are not needed."""
 
@@ -121,8 +141,8 @@ class Delivery(Struct, eq=False):
     """Where to call, asked before each call; None if the peer is not to be called any more."""
     on_end: Callable[[Delivery, Ending, float], None] = lambda *_: None
     on_attempt_failed: Callable[[Delivery, FailedAttempt, float], None] = lambda *_: None
-    interpret: Callable[[Delivery, Content, float], Interpretation] | None = None
-    """What an answer means; without it an error refuses, and anything else is the answer."""
+    interpret: Callable[[Delivery, Content, float], Interpretation] = interpret_plainly
+    """What an answer means."""
     compose: Callable[[Delivery, float], Message | None] | None = None
     """The message for the next call, if it changes; None if it is no longer wanted."""
     negotiation: Negotiation | None = None
@@ -132,3 +152,5 @@ class Delivery(Struct, eq=False):
     attempt: Attempt = field(default_factory=Attempt)
     answer: Content | None = None
     is_over: bool = False
+    has_timer: bool = False
+    """Something is done later, unless it is over before."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from msgspec import structs
@@ -16,11 +17,9 @@ from msgspec import structs
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
 from league.calling.timers import Timers
-from league.dialects.negotiation import PATIENCE_S, Negotiation
-from league.machine import Address, Blame, Content, Failure, Letter, Outgoing, Ping, Refusal, Undelivered
-from league.protocol.envelope import Unsealed
+from league.dialects.negotiation import PATIENCE_S, Negotiation, Route
+from league.machine import Address, Blame, Failure, Letter, Outgoing, Ping, Undelivered
 from league.protocol.exchanges import ONCE
-from league.protocol.messages import GameError, LeagueError
 
 BUSY_S: Final = 2.0
 """How long to wait for a peer that says "later" without saying when."""
@@ -48,6 +47,14 @@ class PeerState:
     """Those under way that somebody waits for, pauses between attempts included."""
 
 
+class Peers(dict[str, PeerState]):
+    """By agent id; of a peer that was never called nothing is known yet."""
+
+    def __missing__(self, agent_id: str) -> PeerState:
+        known = self[agent_id] = PeerState()
+        return known
+
+
 class Calls:
     """The deliveries of one role. `send` and `cancel` write into the step being built; `on_answer` is told of every
     answer, `on_idle` when nothing to a peer is under way any more."""
@@ -57,34 +64,27 @@ class Calls:
         self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
         self.on_idle: Callable[[str], None] = lambda _: None
         self._send, self._cancel = send, cancel
-        self._peers: dict[str, PeerState] = {}
+        self.peers = Peers()
         self._under_way: dict[tuple[str, str], Delivery] = {}
         self._count = 0
 
-    def peer(self, agent_id: str) -> PeerState:
-        known = self._peers.get(agent_id)
-        if known is None:
-            known = self._peers[agent_id] = PeerState()
-        return known
-
-    def breaker(self, agent_id: str) -> CircuitBreaker:
-        return self.peer(agent_id).breaker
-
     def forget(self, agent_id: str) -> None:
         """This peer is not called again."""
-        self._peers.pop(agent_id, None)
+        self.peers.pop(agent_id, None)
 
     # --- delivering ---------------------------------------------------------------------------------------------------
 
     def deliver(self, deliveries: Sequence[Delivery], now: float) -> None:
         """The same message to all of them: one Outgoing, encoded once."""
         for delivery in deliveries:
-            self._open(delivery)
+            if delivery.policy.is_waited_for:
+                self.peers[delivery.peer].deliveries += 1
         self._call(deliveries, now)
 
     def deliver_at(self, delivery: Delivery, at: float, now: float) -> None:
         """One delivery, not before its time: after a restart a retry keeps its pause."""
-        self._open(delivery)
+        if delivery.policy.is_waited_for:
+            self.peers[delivery.peer].deliveries += 1
         self._retry_at(delivery, at, now)
 
     def hasten(self, delivery: Delivery, now: float) -> None:
@@ -124,30 +124,43 @@ class Calls:
 
     def _call(self, deliveries: Sequence[Delivery], now: float) -> None:
         """One call to each, with the message of the first."""
-        wanted = [(one, address) for one in deliveries if (address := one.address()) is not None]
-        if len(wanted) < len(deliveries):
-            called = {id(one) for one, _ in wanted}
-            self._finish_all([one for one in deliveries if id(one) not in called])
+        wanted, to = self._addressed(deliveries)
         if not wanted:
             return
-        first = wanted[0][0]
-        if first.attempt.ends is None:
-            first.attempt.begun_at = now
-        ends = first.attempt.ends if first.attempt.ends is not None else now + first.policy.limit_s
-        first.attempt.ends = ends
+        first = wanted[0]
+        ends = first.attempt.ends
+        if ends is None:
+            first.attempt.begun_at, first.attempt.ends = now, (ends := now + first.policy.limit_s)
         message = first.compose(first, now) if first.compose is not None else first.message
         if message is None:
-            self._finish_all([one for one, _ in wanted])
+            self._finish_all(wanted)
             return
         self._count += 1
         key = f"{first.label}/{self._count}"
-        for delivery, address in wanted:
-            self.timers.clear(delivery)
+        for delivery, address in zip(wanted, to, strict=True):
+            if delivery.has_timer:
+                self._clear_timer(delivery)
             self._under_way[key, delivery.peer] = delivery
             attempt = delivery.attempt
-            attempt.key, attempt.sent_at, attempt.ends, delivery.message = key, now, ends, message
-            attempt.to = address if delivery.negotiation is None else _routed(address, delivery.negotiation)
-        self._send(Outgoing(key, tuple(one.attempt.to for one, _ in wanted if one.attempt.to), message, ends))
+            attempt.key, attempt.sent_at, attempt.ends, attempt.to = key, now, ends, address
+            delivery.message = message
+        self._send(Outgoing(key, tuple(to), message, ends))
+
+    def _addressed(self, deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Address]]:
+        """Those that are still wanted, and where each is called. The others are over."""
+        wanted: list[Delivery] = []
+        unwanted: list[Delivery] = []
+        to: list[Address] = []
+        for delivery in deliveries:
+            address = delivery.address()
+            if address is None:
+                unwanted.append(delivery)
+            else:
+                wanted.append(delivery)
+                to.append(address if delivery.negotiation is None else _routed(address, delivery.negotiation.route))
+        if unwanted:
+            self._finish_all(unwanted)
+        return wanted, to
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
@@ -159,18 +172,20 @@ class Calls:
             return
         is_newest = self._call_ended(delivery, key)
         delivery.answer = letter.content
-        peer = self._peers.get(letter.peer)
+        peer = self.peers.get(letter.peer)
         if peer is not None and peer.breaker.failing_since is not None:
             peer.breaker.succeeded()
         if delivery.is_over:
             self.on_answer(delivery, now)
             return
-        read = self._interpret(delivery, letter.content, now)
+        read = delivery.interpret(delivery, letter.content, now)
         if read.reaction is not Reaction.NOT_UNDERSTOOD:
             if delivery.negotiation is not None:
                 self._understood(delivery, delivery.negotiation, read.reaction, now)
             self.on_answer(delivery, now)
-        if is_newest or read.reaction is Reaction.ANSWERED:
+        if read.reaction is Reaction.ANSWERED:
+            self.end(delivery, Ending.ANSWERED, now)
+        elif is_newest:
             self._react(delivery, read, now)
 
     def _call_ended(self, delivery: Delivery, key: str) -> bool:
@@ -182,16 +197,9 @@ class Calls:
                 self._release(delivery)
         return is_newest
 
-    def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
-        if delivery.interpret is not None:
-            return delivery.interpret(delivery, content, now)
-        if isinstance(content, Refusal) and not content.understood:
-            return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
-        return Interpretation(Reaction.REFUSED if is_refusal(content) else Reaction.ANSWERED)
-
     def _understood(self, delivery: Delivery, negotiation: Negotiation, reaction: Reaction, now: float) -> None:
         to = delivery.attempt.to
-        if to is not None and reaction in (Reaction.ANSWERED, Reaction.REFUSED):
+        if to is not None and (reaction is Reaction.ANSWERED or reaction is Reaction.REFUSED):
             negotiation.on_understood(to.convention, now)
 
     def _react(self, delivery: Delivery, read: Interpretation, now: float) -> None:
@@ -229,7 +237,7 @@ class Calls:
         if negotiation is not None and negotiation.acknowledged() and not attempt.is_last:
             ends = attempt.ends if attempt.ends is not None else now
             at = ends if is_believed else min(now + PATIENCE_S, ends)
-            self.timers.set(delivery, at, lambda then: self._doubt(delivery, then))
+            self._set_timer(delivery, at, self._doubt)
         else:
             self._await_end(delivery)
 
@@ -244,10 +252,11 @@ class Calls:
         """No call is under way, but the time for an answer is not over."""
         ends = delivery.attempt.ends
         assert ends is not None, "an attempt is open"
-        self.timers.set(delivery, ends, lambda then: self._attempt_ended(delivery, ends, then))
+        self._set_timer(delivery, ends, self._attempt_ended)
 
-    def _attempt_ended(self, delivery: Delivery, ends: float, now: float) -> None:
-        if now - ends > LATE_S:
+    def _attempt_ended(self, delivery: Delivery, now: float) -> None:
+        ends = delivery.attempt.ends
+        if ends is not None and now - ends > LATE_S:
             delivery.attempt.ends = None
             self._call([delivery], now)
         else:
@@ -312,7 +321,7 @@ class Calls:
         if failed.blame is Blame.LOCAL:
             self._excuse(delivery, failed.failure, now)
         elif failed.failure is Failure.NOT_UNDERSTOOD:
-            self.breaker(failed.peer).succeeded()
+            self.peers[failed.peer].breaker.succeeded()
             read = Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail)
             if delivery.negotiation is not None and not delivery.negotiation.is_harmless:
                 self._never_understood(delivery, read, now)
@@ -336,7 +345,7 @@ class Calls:
 
     def _wait_while_busy(self, delivery: Delivery, retry_after: float | None, now: float) -> None:
         """It asks for time: a sign of life, and nobody's fault for a while."""
-        self.breaker(delivery.peer).succeeded()
+        self.peers[delivery.peer].breaker.succeeded()
         left = LONGEST_BUSY_S - delivery.busy_s
         wait = min(max(retry_after, SHORTEST_BUSY_S) if retry_after else BUSY_S, left)
         delivery.busy_s += wait
@@ -364,7 +373,7 @@ class Calls:
         delivery.failures += 1
         delivery.attempt.close()
         if delivery.policy.is_guarded and counts_against_peer:
-            self.breaker(delivery.peer).failed(now)
+            self.peers[delivery.peer].breaker.failed(now)
         if delivery.negotiation is not None:
             delivery.negotiation.begin_again()
         is_final = retries.refused_only and failure is not Failure.REFUSED
@@ -391,28 +400,36 @@ class Calls:
         if at <= now:
             self._retry(delivery, now)
         else:
-            self.timers.set(delivery, at, lambda then: self._retry(delivery, then))
+            self._set_timer(delivery, at, self._retry)
 
     def _retry(self, delivery: Delivery, now: float) -> None:
         attempt = delivery.attempt
         if attempt.ends is not None and attempt.ends <= now:
             attempt.ends = None
-        if delivery.policy.is_guarded and self.breaker(delivery.peer).is_open(now):
+        if delivery.policy.is_guarded and self.peers[delivery.peer].breaker.is_open(now):
             self.end(delivery, Ending.FAILED, now)
         else:
             self._call([delivery], now)
 
-    # --- the beginning and the end ------------------------------------------------------------------------------------
+    def _set_timer(self, delivery: Delivery, at: float, action: Callable[[Delivery, float], None]) -> None:
+        delivery.has_timer = True
+        self.timers.set(delivery, at, partial(action, delivery))
 
-    def _open(self, delivery: Delivery) -> None:
-        if delivery.policy.is_waited_for:
-            self.peer(delivery.peer).deliveries += 1
+    def _clear_timer(self, delivery: Delivery) -> None:
+        delivery.has_timer = False
+        self.timers.clear(delivery)
+
+    # --- the end ------------------------------------------------------------------------------------------------------
 
     def _finish(self, delivery: Delivery) -> None:
         delivery.is_over = True
-        self.timers.clear(delivery)
-        for key in (delivery.attempt.key, *delivery.attempt.timed_out):
-            self._under_way.pop((key or "", delivery.peer), None)
+        if delivery.has_timer:
+            self._clear_timer(delivery)
+        attempt = delivery.attempt
+        if attempt.key is not None:
+            self._under_way.pop((attempt.key, delivery.peer), None)
+        for key in attempt.timed_out:
+            self._under_way.pop((key, delivery.peer), None)
         self._release(delivery)
 
     def _finish_all(self, deliveries: Sequence[Delivery]) -> None:
@@ -421,18 +438,13 @@ class Calls:
 
     def _release(self, delivery: Delivery) -> None:
         if delivery.policy.is_waited_for:
-            peer = self.peer(delivery.peer)
+            peer = self.peers[delivery.peer]
             peer.deliveries -= 1
             if peer.deliveries == 0:
                 self.on_idle(delivery.peer)
 
 
-def is_refusal(content: Content) -> bool:
-    """An error, or nothing that could be read: an answer, but no acknowledgement."""
-    if isinstance(content, Unsealed):
-        return content.message is None or isinstance(content.message, LeagueError | GameError)
-    return isinstance(content, Refusal)
-
-
-def _routed(address: Address, negotiation: Negotiation) -> Address:
-    return structs.replace(address, endpoint=negotiation.route.endpoint, convention=negotiation.route.convention)
+def _routed(address: Address, route: Route) -> Address:
+    if route.convention is address.convention and route.endpoint == address.endpoint:
+        return address
+    return structs.replace(address, endpoint=route.endpoint, convention=route.convention)

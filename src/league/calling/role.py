@@ -35,22 +35,18 @@ class RoleMachine(Machine):
         self._timers = Timers()
         self._calls = Calls(self._send, self._cancel, self._timers)
 
-    @property
-    def deadline(self) -> float | None:
-        return self._timers.next
-
     def tick(self, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         self._timers.run(now)
         return self._conclude(now)
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         self._calls.failed(failed, now)
         return self._conclude(now)
 
     def handle(self, letter: Letter, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         if letter.answers is not None:
             self._calls.answered(letter, now)
         else:
@@ -74,4 +70,5 @@ class RoleMachine(Machine):
 
     def _conclude(self, now: float) -> Step:
         """The end of every step."""
-        return self._finish()
+        self.deadline = self._timers.next
+        return self._step

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
+
+from msgspec import structs
 
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import Violation
@@ -89,8 +91,9 @@ ADDRESS_QUERIES: Final = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
 
 def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
-    asks_for_addresses = isinstance(sent, LeagueQuery) and sent.query_type in ADDRESS_QUERIES
-    return asks_for_addresses or isinstance(sent, GetAssignedMatches)
+    if type(sent) is LeagueQuery:
+        return sent.query_type in ADDRESS_QUERIES
+    return type(sent) is GetAssignedMatches
 
 
 # --- what others send, as an announcement -----------------------------------------------------------------------------
@@ -143,7 +146,7 @@ def announcement_in(given: Fields, assignee: Assignee, now: float) -> Unsealed:
         "matches": [match],
     }
     read = unseal(announcement, Reading(), ("ROUND_ANNOUNCEMENT",))
-    return replace(read, round_name=name_of_round(_said_round(fields)))
+    return structs.replace(read, round_name=name_of_round(_said_round(fields)))
 
 
 def all_of(given: Fields) -> Fields:

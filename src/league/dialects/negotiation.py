@@ -4,10 +4,12 @@ section 13.1). "Understood and refused" ends the search, "not understood" goes o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-from league.protocol.conventions import Convention, ways
+from msgspec import Struct
+
+from league.protocol.conventions import WAYS, Convention
 
 PATIENCE_S: Final = 1.0
 """So long an acknowledgement in a convention that is not proven may be followed by the answer (R-02)."""
@@ -17,17 +19,17 @@ RUN_MATCH_PATH: Final = "/run_match"
 """Where some referees take a match so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Where and how a call is made."""
 
     endpoint: str
     convention: Convention
 
 
+@lru_cache(maxsize=1024)
 def routes(endpoint: str, first: Convention) -> tuple[Route, ...]:
     """Every way to call an endpoint, the likeliest first."""
-    return tuple(Route(endpoint, one) for one in ways(first))
+    return tuple(Route(endpoint, one) for one in WAYS[first])
 
 
 def registration_routes(endpoint: str, first: Convention) -> tuple[Route, ...]:

@@ -130,18 +130,14 @@ class SparringManager(Machine):
         members = {name: one.serial for name, one in self._members.items()}
         return {"members": members, "assigned": self._assigned, "results": msgspec.to_builtins(self.results)}
 
-    @property
-    def deadline(self) -> float | None:
-        return None
-
     def tick(self, now: float) -> Step:
         return Step()
 
     def resume(self, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         if self._assigned > len(self.results):
             self._hand_over(now)
-        return self._finish()
+        return self._step
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         return self._ended(failed.key, now, arrived=False)
@@ -151,20 +147,20 @@ class SparringManager(Machine):
             if isinstance(letter.content, Refusal) and letter.peer == REFEREE_ID:
                 self.refused = letter.content
             return self._ended(letter.answers, now, arrived=True)
-        self._begin()
+        self._step = Step()
         try:
             self._reply(letter, self._answer(letter, now))
         except PeerError as error:
             self._reply(letter, error)
-        return self._finish()
+        return self._step
 
     def _ended(self, key: str, now: float, arrived: bool) -> Step:
         """A call has ended. However the guest took the announcement, its match begins."""
-        self._begin()
+        self._step = Step()
         match_id, _, what = key.partition("/")
         if match_id == self.fixtures.match_id(self._place) and (what == "tell" or not arrived):
             self._hand_over(now)
-        return self._finish()
+        return self._step
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

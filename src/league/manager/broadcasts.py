@@ -116,7 +116,7 @@ class Broadcasts(ManagerPart):
         # The last one told is likely to answer last: in a large league most are not looked at in every step.
         players = (one for one in reversed(self._ledger.roster.members.values()) if one.is_player)
         for member in players:
-            if member.state == "ACTIVE" and self.context.calls.breaker(member.agent_id).failures == 0:
+            if member.state == "ACTIVE" and self.context.calls.peers[member.agent_id].breaker.failures == 0:
                 queue = self._queue(member)
                 if queue.last != announced or (queue.bulletin is not None and now < queue.bulletin.left_at + wait_s):
                     return False
@@ -222,7 +222,7 @@ class Broadcasts(ManagerPart):
         bulletin: Bulletin | None = first
         while bulletin is not None:
             if bulletin.kind == "league_completed":
-                return None if self.context.calls.peer(member.agent_id).deliveries else bulletin
+                return None if self.context.calls.peers[member.agent_id].deliveries else bulletin
             if self._is_owed(member, bulletin):
                 self._overtake(member, queue, now)
                 if self.context.is_reachable(member, now):

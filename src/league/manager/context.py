@@ -79,7 +79,7 @@ class ManagerContext(Context):
 
     def is_reachable(self, member: Member, now: float) -> bool:
         """Does its circuit breaker let calls pass?"""
-        return not self.calls.breaker(member.agent_id).is_open(now)
+        return not self.calls.peers[member.agent_id].breaker.is_open(now)
 
     def address(self, member: Member, serial: int | None = None) -> Address | None:
         """Where to call an agent, and the token we show it: derived from the one it goes by, or another of its tokens.

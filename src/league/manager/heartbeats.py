@@ -77,13 +77,13 @@ class Probes(ManagerPart):
             self.alive(agent_id)
         if self.context.ledger.state == "WAITING_FOR_REGISTRATIONS":
             pause = PROBE_AGAIN_S if outcome is Ending.FAILED else PING_S
-            self._probe_at(agent_id, max(now + pause, self.context.calls.breaker(agent_id).open_until))
+            self._probe_at(agent_id, max(now + pause, self.context.calls.peers[agent_id].breaker.open_until))
 
     def stop(self) -> None:
         """The league starts: from now on broadcasts and heartbeats tell. Every circuit breaker is closed."""
         for agent_id in self.context.ledger.roster.members:
             self.context.timers.clear(("probe", agent_id))
-            self.context.calls.breaker(agent_id).close()
+            self.context.calls.peers[agent_id].breaker.close()
         self.failures.clear()
 
     def probe_stranger(

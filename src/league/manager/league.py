@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from league.calling.delivery import Delivery
-from league.calling.engine import is_refusal
+from league.calling.delivery import Delivery, is_refusal
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
@@ -153,7 +152,7 @@ class LeagueManager(RoleMachine):
     def not_answering(self) -> Mapping[str, float]:
         """Who did not answer our last calls, and since when. A manager that was just started does not know yet."""
         members = (one for one in self._ledger.roster.members.values() if one.takes_part)
-        failing = {one.agent_id: self._calls.breaker(one.agent_id).failing_since for one in members}
+        failing = {one.agent_id: self._calls.peers[one.agent_id].breaker.failing_since for one in members}
         return {agent_id: since for agent_id, since in failing.items() if since is not None}
 
     @property
@@ -187,7 +186,7 @@ class LeagueManager(RoleMachine):
         return state
 
     def resume(self, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         self._is_awake = True
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
@@ -211,7 +210,7 @@ class LeagueManager(RoleMachine):
             self._outages.advance(now)
             self._rounds.advance(now)
             self._broadcasts.flush(now)
-        return self._finish()
+        return super()._conclude(now)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -255,7 +254,7 @@ class LeagueManager(RoleMachine):
         member = self._ledger.roster.members.get(agent_id)
         if member is None or not self._is_awake:
             return
-        self._calls.breaker(agent_id).succeeded()
+        self._calls.peers[agent_id].breaker.succeeded()
         self._probes.alive(agent_id)
         self._outages.heard(agent_id)
         if not member.is_player:

@@ -218,7 +218,7 @@ class Competitor(RoleMachine):
         return {"membership": self._membership.snapshot(), **self._memory.snapshot()}
 
     def resume(self, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         if self._memory.is_over:
             self._status.ask(now)  # another league may have begun
         else:
@@ -227,13 +227,13 @@ class Competitor(RoleMachine):
         return self._conclude(now)
 
     def answered(self, key: str, value: object, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         self._choices.answered(key, value, now)
         return self._conclude(now)
 
     def query(self, key: str, query_type: str, params: Mapping[str, Any], now: float) -> Step:
         """Ask the manager. What becomes of it will be among the news, as the QueryAnswer of this key."""
-        self._begin()
+        self._step = Step()
         self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Mapping
+
+from league.protocol.table_key import TableKey
 
 
-class Convention(Enum):
+class Convention(TableKey):
     """How a message is wrapped in a request."""
 
     SPEC = "SPEC"
@@ -26,11 +28,14 @@ DOCUMENTED = frozenset({Convention.SPEC, Convention.TYPE, Convention.LOWER, Conv
 """What R-01 accepts from everybody; the others are recorded, or refused in `strict`."""
 
 
-def ways(first: Convention) -> tuple[Convention, ...]:
-    """In which order to try them with an agent that seems to speak the first."""
-    return (first, *(one for one in Convention if one is not first))
+WAYS: Mapping[Convention, tuple[Convention, ...]] = {
+    first: (first, *(one for one in Convention if one is not first)) for first in Convention
+}
+"""In which order to try them with an agent that seems to speak the first."""
+
+_BY_NAME: Mapping[str | None, Convention] = {one.name: one for one in Convention}
 
 
 def convention_of(name: str | None) -> Convention:
     """By its name; one that we do not know is where everybody begins."""
-    return Convention.__members__.get(name or "", Convention.SPEC)
+    return _BY_NAME.get(name, Convention.SPEC)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from league.protocol import timestamps
 from league.protocol.consistency import (
@@ -18,7 +22,7 @@ from league.protocol.consistency import (
 )
 from league.protocol.errors import Stage, Violation, as_error
 from league.protocol.exchanges import EXCHANGES, Role, speakers
-from league.protocol.judge import ENVELOPE, check, json_name, place_of, quick, specs
+from league.protocol.judge import ENVELOPE, Check, Remembered, check, json_name, place_of, quick, specs
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
 from league.protocol.versions import PROTOCOL
 
@@ -37,10 +41,10 @@ class Reading:
 
 
 STRICT = Reading("strict")
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Unsealed:
+class Unsealed(Struct, frozen=True):
     """A read message: the message if nothing was violated, what was violated (the decisive clause first), and what
     `compat` let pass but records."""
 
@@ -48,7 +52,7 @@ class Unsealed:
     message: Message | None
     violations: tuple[Violation, ...] = ()
     deviations: tuple[Violation, ...] = ()
-    content: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    content: Mapping[str, object] = _NOTHING
     """What was read, kept when something is wrong with it: its token decides before its fields do (section 10.3)."""
     round_name: str = ""
     """What its sender calls the round, if not by its number."""
@@ -78,11 +82,13 @@ FORBIDDEN_SENDERS: Mapping[str, frozenset[str]] = {
 def answer_limit_s(read: Unsealed) -> float:
     """How long the sender waits for the answer: until the deadline its message names, or else as long as the exchange
     gives it."""
-    deadline, said_at = (read.field(name) if read.message is not None else None for name in ("deadline", "timestamp"))
-    if isinstance(deadline, str) and isinstance(said_at, str):
-        # Both are readings of the sender's clock, in whole seconds.
-        given = timestamps.read(deadline) - timestamps.read(said_at)
-        return min(max(given, 1.0), LONGEST_LIMIT_S)
+    deadline = getattr(read.message, "deadline", None)
+    if deadline:
+        said_at = getattr(read.message, "timestamp", None)
+        if isinstance(deadline, str) and isinstance(said_at, str):
+            # Both are readings of the sender's clock, in whole seconds.
+            given = timestamps.read(deadline) - timestamps.read(said_at)
+            return min(max(given, 1.0), LONGEST_LIMIT_S)
     row = EXCHANGES.get(read.message_type or "")
     return row.limit_s if row else DEFAULT_LIMIT_S
 
@@ -92,7 +98,7 @@ def seal(sender: str, now: float, conversation_id: str, auth_token: str | None =
     return {
         "protocol": PROTOCOL,
         "sender": sender,
-        "timestamp": timestamps.write(now),
+        "timestamp": timestamps.written(int(now)),
         "conversation_id": conversation_id,
         "auth_token": auth_token,
     }
@@ -123,16 +129,25 @@ def _quickly(cls: type[Message], content: Mapping[str, object], reading: Reading
 def judged(message: Message, content: Mapping[str, object] | None, reading: Reading) -> Unsealed | None:
     """The message as read, if every clause holds that its class does not know; None if the walk must say which does
     not. `content` is what it was converted from; without, it is taken from the message where it is needed."""
-    cls = type(message)
-    kind = cls.type
-    if not quick(cls)(message) or _is_anothers(kind, getattr(message, "sender", None)):
-        return None
+    for get, is_right in _checks(type(message)):
+        if not is_right(get(message)):
+            return None
+    kind = message.type
     if kind in CONSISTENCY_RULES and any(_together(kind, content or msgspec.to_builtins(message), reading)):
         return None
-    large = too_many_rows(kind, getattr(message, TABLES[kind], None)) if kind in TABLES else ()
-    if large and reading.profile == "strict":
-        return None
-    return Unsealed(kind, message, deviations=large)
+    if kind not in TABLES:
+        return Unsealed(kind, message)
+    large = too_many_rows(kind, getattr(message, TABLES[kind], None))
+    return Unsealed(kind, message, deviations=large) if not large or reading.profile == "compat" else None
+
+
+@cache
+def _checks(cls: type[Message]) -> tuple[Check, ...]:
+    """What no class knows of its fields, and who may say it."""
+    if "sender" not in cls.__struct_fields__:
+        return quick(cls)
+    is_its_own = Remembered(lambda sender: not _is_anothers(cls.type, sender))
+    return (*quick(cls), (attrgetter("sender"), is_its_own.__getitem__))
 
 
 def _is_anothers(kind: str, sender: object) -> bool:
@@ -198,7 +213,7 @@ def _sorted_out(
         # What compat lets pass may be of a type the class refuses: it is left out, never repaired.
         unfit = {one.path for one in deviations if one.code == "E007"}
         message = msgspec.convert({name: value for name, value in content.items() if name not in unfit}, cls)
-    return Unsealed(kind, message, tuple(violations), tuple(deviations), content)
+    return Unsealed(kind, message, tuple(violations), tuple(deviations), content if found else _NOTHING)
 
 
 def _precedence(one: Violation) -> tuple[int, int]:

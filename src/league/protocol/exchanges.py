@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from league.protocol.errors import Family
+from league.protocol.table_key import TableKey
 
 
-class Role(Enum):
+class Role(TableKey):
     """The three kinds of agents, by the word their `sender` begins with."""
 
     MANAGER = "league_manager"

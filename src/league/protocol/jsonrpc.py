@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 import msgspec
+from msgspec import structs
 
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, unseal
@@ -184,8 +186,8 @@ def _unknown_method(method: str, lenient: bool) -> Violation:
 def _with(read: Unsealed, one: Violation, reading: Reading) -> Unsealed:
     """What is wrong with the request comes before what is wrong with its message."""
     if one.lenient and reading.profile == "compat":
-        return replace(read, deviations=(one, *read.deviations))
-    return replace(read, message=None, violations=(one, *read.violations))
+        return structs.replace(read, deviations=(one, *read.deviations))
+    return structs.replace(read, message=None, violations=(one, *read.violations))
 
 
 def decode_answer(raw: bytes, limit: int = MESSAGE_LIMIT) -> RpcAnswer:
@@ -228,8 +230,11 @@ def encode_body(message: Message) -> bytes:
 
 def encode_call(request_id: int, method: str, body: bytes) -> bytes:
     """A request around an encoded message."""
-    head = _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "method": method})
-    return head[:-1] + b',"params":' + body + b"}"
+    return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}' % (request_id, _quoted(method), body)
+
+
+_quoted = lru_cache(maxsize=256)(_ENCODER.encode)
+"""A method's name, as JSON."""
 
 
 def encode_result(request_id: Id, result: Message | dict[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 """Why a message is wrong: walks a parsed object along its message class and collects *all* violated clauses.
 
-Built once per class from the class itself, so that a field is described in exactly one place. `right` is the quick
-check of the rules msgspec does not know; only when it or the conversion fails does anybody pay for the walk.
+Built once per class from the class itself, so that a field is described in exactly one place. `quick` are the quick
+checks of the rules msgspec does not know; only when they or the conversion fail does anybody pay for the walk.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from operator import attrgetter
+from functools import cache, partial
+from operator import attrgetter, is_not, ne
 from typing import Any
 
 from msgspec import inspect as ms
@@ -289,52 +289,75 @@ def place_of(message_type: str, name: str) -> Place:
 
 # --- the quick way: is a converted message right by the rules msgspec does not know? ---------------------------------
 
-Quick = Callable[[Any], bool]
-REMEMBERED = 200
+Test = Callable[[Any], bool]
+Check = tuple[Callable[[Any], Any], Test]
+"""What of a message is looked at, and the test it must pass."""
+LONG = 200
+KEPT = 1024
+
+
+class Remembered(dict[Any, bool]):
+    """A test of texts, by its earlier verdicts: names, addresses and times come again in every row and every message.
+    A text that is long is not kept; where there is none, as in None and UNSET, nothing is wrong with it."""
+
+    __slots__ = ("_is_right",)
+
+    def __init__(self, is_right: Callable[[str], bool]) -> None:
+        self._is_right = is_right
+
+    def __missing__(self, text: Any) -> bool:
+        is_text = isinstance(text, str)
+        verdict = not is_text or self._is_right(text)
+        if len(self) >= KEPT:
+            self.clear()
+        if not is_text or len(text) <= LONG:
+            self[text] = verdict
+        return verdict
 
 
 @cache
-def quick(cls: type[Message]) -> Quick:
-    """A check of an already converted message; False sends it to the walk."""
+def quick(cls: type[Message]) -> tuple[Check, ...]:
+    """The checks of an already converted message; one that fails sends it to the walk."""
     info = ms.type_info(cls)
     assert isinstance(info, ms.StructType)
-    return _quick_struct(info) or (lambda _: True)
+    return _checks(info)
 
 
-def _quick_struct(info: ms.StructType) -> Quick | None:
-    needed = [attrgetter(one.name) for one in info.fields if peel(one.type)[1].get("needed", False)]
-    found = [(attrgetter(one.name), _quick(one.type)) for one in info.fields]
-    checks = [(get, inner) for get, inner in found if inner is not None]
-    if not checks and not needed:
-        return None
-
-    def right(message: Any) -> bool:
-        for get in needed:
-            if get(message) is None:
-                return False
-        for get, inner in checks:
-            value = get(message)
-            # UNSET and None are falsy; so is "", which no rule accepts but the token's, whose finding the walk reports.
-            if (value or value == "") and not inner(value):
-                return False
-        return True
-
-    return right
+def _checks(info: ms.StructType) -> tuple[Check, ...]:
+    found: list[Check] = []
+    for one in info.fields:
+        get, test = attrgetter(one.name), _test(one.type)
+        if peel(one.type)[1].get("needed", False):
+            found.append((get, partial(is_not, None)))
+        if test is not None:
+            found.append((get, test))
+    return tuple(found)
 
 
 @cache
-def _remembering(rule: Rule) -> Quick:
-    """Names, addresses and times come again in every row and every message; what is long is not kept."""
-    is_right = lru_cache(maxsize=1024)(lambda text: rule(text) is None)
-    return lambda text: is_right(text) if len(text) <= REMEMBERED else rule(text) is None
+def _remembered(rule: str) -> Test:
+    # No token is empty, and none comes again for long.
+    return partial(ne, "") if rule == "token" else Remembered(lambda text: RULES[rule](text) is None).__getitem__
 
 
-def _quick(info: ms.Type) -> Quick | None:
+def _all_of(checks: tuple[Check, ...]) -> Test:
+    def are_right(value: Any) -> bool:
+        if value:  # neither None nor UNSET
+            for get, is_right in checks:
+                if not is_right(get(value)):
+                    return False
+        return True
+
+    return are_right
+
+
+def _test(info: ms.Type) -> Test | None:
+    """Is a value of this type right? None if there is no rule about it."""
     info, extra, _ = peel(info)
     if "rule" in extra:
-        return _remembering(RULES[extra["rule"]])
-    if isinstance(info, ms.StructType):
-        return _quick_struct(info)
-    if isinstance(info, ms.ListType) and (inner := _quick(info.item_type)) is not None:
-        return lambda items: all(map(inner, items))
+        return _remembered(extra["rule"])
+    if isinstance(info, ms.StructType) and (checks := _checks(info)):
+        return _all_of(checks)
+    if isinstance(info, ms.ListType) and (inner := _test(info.item_type)) is not None:
+        return lambda items: not items or all(map(inner, items))
     return None

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 from msgspec import inspect as ms
 
 from league.protocol.envelope import Reading, Unsealed, judged
@@ -25,7 +26,7 @@ _JSONRPC: Final = ("jsonrpc", Literal["2.0"])
 _ID: Final = ("id", Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)] | str)
 
 
-class QuickRequest(NamedTuple):
+class QuickRequest(Struct, frozen=True):
     """A request that was read so."""
 
     id: int | str
@@ -36,10 +37,14 @@ class QuickRequest(NamedTuple):
 def read_request(raw: bytes, role: Role, reading: Reading) -> QuickRequest | None:
     """The request, if it calls one of the role's methods by its own name; None if in doubt."""
     found = decoded(_requests(), raw)
-    if found is IN_DOUBT or _methods(role).get(found.method) != found.params.type:
+    if found is IN_DOUBT:
         return None
-    read = _judged(found.params, raw, reading)
-    return None if read is None else QuickRequest(found.id, read, found.params)
+    message: Message = found.params
+    doubts = _doubts(type(message))
+    if _methods(role).get(found.method) != message.type or (doubts and _is_out_of_bounds(raw, doubts)):
+        return None
+    read = judged(message, None, reading)
+    return None if read is None else QuickRequest(found.id, read, message)
 
 
 def read_answer(raw: bytes, sent_type: str, reading: Reading) -> Unsealed | None:
@@ -47,15 +52,16 @@ def read_answer(raw: bytes, sent_type: str, reading: Reading) -> Unsealed | None
     found = decoded(_answers(), raw)
     if found is IN_DOUBT or sent_type not in EXCHANGES or found.result.type not in EXCHANGES[sent_type].replies:
         return None
-    read = _judged(found.result, raw, reading)
+    message: Message = found.result
+    doubts = _doubts(type(message))
+    if doubts and _is_out_of_bounds(raw, doubts):
+        return None
+    read = judged(message, None, reading)
     return read if read is not None and not read.deviations else None
 
 
-def _judged(message: Message, raw: bytes, reading: Reading) -> Unsealed | None:
-    doubts = _doubts(type(message))
-    if (ms.AnyType in doubts and is_too_deep(raw)) or (doubts and has_long_number(raw)):
-        return None
-    return judged(message, None, reading)
+def _is_out_of_bounds(raw: bytes, doubts: frozenset[type[ms.Type]]) -> bool:
+    return has_long_number(raw) or (ms.AnyType in doubts and is_too_deep(raw))
 
 
 # --- built once -------------------------------------------------------------------------------------------------------

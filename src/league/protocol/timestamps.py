@@ -18,12 +18,12 @@ _SHORTEST_MONTH = "28"
 
 def write(at: float) -> str:
     """Seconds since the epoch as `YYYY-MM-DDTHH:MM:SSZ`, rounded down."""
-    return _written(int(at))
+    return written(int(at))
 
 
 @lru_cache(maxsize=64)
-def _written(second: int) -> str:
-    """Many messages leave within one second."""
+def written(second: int) -> str:
+    """A whole second; many messages leave within one."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

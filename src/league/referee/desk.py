@@ -170,7 +170,7 @@ class RefereeDesk(RoleMachine):
         return {"membership": self._membership.snapshot(), **self._docket.snapshot()}
 
     def resume(self, now: float) -> Step:
-        self._begin()
+        self._step = Step()
         self._membership.registration.resume(now)
         if self.state == "SHUTDOWN":
             self._status.ask(now)  # another league may have begun
@@ -180,7 +180,7 @@ class RefereeDesk(RoleMachine):
             self._conduct(match, now)
         self._begin_waiting(now)
         self._addresses.seek(now)
-        return self._finish()
+        return self._conclude(now)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class _Known:
 
     def with_frame(self, frame: _Frame) -> Asked:
         message = msgspec.structs.replace(self.read.message, auth_token=frame.token)  # type: ignore[type-var]
-        return replace(self.asked, id=frame.id, content=replace(self.read, message=message))
+        return replace(self.asked, id=frame.id, content=msgspec.structs.replace(self.read, message=message))
 
 
 class BroadcastReader:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from league.dialects import forms, normalise, understanding
 from league.dialects.assignments import is_answered_freely, name_of_round
@@ -151,7 +152,7 @@ def _read_call(call: RpcCall, speaker: Speaker) -> Asked:
         content, deviations = normalise.normalise_request(content, call.method, speaker.reading.game_type)
         if deviations:
             normalised = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
-            read = replace(_with(normalised, deviations, content), round_name=round_name)
+            read = structs.replace(_with(normalised, deviations, content), round_name=round_name)
     kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
     return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention, call.is_halved)
 
@@ -161,8 +162,10 @@ def _with(read: Unsealed, deviations: tuple[Violation, ...], content: dict[str, 
     broken = tuple(one for one in deviations if not one.lenient)
     passed = (*(one for one in deviations if one.lenient), *read.deviations)
     if not broken:
-        return replace(read, deviations=passed)
-    return replace(read, message=None, violations=(*broken, *read.violations), deviations=passed, content=content)
+        return structs.replace(read, deviations=passed)
+    return structs.replace(
+        read, message=None, violations=(*broken, *read.violations), deviations=passed, content=content
+    )
 
 
 def _inquired(method: str, message_type: object, role: Role) -> str | None:
@@ -342,7 +345,7 @@ def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
         said, deviations = content.get("message_type"), more + deviations
     if said in expected or (isinstance(said, str) and not is_notification(sent)) or not compat:
         read = unseal(content, reading, expected)
-        return replace(read, deviations=(*deviations, *read.deviations)) if deviations else read
+        return structs.replace(read, deviations=(*deviations, *read.deviations)) if deviations else read
     return Acknowledged()
 
 

@@ -222,7 +222,7 @@ def test_after_a_write_that_failed_no_question_is_of_use_any_more() -> None:
 
 def test_the_machine_is_woken_when_it_asked_to_be() -> None:
     desk = Desk()
-    desk.clerk.alarm = 7.0
+    desk.clerk.deadline = 7.0
     assert desk.pump.timer == 7.0
     desk.pump.advance(6.9)
     assert desk.clerk.seen == []

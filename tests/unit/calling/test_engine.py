@@ -152,9 +152,9 @@ def test_who_was_given_no_time_to_answer_is_repeated_to_and_not_blamed() -> None
     desk, guarded = Desk(), Policy(5.0, RETRIED, is_guarded=True)
     desk.go(desk.delivery(policy=guarded)).fail(Failure.TIMEOUT, blame=Blame.NOBODY).wait(2)
     assert (len(desk.sent), len(desk.failed)) == (2, 1)
-    assert desk.calls.breaker("P01").failures == 0
+    assert desk.calls.peers["P01"].breaker.failures == 0
     desk.fail(Failure.TIMEOUT)
-    assert desk.calls.breaker("P01").failures == 1
+    assert desk.calls.peers["P01"].breaker.failures == 1
 
 
 def test_a_busy_peer_gets_the_time_it_asks_for_but_no_more_than_a_minute() -> None:
@@ -182,7 +182,7 @@ def test_the_circuit_breaker_opens_after_five_failures_and_any_answer_closes_it(
         desk.go(desk.delivery(policy=guarded))
         for _ in range(3):
             desk.fail(Failure.REFUSED).wait(2)
-    breaker = desk.calls.breaker("P01")
+    breaker = desk.calls.peers["P01"].breaker
     assert breaker.failures == FAILURES_TO_OPEN
     assert desk.ended[-1][1] is Ending.FAILED
     assert breaker.is_open(desk.now)
@@ -349,7 +349,7 @@ def test_an_answer_that_comes_by_itself_and_again_on_the_call_ends_it_once() -> 
     desk.go(one)
     desk.calls.answered_by_request(one, desk.now)
     desk.answer(Acknowledged())
-    assert (len(desk.ended), desk.idle, desk.calls.peer("P01").deliveries) == (1, ["P01"], 0)
+    assert (len(desk.ended), desk.idle, desk.calls.peers["P01"].deliveries) == (1, ["P01"], 0)
 
 
 def test_a_receiver_that_is_not_to_be_called_any_more_holds_up_nobody() -> None:

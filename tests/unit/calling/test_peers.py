@@ -24,7 +24,7 @@ def test_who_is_not_to_be_called_any_more_is_left_out_and_nothing_to_it_is_under
     there = Address("P01", "http://127.0.0.1:8101/mcp")
     calls.deliver([ping("P01", there), ping("P02", None)], 0.0)
     assert [one.to for one in sent] == [(there,)]
-    assert (calls.peer("P01").deliveries, calls.peer("P02").deliveries) == (1, 0)
+    assert (calls.peers["P01"].deliveries, calls.peers["P02"].deliveries) == (1, 0)
     assert idle == ["P02"]
 
 
@@ -33,6 +33,6 @@ def test_of_a_forgotten_peer_no_failure_is_remembered() -> None:
     calls = calls_into(sent)
     calls.deliver([ping("P01", Address("P01", "http://127.0.0.1:8101/mcp"))], 0.0)
     calls.failed(Undelivered(sent[0].key, "P01", Failure.REFUSED), 1.0)
-    assert calls.breaker("P01").failures == 1
+    assert calls.peers["P01"].breaker.failures == 1
     calls.forget("P01")
-    assert calls.breaker("P01").failures == 0
+    assert calls.peers["P01"].breaker.failures == 0

@@ -267,7 +267,7 @@ def test_two_agents_that_use_two_tokens_of_one_name_are_shown_to_the_operator() 
 def test_a_query_with_a_lesser_token_is_no_sign_of_life() -> None:
     league = Managed(players=2).fill()
     lesser = league.register("player", 1).auth_token
-    breaker = league.manager._calls.breaker("P01")
+    breaker = league.manager._calls.peers["P01"].breaker
     for _ in range(9):
         breaker.failed(league.now)
     league.request(league.query_of("P01", "GET_STATUS") | {"auth_token": lesser})

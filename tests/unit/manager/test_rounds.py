@@ -122,7 +122,7 @@ def test_a_busy_player_is_asked_again_when_it_said_and_without_counting() -> Non
     assert league.calls("ROUND_ANNOUNCEMENT", "P01") == []
     league.wait(0.1)
     assert len(league.calls("ROUND_ANNOUNCEMENT", "P01")) == 1
-    assert league.manager._calls.breaker("P01").failures == 0
+    assert league.manager._calls.peers["P01"].breaker.failures == 0
 
 
 def test_an_announcement_that_a_player_did_not_understand_is_not_repeated() -> None:

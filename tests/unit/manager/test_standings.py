@@ -309,7 +309,7 @@ def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
     league = started(2, double=True)
     league.report("R1M1")
     league.answer_all(but=["P02"])
-    while not league.manager._calls.breaker("P02").is_open(league.now):
+    while not league.manager._calls.peers["P02"].breaker.is_open(league.now):
         for one in league.calls(to="P02"):
             league.fail(one)
         league.wait(2)
@@ -317,7 +317,7 @@ def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
         league.query("P02", "GET_STATUS")
     else:
         league.wait(60)
-    assert not league.manager._calls.breaker("P02").is_open(league.now)
+    assert not league.manager._calls.peers["P02"].breaker.is_open(league.now)
 
 
 # --- suspension -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from league.events import DeviationRecorded, Registered
 from league.machine import Address, Blame, Content, Failure, Pong, Refusal
 from league.protocol import jsonrpc
-from league.protocol.conventions import Convention, ways
+from league.protocol.conventions import WAYS, Convention
 from league.protocol.messages import LeagueRegisterRequest
 from league.protocol.parts import RefereeMeta
 from league.transport import letters
@@ -158,7 +158,7 @@ def test_coming_back_begins_with_what_worked() -> None:
     agent.accept(token_scheme=None)
     agent.registration.request_refused("E012", agent.now)
     agent.answer(NOT_UNDERSTOOD)
-    assert [convention for _, convention in put(agent)[2:]] == list(ways(Convention.TYPE)[:2])
+    assert [convention for _, convention in put(agent)[2:]] == list(WAYS[Convention.TYPE][:2])
     agent.accept(auth_token="tok_P01_second")
     assert agent.membership.manager.convention is Convention.SPEC
 
