@@ -6,7 +6,6 @@ kept the seed to itself, nor that it did not give up an earlier attempt to draw 
 
 import hashlib
 import hmac
-from itertools import count, islice
 from typing import Final
 
 SEED_BYTES: Final = 32
@@ -17,7 +16,7 @@ BOUND: Final = 250
 
 def commitment(seed: bytes, league_id: str, match_id: str, attempt: int) -> str:
     """`draw_commitment` of GAME_INVITATION."""
-    return hashlib.sha256(_checked(seed) + _label(league_id, match_id, attempt)).hexdigest()
+    return hashlib.sha256(_checked(seed) + f"{league_id}|{match_id}|{attempt}".encode()).hexdigest()
 
 
 def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int = 0) -> int:
@@ -26,10 +25,13 @@ def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int 
     `index` counts the chance steps of a match from 0: the first usable byte gives the number of the first,
     the next usable one that of the second, and so on.
     """
-    key, label = _checked(seed), _label(league_id, match_id, attempt)
-    stream = (hmac.digest(key, b"%s|%d" % (label, place), "sha256")[0] for place in count())
-    usable = (byte for byte in stream if byte < BOUND)
-    return next(islice(usable, index, None)) % HIGHEST + 1
+    key, place = _checked(seed), 0
+    while True:
+        byte = hmac.digest(key, f"{league_id}|{match_id}|{attempt}|{place}".encode(), "sha256")[0]
+        if byte < BOUND and not index:
+            return byte % HIGHEST + 1
+        index -= byte < BOUND
+        place += 1
 
 
 def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt: int, drawn: int | None = None) -> bool:
@@ -55,7 +57,3 @@ def _checked(seed: bytes) -> bytes:
     if len(seed) != SEED_BYTES:
         raise ValueError(f"a seed is {SEED_BYTES} bytes, not {len(seed)}")
     return seed
-
-
-def _label(league_id: str, match_id: str, attempt: int) -> bytes:
-    return f"{league_id}|{match_id}|{attempt}".encode()

@@ -12,15 +12,12 @@ from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
     ConditionsStated,
-    ConventionLearned,
-    DeviationRecorded,
     Event,
     LeagueEnded,
-    Registered,
     Withdrawn,
 )
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
-from league.membership import LONGEST_NAME, EarlyLetters, Membership
+from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, Membership
 from league.player.choices import Choices, turn_for_strategy
 from league.player.context import PlayerContext, with_sender
 from league.player.credentials import Credentials, sender_id
@@ -53,7 +50,6 @@ from league.status_poll import StatusPoll
 REFEREE_LIMIT: Final = 10_240
 """Only the manager's messages may be larger (R-24): what referees say is kept for long."""
 FROM_REFEREES: Final = frozenset({GameInvitation, ChooseParityCall, GameMoveCall, GameOver, GameError})
-OF_MEMBERSHIP: Final = frozenset({Registered, ConventionLearned, DeviationRecorded})
 _encode: Final = msgspec.json.Encoder().encode
 
 Handler = Callable[[Letter, Any, float], None]

@@ -4,7 +4,9 @@ but a sign of life."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import Final
+
+from msgspec import Struct
 
 from league.games.contract import Seat
 from league.machine import Acknowledged, Content, Refusal
@@ -25,28 +27,24 @@ from league.protocol.messages import (
 )
 from league.referee.context import quotable
 from league.referee.match import Match
-from league.referee.messages import awaited_type
 
 LONGEST_QUOTE = 100
 ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
 """What is said of a request that was not understood as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Valid:
+class Valid(Struct, frozen=True):
     """A join, or a legal choice."""
 
     choice: str | None = None
     provenance: Provenance | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Declined:
+class Declined(Struct, frozen=True):
     """`accept: false`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """Read, and wrong (R-39 c). `given` is the choice as it stands there."""
 
     code: str
@@ -56,8 +54,7 @@ class Wrong:
     requirement: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """An error, never an acknowledgement; `detail` quotes it. Not `understood`: perhaps another convention helps; but
     it `tells_more` if it is about more than the form of the call. `is_unknown`: it says that there is no such method,
     so nothing happened."""
@@ -69,22 +66,24 @@ class Refused:
     is_unknown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MereAcknowledgement:
+class MereAcknowledgement(Struct, frozen=True):
     """The answer may still come as a request of its own, and does if it `is_promise`."""
 
     is_promise: bool = False
 
 
 Answer = Valid | Declined | Wrong | Refused | MereAcknowledgement
+_JOINED: Final = Valid()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Who is asked what, and what its answer is held to. Without `digests` no token can be checked."""
 
     match: Match
     seat: Seat
+    player_id: str
+    awaited: str
+    """The message type of the answer."""
     is_strict: bool
     digests: tuple[str, ...]
     players: Collection[str]
@@ -93,17 +92,9 @@ class Question:
     """Digests of tokens that are right only in the reply to a call: the player got them by name and address alone."""
 
     @property
-    def player_id(self) -> str:
-        return self.match.taken.players[self.seat]
-
-    @property
     def _alias(self) -> str:
         """The id it asked for, which is another player's: on a connection of ours that is no doubt about it."""
         return self.match.taken.known_as[self.seat]
-
-    @property
-    def _conversation(self) -> str:
-        return self.match.conversations[self.seat]
 
     def is_right(self, token: object) -> bool:
         """May it stand in the reply to a call?"""
@@ -115,7 +106,7 @@ class Question:
 
     def was_received(self, conversation_id: object) -> bool:
         """Did whoever shows this receive the call?"""
-        return isinstance(conversation_id, str) and tokens.same(conversation_id, self._conversation)
+        return isinstance(conversation_id, str) and tokens.same(conversation_id, self.match.conversations[self.seat])
 
     def read(self, content: Content) -> Answer:
         """What this answer says."""
@@ -126,10 +117,11 @@ class Question:
         if not isinstance(content, Unsealed):
             return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
         message = content.message
-        if isinstance(message, LeagueError | GameError):
-            return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
-        if isinstance(message, Acknowledgement | MatchResultAck):
-            return MereAcknowledgement()
+        if message is not None and message.type != self.awaited:
+            if isinstance(message, LeagueError | GameError):
+                return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
+            if isinstance(message, Acknowledgement | MatchResultAck):
+                return MereAcknowledgement()
         return self._judged(content)
 
     def deviations(self, content: Content) -> list[Violation]:
@@ -139,11 +131,11 @@ class Question:
         if not isinstance(content, Unsealed) or self.is_strict:
             return []
         found, message = list(content.deviations), content.message
-        if message is None or message.type != awaited_type(self.match):
+        if message is None or message.type != self.awaited:
             return found
         if getattr(message, "player_id", None) not in (None, self.player_id):
             found.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
-        if getattr(message, "conversation_id", None) not in (None, self._conversation):
+        if getattr(message, "conversation_id", None) not in (None, self.match.conversations[self.seat]):
             detail = "a reply repeats the conversation_id of its request"
             found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
         token = getattr(message, "auth_token", None)
@@ -171,9 +163,8 @@ class Question:
                 return problem
         message = read.message
         assert message is not None, "it was read without a violation"
-        expected = awaited_type(self.match)
-        if message.type != expected:
-            detail = f"expected {expected}, not {message.type}"
+        if message.type != self.awaited:
+            detail = f"expected {self.awaited}, not {message.type}"
             return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
         return self._wrong_ids(message)
 
@@ -200,7 +191,7 @@ class Question:
 
     def _found(self, message: Message) -> Answer | Violation:
         if isinstance(message, GameJoinAck):
-            return Valid() if message.accept else Declined()
+            return _JOINED if message.accept else Declined()
         wire = self.match.game.wire
         path = "parity_choice" if isinstance(message, ChooseParityResponse) else "move_data.choice"
         if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
