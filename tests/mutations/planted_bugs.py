@@ -333,7 +333,7 @@ BUGS = (
         "the other one is judged before it has answered",
         "referee/match.py",
         "        self.seated[self._settled(event.player_id)].fault = event\n",
-        "        self.seated[self._settled(event.player_id)].fault = event\n        self.awaited = ()\n",
+        "        self.seated[self._settled(event.player_id)].fault = event\n        self.awaited = []\n",
         stateful="test_match_machine.py",
     ),
     Bug(

@@ -66,17 +66,14 @@ class Credentials:
         for key in self._keys:
             right = tokens.derive(key, name, us.agent_id, us.league_id, match_id, attempt)
             if tokens.same(token, right):
-                return self._remembered(shown, SenderIdentity(name, key, trusted=True, is_proven=True))
+                if len(self._proven) >= PROVEN:
+                    self._proven.clear()
+                proven = self._proven[shown] = SenderIdentity(name, key, trusted=True, is_proven=True)
+                return proven
         announced = self._memory.referees.get(match_id)
         is_announced = announced is not None and tokens.fits(token, announced.tokens or ())
         newest = self._keys[0] if self._keys else None
         return SenderIdentity(name, newest, is_announced, is_proven=is_announced and newest is not None)
-
-    def _remembered(self, shown: tuple[str | None, str | None, str, int], proven: SenderIdentity) -> SenderIdentity:
-        if len(self._proven) >= PROVEN:
-            self._proven.clear()
-        self._proven[shown] = proven
-        return proven
 
     def _registered(self) -> None:
         """We have other keys than before, perhaps in another league."""

@@ -159,12 +159,14 @@ class RefereeMessages:
 
     def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
         """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
-        row = self._memory.history.of(match.match_id)
-        newest = self._memory.matches.newest_attempt(match.match_id, sender.trusted)
-        late = known is not None and (attempt < known.attempt or (known.superseded and attempt <= newest))
+        matches, row = self._memory.matches, self._memory.history.of(match.match_id)
+        if known is not None and attempt < known.attempt:
+            return False
+        if known is not None and known.superseded and attempt <= matches.newest_attempt(match.match_id, sender.trusted):
+            return False
         # A referee that proved itself with its invitation proves itself with its result too.
-        proven = sender.trusted or not any(one.trusted for one in self._memory.matches.of(match.match_id))
-        return proven and not late and (row is None or attempt > row.attempt)
+        proven = sender.trusted or not any(one.trusted for one in matches.of(match.match_id))
+        return proven and (row is None or attempt > row.attempt)
 
     def _end(self, over: GameOver, attempt: int, match: InvitedMatch, sender: SenderIdentity, now: float) -> None:
         if match.referee_id == sender.id:

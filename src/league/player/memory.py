@@ -142,7 +142,7 @@ class InvitedMatches:
     def chosen(self, event: ChoiceGiven) -> None:
         match = self._current(event)
         if match is not None:
-            match.answers.pop(event.turn, None)
+            match.answers.pop(event.turn, None)  # the newest comes last
             match.answers[event.turn] = event
             if len(match.answers) > TURNS:
                 _forget_first(match.answers)
@@ -184,8 +184,8 @@ class FailedChoice:
 
 
 class PlayerMemory:
-    """The state of a player, but for what its registrations gave it. Only `effects` change it: each makes one kind of
-    event true, and what is none of a player's has none."""
+    """The state of a player, but for what its registrations gave it. Only `apply` changes it, or who looks up itself
+    which of the `effects` an event has."""
 
     def __init__(self) -> None:
         self._begin_league()
@@ -201,6 +201,12 @@ class PlayerMemory:
             LeagueEnded: self._league_ended,
             Withdrawn: self._withdrawn,
         }
+
+    def apply(self, event: Event) -> None:
+        """Make one event true; what is none of a player's changes nothing."""
+        effect = self.effects.get(type(event))
+        if effect is not None:
+            effect(event)
 
     def _begin_league(self) -> None:
         """Nothing is known of this league yet. Match ids of another one come again in it: none of them is kept."""

@@ -134,12 +134,14 @@ class LeagueResult(Struct, frozen=True):
     @property
     def rank(self) -> int | None:
         """Your rank; None if you are not in the table."""
-        return self.mine.rank if self.mine else None
+        mine = self.mine
+        return mine.rank if mine else None
 
     @property
     def points(self) -> int | None:
         """Your points."""
-        return self.mine.points if self.mine else None
+        mine = self.mine
+        return mine.points if mine else None
 
     @property
     def is_mine(self) -> bool:

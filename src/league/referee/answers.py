@@ -110,19 +110,23 @@ class Question(Struct, frozen=True):
 
     def read(self, content: Content) -> Answer:
         """What this answer says."""
-        if isinstance(content, Refusal):
-            code, is_unknown = content.code, not content.understood and content.code == "E036"
-            detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
-            return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
         if not isinstance(content, Unsealed):
-            return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
+            return _without_message(content)
         message = content.message
         if message is not None and message.type != self.awaited:
             if isinstance(message, LeagueError | GameError):
                 return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
             if isinstance(message, Acknowledgement | MatchResultAck):
                 return MereAcknowledgement()
-        return self._judged(content)
+        problem = self._problem(content)
+        if problem is None and message is not None:
+            found = self._found(message)
+            if not isinstance(found, Violation):
+                return found
+            problem = found
+        assert problem is not None
+        given = _quoted(_choice_in(content))
+        return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
 
     def deviations(self, content: Content) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
@@ -144,17 +148,6 @@ class Question(Struct, frozen=True):
             found.append(_violation("E012" if token else "E011", "auth_token", detail, "TOKEN.wrong_in_answer"))
         return found
 
-    def _judged(self, read: Unsealed) -> Answer:
-        problem = self._problem(read)
-        if problem is None and read.message is not None:
-            found = self._found(read.message)
-            if not isinstance(found, Violation):
-                return found
-            problem = found
-        assert problem is not None
-        given = _quoted(_choice_in(read))
-        return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
-
     def _problem(self, read: Unsealed) -> Violation | None:
         """The decisive thing that is wrong with it, in the order of section 10.3; None if only the choice is left."""
         if read.violations or (self.is_strict and self.digests):
@@ -166,7 +159,10 @@ class Question(Struct, frozen=True):
         if message.type != self.awaited:
             detail = f"expected {self.awaited}, not {message.type}"
             return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
-        return self._wrong_ids(message)
+        match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
+        if match_id in (None, self.match.taken.match_id) and player_id in (None, self.player_id):
+            return None
+        return self._wrong_ids(match_id, player_id)
 
     def _wrong_token(self, read: Unsealed) -> Violation | None:
         """`strict` only; where it matters more, an answer as its own request, it is checked there."""
@@ -179,8 +175,7 @@ class Question(Struct, frozen=True):
             return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
         return None
 
-    def _wrong_ids(self, message: Message) -> Violation | None:
-        match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
+    def _wrong_ids(self, match_id: str | None, player_id: str | None) -> Violation | None:
         if match_id not in (None, self.match.taken.match_id):
             return _violation("E015", "match_id", f"this is about {self.match.taken.match_id}", "MATCH.wrong_ids")
         if player_id in (None, self.player_id) or (player_id == self._alias and not self.is_strict):
@@ -205,6 +200,14 @@ class Question(Struct, frozen=True):
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
         provenance = getattr(message, "provenance", None)
         return Valid(choice, None if provenance is None else said(Provenance, provenance))
+
+
+def _without_message(content: Content) -> Refused | MereAcknowledgement:
+    if not isinstance(content, Refusal):
+        return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
+    code, is_unknown = content.code, not content.understood and content.code == "E036"
+    detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
+    return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
 
 
 def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:

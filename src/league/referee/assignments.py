@@ -165,7 +165,7 @@ def _record(record: Record | None) -> dict[str, int]:
     if record is None:
         return {}
     said = (record.wins, record.losses, record.draws, record.points)
-    return {} if said == _UNSAID else {name: count or 0 for name, count in zip(ZEROS, said, strict=True)}
+    return {} if said == _UNSAID else dict(zip(ZEROS, [count or 0 for count in said], strict=True))
 
 
 def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:

@@ -122,8 +122,10 @@ class Conduct:
         return self._askings.get(seat)
 
     def _settled(self, seat: Seat, now: float) -> None:
+        """Nothing is due while the other one is being asked (R-42)."""
         del self._askings[seat]
-        self.proceed(now)
+        if not self._askings:
+            self.proceed(now)
 
     # --- 3. draw, and 4. decide ---------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class Seated(Struct):
 
 
 class Match:
-    """The state of one attempt. Only `apply` changes it."""
+    """The state of one attempt. Only what the docket applies to it changes it."""
 
     def __init__(self, taken: MatchTaken) -> None:
         game = registry.find(taken.game_type)
@@ -80,7 +80,7 @@ class Match:
         self.seated = (Seated(), Seated())
         self.turn = 0
         """0 while players join; then the turn they are asked about."""
-        self.awaited: tuple[Seat, ...] = SEATS
+        self.awaited: list[Seat] = list(SEATS)
         """Who still has to answer before this phase can be judged (R-42)."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
@@ -173,10 +173,6 @@ class Match:
 
     # --- what events do -----------------------------------------------------------------------------------------------
 
-    def apply(self, event: Event) -> None:
-        self.events.append(event)
-        _EFFECTS[type(event)](self, event)
-
     def _player(self, player_id: str) -> Seated:
         return self.seated[self.taken.players.index(player_id)]
 
@@ -202,7 +198,8 @@ class Match:
     def _settled(self, player_id: str) -> Seat:
         """This player has answered, or lost by its own fault."""
         seat = SEATS[self.taken.players.index(player_id)]
-        self.awaited = tuple([one for one in self.awaited if one != seat])
+        if seat in self.awaited:
+            self.awaited.remove(seat)
         return seat
 
     def _joined(self, event: PlayerJoined) -> None:
@@ -216,7 +213,7 @@ class Match:
             before = self.provenance.get(event.player_id)
             self.provenance[event.player_id] = before.plus(event.provenance) if before else event.provenance
         self.pending[self._settled(event.player_id)] = event.choice
-        if set(self.pending) == set(self.to_move.seats):
+        if not self.awaited and set(self.pending) == set(self.to_move.seats):
             self.position = self.game.rules.play(self.position, self.pending)
             self.pending = {}
             self._next_turn()
@@ -226,10 +223,7 @@ class Match:
         self.turn += 1
         for one in self.seated:
             one.failed, one.wrong, one.last = 0, 0, None
-        self._await_moves()
-
-    def _await_moves(self) -> None:
-        self.awaited = tuple([seat for seat in self.to_move.seats if self.seated[seat].fault is None])
+        self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
         self.seated[self._settled(event.player_id)].fault = event
@@ -237,10 +231,10 @@ class Match:
     def _drawn(self, event: NumberDrawn) -> None:
         self.numbers.append(event.number)
         self.position = self.game.rules.draw(self.position, event.number)
-        self._await_moves()
+        self.awaited = list(self.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
-        self.decided, self.awaited = event, ()
+        self.decided, self.awaited = event, []
 
     def _told(self, event: PlayersTold) -> None:
         self.told = True
@@ -325,7 +319,9 @@ class Docket:
         kind = type(event)
         effect = _OF_LEAGUE.get(kind)
         if effect is None:
-            self.matches[event.match_id, event.attempt].apply(event)
+            match = self.matches[event.match_id, event.attempt]
+            match.events.append(event)
+            _EFFECTS[kind](match, event)
             effect = _OF_MATCH.get(kind)
         if effect is not None:
             effect(self, event)

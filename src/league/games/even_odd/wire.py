@@ -63,11 +63,12 @@ def _choices(state: EvenOddState, players: Players, pending: Mapping[Seat, str])
 
 
 def _may_be_choices(choices: object, players: Players) -> TypeGuard[Mapping[str, str | None]]:
-    return (
-        isinstance(choices, Mapping)
-        and set(choices) <= set(players)
-        and all(choice is None or choice in PARITIES for choice in choices.values())
-    )
+    if not isinstance(choices, Mapping):
+        return False
+    for player, choice in choices.items():
+        if player not in players or (choice is not None and choice not in PARITIES):
+            return False
+    return True
 
 
 def _judged(first: str | None, second: str | None, number: int) -> Verdict:
