@@ -51,6 +51,8 @@ _UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
 """What is said of a message that was looked for where it is not: ours lacks nothing."""
 _BUG: Final = "E099"
 
+OF_MEMBERSHIP: Final = frozenset({Registered, ConventionLearned, DeviationRecorded})
+"""The events that `Membership.apply` makes true."""
 Answer = RefereeRegisterResponse | LeagueRegisterResponse
 FindKey = Callable[[str], str | None]
 """The enrolment key of this league, if it is known."""

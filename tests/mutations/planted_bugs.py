@@ -325,15 +325,15 @@ BUGS = (
     Bug(
         "choices are asked for before both have joined",
         "referee/match.py",
-        "if all(one.joined for one in self.seated):",
-        "if any(one.joined for one in self.seated):",
+        "if first.joined and second.joined:",
+        "if first.joined or second.joined:",
         faults=0.0,
     ),
     Bug(
         "the other one is judged before it has answered",
         "referee/match.py",
-        "        if self.decided is not None:\n            return ()",
-        "        if self.decided is not None or self.faults:\n            return ()",
+        "        self.seated[self._settled(event.player_id)].fault = event\n",
+        "        self.seated[self._settled(event.player_id)].fault = event\n        self.awaited = []\n",
         stateful="test_match_machine.py",
     ),
     Bug(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeVar
 
+from msgspec import Struct
+
 Seat = Literal[0, 1]
 Measure = Literal["rating", "points"]
 """How well somebody plays is told by a rating; or by points alone, where decided matches are coin tosses."""
@@ -57,8 +59,7 @@ CHANCE: Final = Mover("chance")
 NOBODY: Final = Mover("nobody")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a game ended. `reason` names the players as {A} and {B}; `told` fills in their ids."""
 
     winner: Seat | None
@@ -68,8 +69,7 @@ class Outcome:
         return self.reason.format(A=players[PLAYER_A], B=players[PLAYER_B])
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the details of a reported result prove (R-10).
 
     proven        the game was played to its end, and `winner` won it (None: a draw)

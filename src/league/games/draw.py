@@ -6,7 +6,6 @@ kept the seed to itself, nor that it did not give up an earlier attempt to draw 
 
 import hashlib
 import hmac
-from itertools import count, islice
 from typing import Final
 
 SEED_BYTES: Final = 32
@@ -17,7 +16,9 @@ BOUND: Final = 250
 
 def commitment(seed: bytes, league_id: str, match_id: str, attempt: int) -> str:
     """`draw_commitment` of GAME_INVITATION."""
-    return hashlib.sha256(_checked(seed) + _label(league_id, match_id, attempt)).hexdigest()
+    if len(seed) != SEED_BYTES:
+        raise _wrong(seed)
+    return hashlib.sha256(seed + f"{league_id}|{match_id}|{attempt}".encode()).hexdigest()
 
 
 def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int = 0) -> int:
@@ -26,10 +27,15 @@ def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int 
     `index` counts the chance steps of a match from 0: the first usable byte gives the number of the first,
     the next usable one that of the second, and so on.
     """
-    key, label = _checked(seed), _label(league_id, match_id, attempt)
-    stream = (hmac.digest(key, b"%s|%d" % (label, place), "sha256")[0] for place in count())
-    usable = (byte for byte in stream if byte < BOUND)
-    return next(islice(usable, index, None)) % HIGHEST + 1
+    if len(seed) != SEED_BYTES:
+        raise _wrong(seed)
+    place = 0
+    while True:
+        byte = hmac.digest(seed, f"{league_id}|{match_id}|{attempt}|{place}".encode(), "sha256")[0]
+        if byte < BOUND and not index:
+            return byte % HIGHEST + 1
+        index -= byte < BOUND
+        place += 1
 
 
 def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt: int, drawn: int | None = None) -> bool:
@@ -45,17 +51,11 @@ def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt:
 def proves(seed_hex: object, league_id: str, match_id: str, attempt: int, drawn: int | None) -> bool:
     """Does this seed, as it was reported, give the number that was drawn? If none was, it only has to be there."""
     try:
-        seed = _checked(bytes.fromhex(seed_hex)) if isinstance(seed_hex, str) else b""
-        return bool(seed) and drawn in (None, number(seed, league_id, match_id, attempt))
+        seed = bytes.fromhex(seed_hex) if isinstance(seed_hex, str) else b""
+        return len(seed) == SEED_BYTES and drawn in (None, number(seed, league_id, match_id, attempt))
     except ValueError:
         return False
 
 
-def _checked(seed: bytes) -> bytes:
-    if len(seed) != SEED_BYTES:
-        raise ValueError(f"a seed is {SEED_BYTES} bytes, not {len(seed)}")
-    return seed
-
-
-def _label(league_id: str, match_id: str, attempt: int) -> bytes:
-    return f"{league_id}|{match_id}|{attempt}".encode()
+def _wrong(seed: bytes) -> ValueError:
+    return ValueError(f"a seed is {SEED_BYTES} bytes, not {len(seed)}")

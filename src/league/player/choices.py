@@ -5,11 +5,10 @@ referee repeats its call."""
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, InvitationAnswered
 from league.machine import Ask, Considered, Letter, NoChoice
@@ -22,7 +21,7 @@ from league.protocol.envelope import seal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import written
-from league.protocol.fields import Parity, ParityChoice
+from league.protocol.fields import ParityChoice
 from league.protocol.messages import (
     ChooseParityCall,
     ChooseParityResponse,
@@ -112,16 +111,12 @@ class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag=
 
 def response_to(call: ChoiceCall, given: ChoiceGiven, envelope: dict[str, Any], *, both_names: bool) -> Message:
     """Our choice in the words of the call, as it is: a wrong one is never repaired."""
-    about = {
-        **envelope,
-        "match_id": call.match_id,
-        "player_id": call.player_id,
-        "provenance": written(given.provenance),
-    }
+    provenance = None if given.provenance is None else written(given.provenance)
+    about = {**envelope, "match_id": call.match_id, "player_id": call.player_id, "provenance": provenance}
     if isinstance(call, GameMoveCall):
         move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
         return GameMoveResponse(**about, move_data=move)
-    parity = cast("Parity", given.choice)
+    parity: Any = given.choice  # Any: perhaps not one of the two
     if both_names:
         return ChoiceUnderBothNames(**about, parity_choice=parity, choice=parity)
     return ChooseParityResponse(**about, parity_choice=parity)
@@ -145,8 +140,7 @@ def read_choice(value: object) -> Considered | NoChoice:
 # --- choices that are pending -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingCall:
+class WaitingCall(Struct, frozen=True):
     """A letter that asks for a choice, and the token its answer will show."""
 
     letter: Letter
@@ -154,14 +148,13 @@ class WaitingCall:
     token: str | None
 
 
-@dataclass(slots=True)
-class PendingChoice:
+class PendingChoice(Struct, eq=False):
     """A choice our strategy was asked for."""
 
     key: str
     match: InvitedMatch
     turn: int
-    waiting: list[WaitingCall] = field(default_factory=list)
+    waiting: list[WaitingCall] = []
 
 
 class Choices:
@@ -243,7 +236,7 @@ class Choices:
     def _ask(self, match: InvitedMatch, turn: int, waiting: WaitingCall, now: float) -> None:
         pending = self.pending(match)
         if pending is not None and pending.turn != turn:
-            self.drop(match, PeerError("E023", "the game has gone on"))
+            self.drop(match, "E023", "the game has gone on")
             pending = None
         if len(self._by_key) >= PENDING or (pending is not None and len(pending.waiting) >= WAITING):
             raise PeerError("E042", "too many calls wait for an answer")
@@ -309,16 +302,16 @@ class Choices:
         both_names = not match.stated_attempt and not self._context.is_strict
         self._context.reply(waiting.letter, response_to(call, given, envelope, both_names=both_names))
 
-    def drop(self, match: InvitedMatch, error: PeerError) -> None:
+    def drop(self, match: InvitedMatch, code: str, detail: str) -> None:
         """The choice pending in this match, if any, is not needed any more: the letters that wait get an error."""
         pending = self.pending(match)
         if pending is not None:
             self._close(pending.key)
             self._context.cancel(pending.key)
             for waiting in pending.waiting:
-                self._context.refuse(waiting.letter, error)
+                self._context.refuse(waiting.letter, PeerError(code, detail))
 
-    def drop_all(self, error: PeerError, *, but_replays: bool = False) -> None:
+    def drop_all(self, code: str, detail: str, *, but_replays: bool = False) -> None:
         for pending in list(self._by_key.values()):
             if not (but_replays and pending.match.is_replay):
-                self.drop(pending.match, error)
+                self.drop(pending.match, code, detail)

@@ -12,15 +12,12 @@ from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
     ConditionsStated,
-    ConventionLearned,
-    DeviationRecorded,
     Event,
     LeagueEnded,
-    Registered,
     Withdrawn,
 )
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
-from league.membership import LONGEST_NAME, EarlyLetters, Membership
+from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, Membership
 from league.player.choices import Choices, turn_for_strategy
 from league.player.context import PlayerContext, with_sender
 from league.player.credentials import Credentials, sender_id
@@ -52,7 +49,8 @@ from league.status_poll import StatusPoll
 
 REFEREE_LIMIT: Final = 10_240
 """Only the manager's messages may be larger (R-24): what referees say is kept for long."""
-FROM_REFEREES: Final = (GameInvitation, ChooseParityCall, GameMoveCall, GameOver, GameError)
+FROM_REFEREES: Final = frozenset({GameInvitation, ChooseParityCall, GameMoveCall, GameOver, GameError})
+_encode: Final = msgspec.json.Encoder().encode
 
 Handler = Callable[[Letter, Any, float], None]
 
@@ -210,9 +208,11 @@ class Competitor(RoleMachine):
     # --- a machine ----------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        if isinstance(event, Registered | ConventionLearned | DeviationRecorded):
-            self._membership.apply(event)
-        self._memory.apply(event)
+        if type(event) in OF_MEMBERSHIP:
+            self._membership.apply(event)  # type: ignore[arg-type]  # it is one of these
+        effect = self._memory.effects.get(type(event))
+        if effect is not None:
+            effect(event)
 
     def snapshot(self) -> Mapping[str, Any]:
         return {"membership": self._membership.snapshot(), **self._memory.snapshot()}
@@ -245,7 +245,7 @@ class Competitor(RoleMachine):
     def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
         """The league is over for us."""
         self._status.stop()
-        self._choices.drop_all(PeerError("E031", "the league is over"), but_replays=isinstance(event, LeagueEnded))
+        self._choices.drop_all("E031", "the league is over", but_replays=isinstance(event, LeagueEnded))
         self._membership.registration.stop()
         self._happened(event)
 
@@ -255,43 +255,43 @@ class Competitor(RoleMachine):
 
     def _leave_league(self, now: float) -> None:
         """Our manager has begun another one."""
-        self._choices.drop_all(PeerError("E031", "another league has begun"))
+        self._choices.drop_all("E031", "another league has begun")
         self._league.forget()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
-        if (
-            isinstance(content, Unsealed)
-            and isinstance(content.message, RoundAnnouncement)
-            and self._early.hold(letter)
-        ):
+        if not isinstance(content, Unsealed):
+            self._reply(letter, self._answer(content))
             return
+        message: Any = content.open()  # Any: as its handler has it
+        kind = type(message)
+        if kind is RoundAnnouncement and self._early.hold(letter):
+            return
+        handler = self._handlers.get(kind)
+        if handler is None:
+            raise PeerError("E036", f"{message.type} is not for players")
+        if message.sender is None:
+            message = with_sender(message, self._memory)
+        if kind in FROM_REFEREES and len(_encode(message)) > REFEREE_LIMIT:
+            raise PeerError("E037", f"more than {REFEREE_LIMIT} bytes")
+        for deviation in content.deviations:
+            self._context.record(sender_id(message.sender), deviation, now)
+        handler(letter, message, now)
+
+    def _answer(self, content: Content) -> Pong | Information:
+        """What is no message of the protocol."""
         if isinstance(content, Ping):
-            self._reply(letter, Pong())
-        elif isinstance(content, Unsealed):
-            self._dispatch(letter, content, now)
-        elif isinstance(content, Inquiry):
-            self._reply(letter, self._inform(content))
-        else:
-            raise PeerError("E036", "a player takes no orders")
+            return Pong()
+        if isinstance(content, Inquiry):
+            return self._inform(content)
+        raise PeerError("E036", "a player takes no orders")
 
     def member_behind(self, content: Content) -> str | None:
         message = content.message if isinstance(content, Unsealed) else None
         sender = self._context.proven_sender(message) if message is not None else None
         return sender.id if sender is not None else None
-
-    def _dispatch(self, letter: Letter, content: Unsealed, now: float) -> None:
-        message = with_sender(content.open(), self._memory)
-        handler = self._handlers.get(type(message))
-        if handler is None:
-            raise PeerError("E036", f"{message.type} is not for players")
-        if isinstance(message, FROM_REFEREES) and len(msgspec.json.encode(message)) > REFEREE_LIMIT:
-            raise PeerError("E037", f"more than {REFEREE_LIMIT} bytes")
-        for deviation in content.deviations:
-            self._context.record(sender_id(getattr(message, "sender", None)), deviation, now)
-        handler(letter, message, now)
 
     def _inform(self, asked: Inquiry) -> Information:
         """`get_player_state`: where we are, in the documents' words (R-47)."""

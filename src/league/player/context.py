@@ -29,11 +29,9 @@ Notified = OpenRequest | LeagueError
 """What a player may be sent."""
 
 
-def with_sender(message: Message, memory: PlayerMemory) -> Message:
+def with_sender(message: Notified, memory: PlayerMemory) -> Notified:
     """A message without a sender, which `compat` takes, comes from who says such things: the manager, or the referee
     that invited us to the match it is about."""
-    if not isinstance(message, Notified) or message.sender is not None:
-        return message
     if Role.MANAGER in speakers(message.type):
         return structs.replace(message, sender=tokens.MANAGER)
     invited = memory.matches.of(getattr(message, "match_id", None) or "")
@@ -64,7 +62,8 @@ class PlayerContext(Context):
     def authenticate(self, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
         """Who tells us something about a match."""
         sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
-        self.check_token(sender, message, now)
+        if not sender.trusted:
+            self.check_token(sender, message, now)
         return sender
 
     def proven_sender(self, message: Message) -> SenderIdentity | None:
@@ -85,6 +84,8 @@ class PlayerContext(Context):
     def admit(self, letter: Letter, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
         """Who asks us something in a match: its referee, or nobody gets an answer (S-23)."""
         sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
+        if sender.is_proven:
+            return sender
         invites_to = attempt if isinstance(message, GameInvitation) else 0
         if not self.is_referee(letter, message, sender, match_id, invites_to):
             if not self.membership.derived_tokens:
@@ -112,7 +113,8 @@ class PlayerContext(Context):
             raise PeerError("E028", f"we play in {us.league_id!r}")
 
     def check_player(self, player_id: str | None) -> None:
-        if player_id is not None and self.membership.is_registered and player_id != self.membership.agent_id:
+        us = self.membership
+        if player_id is not None and player_id != us.agent_id and us.is_registered:
             raise PeerError("E005", f"{player_id[:LONGEST_NAME]!r} is not here")
 
     def check_invited(self, match_id: str) -> None:
@@ -122,13 +124,19 @@ class PlayerContext(Context):
     def acknowledgement(
         self, message: Notified, sender: SenderIdentity, now: float, match: InvitedMatch | None = None
     ) -> dict[str, Any]:
-        """What all acknowledgements share (Any: as `seal` has it)."""
-        name = match.player_id if match else self.membership.agent_id
-        place = (match.match_id, match.token_attempt) if match else NO_MATCH
-        token = self.credentials.with_acknowledgement(sender, *place)
-        our_name = f"player:{name}" if name else self.membership.sender
-        envelope = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
-        return {**envelope, "status": "ACKNOWLEDGED", "player_id": name or None}
+        """What all acknowledgements share (Any: as `seal` has it). Only those who proved who they are see a token:
+        no document asks for it, and anybody may send what is to be acknowledged."""
+        us, token = self.membership, None
+        if sender.is_proven and sender.id == tokens.MANAGER:
+            token = us.token
+        elif sender.is_proven:
+            place = (match.match_id, match.token_attempt) if match else NO_MATCH
+            token = self.credentials.for_referee(sender, *place)
+        name = match.player_id if match else us.agent_id
+        our_name = f"player:{name}" if name else us.sender
+        fields = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
+        fields["status"], fields["player_id"] = "ACKNOWLEDGED", name or None
+        return fields
 
 
 def _wrong_token(token: str | None) -> Violation:

@@ -7,9 +7,10 @@ announced to be, and nobody else is, until the match is over and played again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
+
+from msgspec import Struct
 
 from league.membership import Membership
 from league.player.memory import InvitedMatch, PlayerMemory
@@ -21,22 +22,19 @@ REGISTRATIONS: Final = 8
 """Tokens of so many registrations are tried: who was told of an earlier one may still go by it (R-36)."""
 ATTEMPTS: Final = 32
 """A call does not name its attempt: so many are tried for a match we do not know."""
+PROVEN: Final = 64
+"""So many tokens that proved their senders are remembered."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
-class SenderIdentity:
+class SenderIdentity(Struct, frozen=True):
     """Who sent a request. `key` is the K its token was derived from, if it was; `trusted`: the token is right, or there
-    is no way to check it under this manager."""
+    is no way to check it under this manager; `is_proven`: nobody else could show it."""
 
     id: str
     key: str | None
     trusted: bool
-
-    @property
-    def is_proven(self) -> bool:
-        """Nobody else could show this token."""
-        return self.trusted and self.key is not None
+    is_proven: bool = False
 
 
 class Credentials:
@@ -44,21 +42,46 @@ class Credentials:
 
     def __init__(self, membership: Membership, secrets: Mapping[str, str], memory: PlayerMemory) -> None:
         self._membership, self._secrets, self._memory = membership, secrets, memory
+        self._serial = 0
+        """The registration that `_keys` and `_proven` are of."""
+        self._keys: tuple[str, ...] = ()
+        """K of our registrations in this league, the newest first."""
+        self._proven: dict[tuple[str | None, str | None, str, int], SenderIdentity] = {}
+        """Whose derived token it was, by all that was shown with it: a match and a league show the same ones again."""
 
     # --- who it is ----------------------------------------------------------------------------------------------------
 
     def identify(self, sender: str | None, token: str | None, match_id: str, attempt: int) -> SenderIdentity:
         """Who this is, by the token it shows for this match and attempt."""
+        if self._serial != self._membership.serial:
+            self._registered()
+        shown = (sender, token, match_id, attempt)
+        return self._proven.get(shown) or self._found_out(shown)
+
+    def _found_out(self, shown: tuple[str | None, str | None, str, int]) -> SenderIdentity:
+        sender, token, match_id, attempt = shown
         name, us = sender_id(sender), self._membership
         if not us.derived_tokens:
             return SenderIdentity(name, None, trusted=True)
-        for key in self._keys():
+        for key in self._keys:
             right = tokens.derive(key, name, us.agent_id, us.league_id, match_id, attempt)
             if tokens.same(token, right):
-                return SenderIdentity(name, key, trusted=True)
+                if len(self._proven) >= PROVEN:
+                    self._proven.clear()
+                proven = self._proven[shown] = SenderIdentity(name, key, trusted=True, is_proven=True)
+                return proven
         announced = self._memory.referees.get(match_id)
         is_announced = announced is not None and tokens.fits(token, announced.tokens or ())
-        return SenderIdentity(name, next(self._keys(), None), trusted=is_announced)
+        newest = self._keys[0] if self._keys else None
+        return SenderIdentity(name, newest, is_announced, is_proven=is_announced and newest is not None)
+
+    def _registered(self) -> None:
+        """We have other keys than before, perhaps in another league."""
+        newest, first = self._membership.serial, self._membership.first_serial
+        serials = range(newest, max(newest - REGISTRATIONS, first - 1), -1)
+        given = [self._secrets.get(f"token/{serial}") for serial in serials]
+        self._serial, self._keys = newest, tuple(tokens.deriver(token) for token in given if token is not None)
+        self._proven.clear()
 
     def attempt_of(self, call: ChooseParityCall | GameMoveCall) -> int:
         """The attempt for which the token of a call is right; 1 if it is for none."""
@@ -105,23 +128,6 @@ class Credentials:
             return us.token
         receiver = sender.id if sender.trusted else f"{sender.id}?"
         return tokens.derive(sender.key, us.agent_id, receiver, us.league_id, match_id, attempt)
-
-    def with_acknowledgement(self, sender: SenderIdentity, match_id: str, attempt: int) -> str | None:
-        """What an acknowledgement shows: something only to those who proved who they are, since no document asks
-        for it and anybody may send what is to be acknowledged."""
-        if not sender.is_proven:
-            return None
-        if sender.id == tokens.MANAGER:
-            return self._membership.token
-        return self.for_referee(sender, match_id, attempt)
-
-    def _keys(self) -> Iterator[str]:
-        """K of our registrations in this league, the newest first."""
-        newest, first = self._membership.serial, self._membership.first_serial
-        for serial in range(newest, max(newest - REGISTRATIONS, first - 1), -1):
-            token = self._secrets.get(f"token/{serial}")
-            if token is not None:
-                yield tokens.deriver(token)
 
 
 def sender_id(sender: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, overload
 
@@ -51,7 +50,8 @@ def past_match(ended: GameEnded, me: str, role: str) -> PastMatch:
     result = ended.game_result
     choices = result.get("choices")
     chosen: Mapping[str, object] = choices if isinstance(choices, dict) else {}
-    number = result.get("drawn_number")
+    mine, theirs = chosen.get(me), chosen.get(ended.opponent_id)
+    number, parity = result.get("drawn_number"), result.get("number_parity")
     return PastMatch(
         match_id=ended.match_id,
         game_type=ended.game_type,
@@ -60,16 +60,12 @@ def past_match(ended: GameEnded, me: str, role: str) -> PastMatch:
         role=role,
         status=ended.status,
         winner=ended.winner,
-        my_choice=_text(chosen.get(me)),
-        opponent_choice=_text(chosen.get(ended.opponent_id)),
+        my_choice=mine if isinstance(mine, str) else None,
+        opponent_choice=theirs if isinstance(theirs, str) else None,
         drawn_number=number if isinstance(number, int) else None,
-        number_parity=_text(result.get("number_parity")),
+        number_parity=parity if isinstance(parity, str) else None,
         game_result=result,
     )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 class MatchHistory(Sequence[PastMatch]):
@@ -96,18 +92,20 @@ class ChoiceIndex:
     __slots__ = ("choices", "last", "played")
 
     def __init__(self, rows: Iterable[PastMatch] = ()) -> None:
-        self.played: Counter[str] = Counter()
-        self.choices: dict[tuple[str, str], Counter[str]] = {}
+        self.played: dict[str, int] = {}
+        self.choices: dict[tuple[str, str], dict[str, int]] = {}
         self.last: dict[tuple[str, str], str] = {}
         for row in rows:
             self.add(row)
 
     def add(self, row: PastMatch) -> None:
-        self.played[row.game_type] += 1
-        if row.opponent_choice is not None:
+        self.played[row.game_type] = self.played.get(row.game_type, 0) + 1
+        choice = row.opponent_choice
+        if choice is not None:
             against = row.game_type, row.opponent_id
-            self.choices.setdefault(against, Counter())[row.opponent_choice] += 1
-            self.last[against] = row.opponent_choice
+            counts = self.choices.setdefault(against, {})
+            counts[choice] = counts.get(choice, 0) + 1
+            self.last[against] = choice
 
 
 class PastMatches(MatchHistory):
@@ -124,7 +122,7 @@ class PastMatches(MatchHistory):
         return self._index if is_newest and self._index is not None else ChoiceIndex(self[:])
 
     def played(self, game_type: str) -> int:
-        return self._indexed().played[game_type]
+        return self._indexed().played.get(game_type, 0)
 
     def choices(self, game_type: str, opponent_id: str) -> Mapping[str, int]:
         return self._indexed().choices.get((game_type, opponent_id), {})

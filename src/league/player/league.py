@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
@@ -31,7 +31,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.protocol.parts import AnnouncedMatch, QueryParams
+from league.protocol.parts import QueryParams
 
 POLICY: Final = Policy(
     EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
@@ -151,56 +151,60 @@ class ManagerMessages:
         self._queries.announced_league = ""
 
     def round_announced(self, letter: Letter, message: RoundAnnouncement, now: float) -> None:
-        sender = self._identify(message, now)
-        fields = self._acknowledgement(message, sender, now)
-        if not self._context.membership.is_registered:
+        context, sender = self._context, self._identify(message, now)
+        if not context.membership.is_registered:
             raise PeerError("E005", "this player is not registered")
         is_again = self.announcement is not None and self.announcement.matches == message.matches
         if message.round_id >= self._memory.announced_round:
             self.announcement = message
             self._queries.announced_league = message.league_id
             if not is_again:
-                self._context.tell(round_in(message, self._me))
+                context.tell(round_in(message, context.membership.agent_id))
         referees = self._new_referees(message) if sender.trusted else {}
         if message.round_id > self._memory.announced_round or referees:
-            self._context.happened(RoundAnnounced(at=now, round_id=message.round_id, referees=referees))
-        self._context.reply(letter, RoundAnnouncementAck(**fields, round_id=message.round_id))
+            context.happened(RoundAnnounced(at=now, round_id=message.round_id, referees=referees))
+        fields = context.acknowledgement(message, sender, now)
+        context.reply(letter, RoundAnnouncementAck(**fields, round_id=message.round_id))
 
     def _new_referees(self, message: RoundAnnouncement) -> dict[str, AnnouncedReferee]:
         """Of our matches in it. A manager that proved who it is may name another one later."""
-        may_change, known = self._context.membership.derived_tokens, self._memory.referees
-        mine = [one for one in message.matches if self._me in (one.player_A_id, one.player_B_id)]
-        named = {one.match_id: AnnouncedReferee(one.referee_endpoint, _digests_in(one)) for one in mine}
-        return {
-            match_id: one
-            for match_id, one in named.items()
-            if known.get(match_id) != one and (may_change or match_id not in known)
-        }
+        us, known = self._context.membership, self._memory.referees
+        me, may_change, new = us.agent_id, us.derived_tokens, {}
+        for one in message.matches:
+            if me in (one.player_A_id, one.player_B_id):
+                digests = None if one.referee_tokens is None else tuple(one.referee_tokens)
+                named, before = AnnouncedReferee(one.referee_endpoint, digests), known.get(one.match_id)
+                if before is None or (may_change and before != named):
+                    new[one.match_id] = named
+        return new
 
     def round_completed(self, letter: Letter, message: RoundCompleted, now: float) -> None:
-        fields = self._acknowledgement(message, self._identify(message, now), now)
+        context = self._context
+        fields = context.acknowledgement(message, self._identify(message, now), now)
         if message.round_id > self._memory.ended_round:
-            self._context.happened(RoundEnded(at=now, round_id=message.round_id))
-        self._context.reply(letter, RoundCompletedAck(**fields, round_id=message.round_id))
+            context.happened(RoundEnded(at=now, round_id=message.round_id))
+        context.reply(letter, RoundCompletedAck(**fields, round_id=message.round_id))
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
-        fields = self._acknowledgement(message, self._identify(message, now), now)
+        context = self._context
+        fields = context.acknowledgement(message, self._identify(message, now), now)
         known = self.standings.version if self.standings else None
         if known is None or message.version is None or message.version > known:
             self.standings = message
-            self._context.tell(standings_in(message, self._me))
-        self._context.reply(letter, StandingsUpdateAck(**fields, round_id=message.round_id))
+            context.tell(standings_in(message, context.membership.agent_id))
+        context.reply(letter, StandingsUpdateAck(**fields, round_id=message.round_id))
 
     def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
         # The end is final, so whoever says it must be the manager wherever that can be known.
-        fields = self._acknowledgement(message, self._identify(message, now, must_prove=True), now)
+        sender = self._identify(message, now, must_prove=True)
+        fields = self._context.acknowledgement(message, sender, now)
         if self._memory.state != "INIT":
             self._end(message, now)
         self._context.reply(letter, LeagueCompletedAck(**fields))
 
     def _end(self, message: LeagueCompleted, now: float) -> None:
         """The league is over. It may be said again, with another table when a match was replayed."""
-        memory, result = self._memory, result_in(message, self._me)
+        memory, result = self._memory, result_in(message, self._context.membership.agent_id)
         if memory.is_over and (memory.champion, memory.final) == (result.champion_id, (result.rank, result.points)):
             return
         self.on_ended(LeagueEnded(at=now, champion=result.champion_id, rank=result.rank, points=result.points), now)
@@ -214,24 +218,13 @@ class ManagerMessages:
         context.tell(error_in(error, sender.trusted))
         context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
 
-    @property
-    def _me(self) -> str:
-        return self._context.membership.agent_id
-
     def _identify(self, message: Notification, now: float, *, must_prove: bool = False) -> SenderIdentity:
-        """Whoever says this as our manager."""
+        """Whoever says this as our manager, about our league."""
         context = self._context
         sender = context.credentials.identify(message.sender, message.auth_token, *NO_MATCH)
         if not sender.trusted:
-            self._context.show_token(now)
-        context.check_token(sender, message, now, must_prove=must_prove)
+            context.show_token(now)
+            context.check_token(sender, message, now, must_prove=must_prove)
+        if message.league_id != context.membership.league_id:
+            context.check_league(message.league_id)
         return sender
-
-    def _acknowledgement(self, message: Notification, sender: SenderIdentity, now: float) -> dict[str, Any]:
-        """What all acknowledgements share, if it is about our league."""
-        self._context.check_league(message.league_id)
-        return self._context.acknowledgement(message, sender, now)
-
-
-def _digests_in(match: AnnouncedMatch) -> tuple[str, ...] | None:
-    return None if match.referee_tokens is None else tuple(match.referee_tokens)

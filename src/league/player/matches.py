@@ -38,9 +38,11 @@ class RefereeMessages:
         known = self._memory.matches.by(match_id, sender_id(invitation.sender))
         attempt = invitation.attempt or (known.token_attempt if known else 1)
         sender = context.admit(letter, invitation, match_id, attempt, now)
-        self._check_league(invitation, sender, now)
+        if invitation.league_id != context.membership.league_id:
+            self._check_league(invitation, sender, now)
         context.check_player(invitation.player_id)
-        match = self._answered_before(known, invitation, sender) or self._join(known, invitation, sender, now)
+        before = None if known is None else self._answered_before(known, invitation, sender)
+        match = before or self._join(known, invitation, sender, now)
         token = context.credentials.for_referee(sender, match_id, match.token_attempt)
         context.reply(
             letter,
@@ -64,10 +66,10 @@ class RefereeMessages:
             self._context.record(sender.id, deviation, now)
 
     def _answered_before(
-        self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity
+        self, known: InvitedMatch, invitation: GameInvitation, sender: SenderIdentity
     ) -> InvitedMatch | None:
         """The match, if this is the invitation we answered already."""
-        if known is None or (sender.trusted and not known.trusted):
+        if sender.trusted and not known.trusted:
             return None
         if invitation.attempt is not None:
             return known if invitation.attempt == known.stated_attempt else None
@@ -83,7 +85,7 @@ class RefereeMessages:
             # Only a referee that proved who it is may play a match again after the end.
             raise PeerError("E031", "the league is over")
         if known is not None:
-            self._choices.drop(known, PeerError("E016", f"a later attempt of {invitation.match_id} has begun"))
+            self._choices.drop(known, "E016", f"a later attempt of {invitation.match_id} has begun")
         us = self._context.membership
         self._context.happened(
             InvitationAnswered(
@@ -140,29 +142,35 @@ class RefereeMessages:
         known = self._memory.matches.by(over.match_id, sender_id(over.sender))
         token_attempt = stated or (known.token_attempt if known else 1)
         sender = self._context.authenticate(over, over.match_id, token_attempt, now)
-        self._context.check_invited(over.match_id)
-        attempt = known.attempt_of(stated) if known else stated
-        if known is None and attempt <= self._memory.matches.newest_attempt(over.match_id, sender.trusted):
-            raise PeerError("E016", f"another referee invited us to {over.match_id}")
-        match = known or self._memory.matches.of(over.match_id)[-1]
-        is_referee = self._context.is_referee(letter, over, sender, over.match_id)
+        match = known or self._taken_over(over, stated, sender)
+        attempt = match.attempt_of(stated) if known else stated
+        is_referee = sender.is_proven or self._context.is_referee(letter, over, sender, over.match_id)
         if is_referee and self._is_news(attempt, match, known, sender):
             self._end(over, attempt, match, sender, now)
         fields = self._context.acknowledgement(over, sender, now, match)
         self._context.reply(letter, GameOverAck(**fields, match_id=over.match_id))
 
+    def _taken_over(self, over: GameOver, attempt: int, sender: SenderIdentity) -> InvitedMatch:
+        """The match, as another referee invited us to it: this one may have played a later attempt."""
+        self._context.check_invited(over.match_id)
+        if attempt <= self._memory.matches.newest_attempt(over.match_id, sender.trusted):
+            raise PeerError("E016", f"another referee invited us to {over.match_id}")
+        return self._memory.matches.of(over.match_id)[-1]
+
     def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
         """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
-        row = self._memory.history.of(match.match_id)
-        newest = self._memory.matches.newest_attempt(match.match_id, sender.trusted)
-        late = known is not None and (attempt < known.attempt or (known.superseded and attempt <= newest))
+        matches, row = self._memory.matches, self._memory.history.of(match.match_id)
+        if known is not None and attempt < known.attempt:
+            return False
+        if known is not None and known.superseded and attempt <= matches.newest_attempt(match.match_id, sender.trusted):
+            return False
         # A referee that proved itself with its invitation proves itself with its result too.
-        proven = sender.trusted or not any(one.trusted for one in self._memory.matches.of(match.match_id))
-        return proven and not late and (row is None or attempt > row.attempt)
+        proven = sender.trusted or not any(one.trusted for one in matches.of(match.match_id))
+        return proven and (row is None or attempt > row.attempt)
 
     def _end(self, over: GameOver, attempt: int, match: InvitedMatch, sender: SenderIdentity, now: float) -> None:
         if match.referee_id == sender.id:
-            self._choices.drop(match, PeerError("E023", f"{over.match_id} is over"))
+            self._choices.drop(match, "E023", f"{over.match_id} is over")
         result = msgspec.to_builtins(over.game_result)
         if over.reason is not None:
             result.setdefault("reason", over.reason)

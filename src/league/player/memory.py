@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from msgspec import structs
@@ -33,50 +33,36 @@ TURNS: Final = 1_000
 REFEREES: Final = 8
 """More referees of one match than this are not kept."""
 FAILURES: Final = 20
+_NOBODY: Final[Mapping[str, InvitedMatch]] = {}
 
 PlayerPhase = Literal["UNREGISTERED", "REGISTERED", "WAITING_FOR_ROUND", "IN_MATCH", "WAITING_FOR_RESULT"]
 """The documents' states of a player, within the five of every agent (R-47)."""
 
 
-@dataclass(slots=True)
 class InvitedMatch:
     """A match as one referee invited us to it."""
 
-    invitation: InvitationAnswered
-    attempt: int
-    stated_attempt: int
-    """The attempt as its referee numbers it; 0 if it does not."""
-    answers: dict[int, ChoiceGiven] = field(default_factory=dict)
-    """Our choices by turn, in the order in which they were given; dropped when the match is over."""
-    superseded: bool = False
-    """A later attempt counts."""
-    over: bool = False
-
-    @property
-    def match_id(self) -> str:
-        return self.invitation.match_id
-
-    @property
-    def referee_id(self) -> str:
-        return self.invitation.referee_id
+    def __init__(self, invitation: InvitationAnswered) -> None:
+        self.invitation = invitation
+        self.match_id, self.referee_id = invitation.match_id, invitation.referee_id
+        self.player_id, self.trusted = invitation.player_id, invitation.trusted
+        self.attempt = invitation.attempt
+        self.stated_attempt = invitation.stated_attempt
+        """The attempt as its referee numbers it; 0 if it does not."""
+        self.token_attempt = invitation.stated_attempt or 1
+        """The attempt as this match's tokens number it."""
+        self.answers: dict[int, ChoiceGiven] = {}
+        """Our choices by turn, in the order in which they were given; dropped when the match is over."""
+        self.superseded = False
+        """A later attempt counts."""
+        self.over = False
+        self.is_open = invitation.accepted
+        """May its referee ask for choices?"""
 
     @property
     def named(self) -> dict[str, Any]:
         """What events call it by (Any: spread into an event)."""
         return {"match_id": self.match_id, "attempt": self.attempt, "referee_id": self.referee_id}
-
-    @property
-    def player_id(self) -> str:
-        return self.invitation.player_id
-
-    @property
-    def trusted(self) -> bool:
-        return self.invitation.trusted
-
-    @property
-    def is_open(self) -> bool:
-        """May its referee ask for choices?"""
-        return self.invitation.accepted and not self.over
 
     @property
     def is_replay(self) -> bool:
@@ -88,11 +74,6 @@ class InvitedMatch:
         """The turn we answered last and nobody refused."""
         return next(reversed(self.answers), None)
 
-    @property
-    def token_attempt(self) -> int:
-        """The attempt as this match's tokens number it."""
-        return self.stated_attempt or 1
-
     def attempt_of(self, stated: int) -> int:
         """Our number of the attempt that its referee calls `stated` (0: it does not number them)."""
         return self.attempt + (stated - self.stated_attempt if stated and self.stated_attempt else 0)
@@ -100,8 +81,9 @@ class InvitedMatch:
     def end(self, attempt: int) -> None:
         """It is over, perhaps in a later attempt than the one whose invitation reached us."""
         self.stated_attempt += attempt - self.attempt if self.stated_attempt else 0
+        self.token_attempt = self.stated_attempt or 1
         self.attempt = attempt
-        self.over = True
+        self.over, self.is_open = True, False
         self.answers.clear()
 
     def supersede(self, other: InvitedMatch) -> None:
@@ -130,43 +112,55 @@ class InvitedMatches:
 
     def by(self, match_id: str, referee_id: str) -> InvitedMatch | None:
         """The match as this referee invited us to it."""
-        return self._by_match.get(match_id, {}).get(referee_id)
+        referees = self._by_match.get(match_id)
+        return referees.get(referee_id) if referees is not None else None
 
     def newest_attempt(self, match_id: str, is_trusted: bool) -> int:
         """The highest attempt of a match that counts against such a sender; 0 without any."""
-        return max((one.attempt for one in self.of(match_id) if one.trusted or not is_trusted), default=0)
+        newest = 0
+        for one in self._by_match.get(match_id, _NOBODY).values():
+            if one.attempt > newest and (one.trusted or not is_trusted):
+                newest = one.attempt
+        return newest
 
-    def invited(self, event: InvitationAnswered) -> None:
+    def invited(self, event: InvitationAnswered) -> InvitedMatch:
         # The newest comes last, so that the first is the one to be forgotten.
         referees = self._by_match.pop(event.match_id, {})
         self._by_match[event.match_id] = referees
         referees.pop(event.referee_id, None)
-        invited = InvitedMatch(event, event.attempt, event.stated_attempt)
+        invited = InvitedMatch(event)
         for other in referees.values():
             other.supersede(invited)
             invited.supersede(other)
         referees[event.referee_id] = invited
-        _forget_first(referees, REFEREES)
-        _forget_first(self._by_match, REMEMBERED)
+        if len(referees) > REFEREES:
+            _forget_first(referees)
+        if len(self._by_match) > REMEMBERED:
+            _forget_first(self._by_match)
+        return invited
 
     def chosen(self, event: ChoiceGiven) -> None:
         match = self._current(event)
         if match is not None:
-            match.answers.pop(event.turn, None)
+            match.answers.pop(event.turn, None)  # the newest comes last
             match.answers[event.turn] = event
-            _forget_first(match.answers, TURNS)
+            if len(match.answers) > TURNS:
+                _forget_first(match.answers)
 
     def refused(self, event: ChoiceRefused) -> None:
         match = self._current(event)
         if match is not None:
             match.answers.pop(event.turn, None)
 
-    def ended(self, event: GameEnded) -> None:
-        for match in self.of(event.match_id):
-            if match.referee_id == event.referee_id:
-                match.end(event.attempt)
+    def ended(self, event: GameEnded) -> InvitedMatch | None:
+        """The match that is over, as whoever says so invited us to it, or else who did so last."""
+        last = None
+        for last in self._by_match.get(event.match_id, _NOBODY).values():
+            if last.referee_id == event.referee_id:
+                last.end(event.attempt)
             elif event.trusted:
-                match.superseded |= match.attempt < event.attempt
+                last.superseded |= last.attempt < event.attempt
+        return self.by(event.match_id, event.referee_id) or last
 
     def _current(self, event: ChoiceGiven | ChoiceRefused) -> InvitedMatch | None:
         match = self.by(event.match_id, event.referee_id)
@@ -176,9 +170,8 @@ class InvitedMatches:
         return [match.snapshot() for referees in self._by_match.values() for match in referees.values()]
 
 
-def _forget_first(kept: dict[Any, Any], limit: int) -> None:
-    if len(kept) > limit:
-        del kept[next(iter(kept))]
+def _forget_first(kept: dict[Any, Any]) -> None:
+    del kept[next(iter(kept))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +184,12 @@ class FailedChoice:
 
 
 class PlayerMemory:
-    """The state of a player, but for what its registrations gave it. Only `apply` changes it."""
+    """The state of a player, but for what its registrations gave it. Only `apply` changes it, or who looks up itself
+    which of the `effects` an event has."""
 
     def __init__(self) -> None:
         self._begin_league()
-        self._effects: Mapping[type[Event], Callable[[Any], None]] = {
+        self.effects: Mapping[type[Event], Callable[[Any], None]] = {
             Registered: self._registered,
             RoundAnnounced: self._round_announced,
             RoundEnded: self._round_ended,
@@ -207,6 +201,12 @@ class PlayerMemory:
             LeagueEnded: self._league_ended,
             Withdrawn: self._withdrawn,
         }
+
+    def apply(self, event: Event) -> None:
+        """Make one event true; what is none of a player's changes nothing."""
+        effect = self.effects.get(type(event))
+        if effect is not None:
+            effect(event)
 
     def _begin_league(self) -> None:
         """Nothing is known of this league yet. Match ids of another one come again in it: none of them is kept."""
@@ -223,12 +223,6 @@ class PlayerMemory:
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
         self.tokens_spent = 0
         self._playing: tuple[str, str] | None = None
-
-    def apply(self, event: Event) -> None:
-        """Make one event true; what is none of a player's changes nothing."""
-        effect = self._effects.get(type(event))
-        if effect is not None:
-            effect(event)
 
     @property
     def is_over(self) -> bool:
@@ -275,45 +269,44 @@ class PlayerMemory:
         self.state = after(self.state, "register")
 
     def _round_announced(self, event: RoundAnnounced) -> None:
-        self.state = after(self.state, "league_start")
-        self.announced_round = max(self.announced_round, event.round_id)
+        if self.state != "ACTIVE":
+            self.state = after(self.state, "league_start")
+        if event.round_id > self.announced_round:
+            self.announced_round = event.round_id
         for match_id, referee in event.referees.items():
             self.referees[match_id] = referee
-            _forget_first(self.referees, REMEMBERED)
+            if len(self.referees) > REMEMBERED:
+                _forget_first(self.referees)
 
     def _round_ended(self, event: RoundEnded) -> None:
-        self.state = after(self.state, "league_start")
-        self.ended_round = max(self.ended_round, event.round_id)
+        if self.state != "ACTIVE":
+            self.state = after(self.state, "league_start")
+        if event.round_id > self.ended_round:
+            self.ended_round = event.round_id
         match = self.playing
         if match is not None and match.invitation.round_id <= event.round_id:
             # Its GAME_OVER was lost, or it never came to its end.
             self._playing = None
 
     def _invitation_answered(self, event: InvitationAnswered) -> None:
-        self.state = after(after(self.state, "reopen"), "league_start")
-        self.matches.invited(event)
-        invited = self.matches.by(event.match_id, event.referee_id)
-        counts = invited is not None and invited.is_open and not invited.superseded
-        if counts and (event.trusted or self.playing is None):
+        if self.state != "ACTIVE":
+            self.state = after(after(self.state, "reopen"), "league_start")
+        invited = self.matches.invited(event)
+        if invited.is_open and not invited.superseded and (event.trusted or self.playing is None):
             self._playing = (event.match_id, event.referee_id)
 
     def _choice_given(self, event: ChoiceGiven) -> None:
         self.matches.chosen(event)
-        self._count_tokens(event)
-
-    def _count_tokens(self, event: ChoiceGiven | ChoiceFailed) -> None:
         self.tokens_spent += event.provenance.tokens if event.provenance else 0
 
     def _choice_failed(self, event: ChoiceFailed) -> None:
-        self._count_tokens(event)
+        self.tokens_spent += event.provenance.tokens if event.provenance else 0
         self.failures.append(FailedChoice(event.match_id, event.turn, event.detail))
 
     def _game_ended(self, event: GameEnded) -> None:
-        invited = self.matches.of(event.match_id)
-        if invited:
-            match = self.matches.by(event.match_id, event.referee_id) or invited[-1]
+        match = self.matches.ended(event)
+        if match is not None:
             self.history.add(past_match(event, match.player_id, match.invitation.role))
-            self.matches.ended(event)
 
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")

@@ -4,8 +4,9 @@ part of it is the player's own."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from league.protocol.errors import BY_NAME, ERRORS
 from league.protocol.messages import GameError, LeagueCompleted, LeagueError, LeagueStandingsUpdate, RoundAnnouncement
@@ -14,8 +15,7 @@ from league.protocol.parts import AnnouncedMatch, FinalRow, StandingsRow
 Row = TypeVar("Row", StandingsRow, FinalRow)
 
 
-@dataclass(frozen=True, slots=True)
-class Standings:
+class Standings(Struct, frozen=True):
     """A table: its rows in order, each with `rank`, `player_id`, `display_name`, `played`, `wins`, `draws`, `losses`
     and `points`."""
 
@@ -40,8 +40,7 @@ class Standings:
         return len(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class RoundMatch:
+class RoundMatch(Struct, frozen=True):
     """A match of a round. `opponent_id` is who you play against; None in the matches of others."""
 
     match_id: str
@@ -56,8 +55,7 @@ class RoundMatch:
         return self.player_a_id, self.player_b_id
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """A round that was announced, with all its matches."""
 
     round_id: int
@@ -87,8 +85,7 @@ class Round:
         return len(self._announced)
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedError:
+class ReceivedError(Struct, frozen=True):
     """A GAME_ERROR or a LEAGUE_ERROR that came to us. What its sender left out is None."""
 
     message_type: str
@@ -117,8 +114,7 @@ class LeagueQueryError(Exception):
         super().__init__(f"{code} {self.name}: {detail}")
 
 
-@dataclass(frozen=True, slots=True)
-class LeagueResult:
+class LeagueResult(Struct, frozen=True):
     """How the league ended: who won, the final table, and where you stand in it. Managers by others may leave all but
     `rank`, `player_id` and `points` out of its rows: then they are None."""
 
@@ -138,12 +134,14 @@ class LeagueResult:
     @property
     def rank(self) -> int | None:
         """Your rank; None if you are not in the table."""
-        return self.mine.rank if self.mine else None
+        mine = self.mine
+        return mine.rank if mine else None
 
     @property
     def points(self) -> int | None:
         """Your points."""
-        return self.mine.points if self.mine else None
+        mine = self.mine
+        return mine.points if mine else None
 
     @property
     def is_mine(self) -> bool:

@@ -4,7 +4,9 @@ but a sign of life."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import Final
+
+from msgspec import Struct
 
 from league.games.contract import Seat
 from league.machine import Acknowledged, Content, Refusal
@@ -25,28 +27,24 @@ from league.protocol.messages import (
 )
 from league.referee.context import quotable
 from league.referee.match import Match
-from league.referee.messages import awaited_type
 
 LONGEST_QUOTE = 100
 ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
 """What is said of a request that was not understood as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Valid:
+class Valid(Struct, frozen=True):
     """A join, or a legal choice."""
 
     choice: str | None = None
     provenance: Provenance | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Declined:
+class Declined(Struct, frozen=True):
     """`accept: false`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """Read, and wrong (R-39 c). `given` is the choice as it stands there."""
 
     code: str
@@ -56,8 +54,7 @@ class Wrong:
     requirement: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """An error, never an acknowledgement; `detail` quotes it. Not `understood`: perhaps another convention helps; but
     it `tells_more` if it is about more than the form of the call. `is_unknown`: it says that there is no such method,
     so nothing happened."""
@@ -69,22 +66,24 @@ class Refused:
     is_unknown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MereAcknowledgement:
+class MereAcknowledgement(Struct, frozen=True):
     """The answer may still come as a request of its own, and does if it `is_promise`."""
 
     is_promise: bool = False
 
 
 Answer = Valid | Declined | Wrong | Refused | MereAcknowledgement
+_JOINED: Final = Valid()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Who is asked what, and what its answer is held to. Without `digests` no token can be checked."""
 
     match: Match
     seat: Seat
+    player_id: str
+    awaited: str
+    """The message type of the answer."""
     is_strict: bool
     digests: tuple[str, ...]
     players: Collection[str]
@@ -93,17 +92,9 @@ class Question:
     """Digests of tokens that are right only in the reply to a call: the player got them by name and address alone."""
 
     @property
-    def player_id(self) -> str:
-        return self.match.taken.players[self.seat]
-
-    @property
     def _alias(self) -> str:
         """The id it asked for, which is another player's: on a connection of ours that is no doubt about it."""
         return self.match.taken.known_as[self.seat]
-
-    @property
-    def _conversation(self) -> str:
-        return self.match.conversations[self.seat]
 
     def is_right(self, token: object) -> bool:
         """May it stand in the reply to a call?"""
@@ -115,22 +106,27 @@ class Question:
 
     def was_received(self, conversation_id: object) -> bool:
         """Did whoever shows this receive the call?"""
-        return isinstance(conversation_id, str) and tokens.same(conversation_id, self._conversation)
+        return isinstance(conversation_id, str) and tokens.same(conversation_id, self.match.conversations[self.seat])
 
     def read(self, content: Content) -> Answer:
         """What this answer says."""
-        if isinstance(content, Refusal):
-            code, is_unknown = content.code, not content.understood and content.code == "E036"
-            detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
-            return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
         if not isinstance(content, Unsealed):
-            return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
+            return _without_message(content)
         message = content.message
-        if isinstance(message, LeagueError | GameError):
-            return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
-        if isinstance(message, Acknowledgement | MatchResultAck):
-            return MereAcknowledgement()
-        return self._judged(content)
+        if message is not None and message.type != self.awaited:
+            if isinstance(message, LeagueError | GameError):
+                return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
+            if isinstance(message, Acknowledgement | MatchResultAck):
+                return MereAcknowledgement()
+        problem = self._problem(content)
+        if problem is None and message is not None:
+            found = self._found(message)
+            if not isinstance(found, Violation):
+                return found
+            problem = found
+        assert problem is not None
+        given = _quoted(_choice_in(content))
+        return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
 
     def deviations(self, content: Content) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
@@ -139,11 +135,11 @@ class Question:
         if not isinstance(content, Unsealed) or self.is_strict:
             return []
         found, message = list(content.deviations), content.message
-        if message is None or message.type != awaited_type(self.match):
+        if message is None or message.type != self.awaited:
             return found
         if getattr(message, "player_id", None) not in (None, self.player_id):
             found.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
-        if getattr(message, "conversation_id", None) not in (None, self._conversation):
+        if getattr(message, "conversation_id", None) not in (None, self.match.conversations[self.seat]):
             detail = "a reply repeats the conversation_id of its request"
             found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
         token = getattr(message, "auth_token", None)
@@ -151,17 +147,6 @@ class Question:
             detail = "the token of its registration belongs here"
             found.append(_violation("E012" if token else "E011", "auth_token", detail, "TOKEN.wrong_in_answer"))
         return found
-
-    def _judged(self, read: Unsealed) -> Answer:
-        problem = self._problem(read)
-        if problem is None and read.message is not None:
-            found = self._found(read.message)
-            if not isinstance(found, Violation):
-                return found
-            problem = found
-        assert problem is not None
-        given = _quoted(_choice_in(read))
-        return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
 
     def _problem(self, read: Unsealed) -> Violation | None:
         """The decisive thing that is wrong with it, in the order of section 10.3; None if only the choice is left."""
@@ -171,11 +156,13 @@ class Question:
                 return problem
         message = read.message
         assert message is not None, "it was read without a violation"
-        expected = awaited_type(self.match)
-        if message.type != expected:
-            detail = f"expected {expected}, not {message.type}"
+        if message.type != self.awaited:
+            detail = f"expected {self.awaited}, not {message.type}"
             return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
-        return self._wrong_ids(message)
+        match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
+        if match_id in (None, self.match.taken.match_id) and player_id in (None, self.player_id):
+            return None
+        return self._wrong_ids(match_id, player_id)
 
     def _wrong_token(self, read: Unsealed) -> Violation | None:
         """`strict` only; where it matters more, an answer as its own request, it is checked there."""
@@ -188,8 +175,7 @@ class Question:
             return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
         return None
 
-    def _wrong_ids(self, message: Message) -> Violation | None:
-        match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
+    def _wrong_ids(self, match_id: str | None, player_id: str | None) -> Violation | None:
         if match_id not in (None, self.match.taken.match_id):
             return _violation("E015", "match_id", f"this is about {self.match.taken.match_id}", "MATCH.wrong_ids")
         if player_id in (None, self.player_id) or (player_id == self._alias and not self.is_strict):
@@ -200,7 +186,7 @@ class Question:
 
     def _found(self, message: Message) -> Answer | Violation:
         if isinstance(message, GameJoinAck):
-            return Valid() if message.accept else Declined()
+            return _JOINED if message.accept else Declined()
         wire = self.match.game.wire
         path = "parity_choice" if isinstance(message, ChooseParityResponse) else "move_data.choice"
         if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
@@ -214,6 +200,14 @@ class Question:
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
         provenance = getattr(message, "provenance", None)
         return Valid(choice, None if provenance is None else said(Provenance, provenance))
+
+
+def _without_message(content: Content) -> Refused | MereAcknowledgement:
+    if not isinstance(content, Refusal):
+        return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
+    code, is_unknown = content.code, not content.understood and content.code == "E036"
+    detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
+    return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
 
 
 def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:

@@ -8,8 +8,10 @@ called again under the same deadline, three times at most (R-17).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
+
+from msgspec import structs
 
 from league.calling.delivery import Attempt, Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.dialects import forms
@@ -26,7 +28,7 @@ from league.referee import messages
 from league.referee.answers import Declined, MereAcknowledgement, Question, Refused, Valid, Wrong
 from league.referee.context import RefereeContext, quotable
 from league.referee.game_errors import GameErrors
-from league.referee.match import DECLINED, Seated
+from league.referee.match import DECLINED
 from league.referee.messages import Fault
 
 CORRECTIONS: Final = 3
@@ -36,6 +38,10 @@ CHOICES: Final = frozenset({"parity_choice", "move_data.choice"})
 """Where an answer says what was chosen."""
 UNAVAILABLE: Final = "E045"
 """The player declines to choose: the service that thinks for it does not answer (spec section 8.17)."""
+NOT_COMPOSED: Final = Ping()
+"""Stands for the message of a delivery that was not called yet: each call has its own."""
+_ANSWERS: Final = (Valid, Declined)
+_ANSWERED: Final = Interpretation(Reaction.ANSWERED)
 _UNREAD: Final = frozenset({"E034", "E035"})
 _DETAILS: Final = {
     Failure.REFUSED: "the connection was refused",
@@ -43,6 +49,13 @@ _DETAILS: Final = {
     Failure.BROKEN: "the connection broke, or the answer was no HTTP",
     Failure.NOT_UNDERSTOOD: "the call was not understood",
 }
+
+
+@lru_cache(maxsize=64)
+def _policy(limit_s: float, retry_delays_s: tuple[float, ...] | None) -> Policy:
+    """Without delays a player is asked once."""
+    retries = ONCE if retry_delays_s is None else RetrySchedule(retry_delays_s)
+    return Policy(limit_s, retries, if_not_understood=Reaction.FAILED, accepts_late_answers=True)
 
 
 class Asking:
@@ -62,6 +75,7 @@ class Asking:
         self._context, self._question, self._on_settled = context, question, on_settled
         self._game_errors, self._show_another = errors, show_another
         self._address = address
+        self._seated = match.seated[seat]
         self._turn = match.turn
         self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
         self._answer: Valid | Declined | None = None
@@ -71,18 +85,17 @@ class Asking:
 
     def _prepared(self, is_suspended: bool) -> Delivery:
         match, player_id = self._question.match, self._question.player_id
-        retries = ONCE if is_suspended and not self._turn else RetrySchedule(match.taken.retry_delays_s)
         name = f"turn{self._turn}" if self._turn else "invite"
         return Delivery(
             player_id,
             f"{match.name}/{name}/{player_id}",
-            self._compose(self._limit, 0.0),
-            Policy(self._limit, retries, if_not_understood=Reaction.FAILED, accepts_late_answers=True),
+            NOT_COMPOSED,
+            _policy(self._limit, None if is_suspended and not self._turn else match.taken.retry_delays_s),
             address=self._address,
             on_end=self._ended,
             on_attempt_failed=self._attempt_failed,
             interpret=self._interpret,
-            compose=lambda delivery, now: self._compose(delivery.attempt.ends or now, now),
+            compose=self._compose,
             negotiation=self._negotiation(),
             failures=self._seated.failed,
             attempt=Attempt(is_last=self._seated.wrong > 0),
@@ -91,7 +104,7 @@ class Asking:
     def _negotiation(self) -> Negotiation | None:
         """Only an invitation is harmless when it was understood after all (R-02). A choice is asked for in the proven
         convention; in another only by who says that there is no such method."""
-        if self._context.settings.is_strict:
+        if self._question.is_strict:
             return None
         to = self._address()
         candidates = routes(to.endpoint, to.convention)
@@ -102,16 +115,13 @@ class Asking:
     @property
     def _is_proven(self) -> bool:
         """Did somebody at this endpoint answer an invitation before?"""
-        return self._address().endpoint in self._context.docket.conventions
+        question = self._question
+        return question.match.taken.endpoints[question.seat] in self._context.docket.conventions
 
-    @property
-    def _seated(self) -> Seated:
-        return self._question.match.seated[self._question.seat]
-
-    def _compose(self, deadline: float, now: float) -> Message:
+    def _compose(self, delivery: Delivery, now: float) -> Message:
         match, seat, sender = self._question.match, self._question.seat, self._context.membership.sender
         if self._turn:
-            return messages.call(match, seat, sender, now, deadline)
+            return messages.call(match, seat, sender, now, delivery.attempt.ends or now)
         return messages.invitation(match, seat, sender, now)
 
     # --- inputs -------------------------------------------------------------------------------------------------------
@@ -133,7 +143,7 @@ class Asking:
         question = self._question
         answer = question.read(read)
         self._game_errors.tell_deviations(question.seat, question.deviations(read), self._called, now)
-        if isinstance(answer, Valid | Declined):
+        if isinstance(answer, _ANSWERS):
             self._answer = answer
             self._context.calls.answered_by_request(self._delivery, now)
             return None
@@ -150,8 +160,9 @@ class Asking:
     def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
         """The player is shown another token, or answers with these are right too."""
         self._has_new_tokens = True
-        question = self._question
-        self._question = replace(question, digests=(*question.digests, *digests), replies=(*question.replies, *replies))
+        known = self._question
+        digests, replies = (*known.digests, *digests), (*known.replies, *replies)
+        self._question = structs.replace(known, digests=digests, replies=replies)
 
     def drop(self) -> None:
         """The match is over before its time."""
@@ -164,9 +175,9 @@ class Asking:
         answer, deviations = question.read(content), question.deviations(content)
         if deviations:
             self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
-        if isinstance(answer, Valid | Declined):
+        if isinstance(answer, _ANSWERS):
             self._answer = answer
-            return Interpretation(Reaction.ANSWERED)
+            return _ANSWERED
         if isinstance(answer, Refused):
             return self._refused(delivery, content, answer)
         if isinstance(answer, MereAcknowledgement):
@@ -186,7 +197,8 @@ class Asking:
 
     def _understood(self, convention: Convention, now: float) -> None:
         """The player answered an invitation in this convention."""
-        known, endpoint, question = self._context.docket.conventions, self._address().endpoint, self._question
+        known, question = self._context.docket.conventions, self._question
+        endpoint = question.match.taken.endpoints[question.seat]
         if known.get(endpoint) is not convention:
             learned = {"agent_id": question.player_id, "endpoint": endpoint, "convention": convention.value}
             self._context.happened(ConventionLearned(at=now, **learned))
@@ -255,19 +267,20 @@ class Asking:
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """A valid answer counts, to whichever attempt; so does a no."""
-        named = {**self._question.match.named, "player_id": self._question.player_id}
-        answer = self._answer
+        question, answer, happened = self._question, self._answer, self._context.happened
+        named, player_id = question.match.named, question.player_id
         if outcome is not Ending.ANSWERED or answer is None:
             self._end_at_fault(*self._fault, now)
         elif isinstance(answer, Declined):
             self._end_at_fault(DECLINED, "declined the invitation", now)
         elif answer.choice is not None:
-            named |= {"choice": answer.choice, "provenance": answer.provenance}
-            self._context.happened(MoveMade(at=now, **named, turn=self._turn))
+            choice, provenance = answer.choice, answer.provenance
+            move = MoveMade(at=now, **named, player_id=player_id, turn=self._turn, choice=choice, provenance=provenance)
+            happened(move)
             self._on_settled(now)
         else:
             convention = self._address().convention.value  # as it was learned a moment ago
-            self._context.happened(PlayerJoined(at=now, **named, convention=convention))
+            happened(PlayerJoined(at=now, **named, player_id=player_id, convention=convention))
             self._on_settled(now)
 
     def _end_at_fault(self, code: str, detail: str, now: float) -> None:

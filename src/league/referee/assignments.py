@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,12 +22,12 @@ from league.referee.match import Match
 from league.referee.records import ZEROS
 
 TOKEN_BYTES = 32
+_UNSAID = (None,) * len(ZEROS)
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})
 _PLACE = re.compile(r"[Hh][Tt][Tt][Pp]://(?P<host>\[[^\]]*\]|[^:/?]+)(?::(?P<port>[0-9]+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Passes:
+class Passes(msgspec.Struct, frozen=True):
     """What we show each player of a match (the first, or else another), and digests of what it may answer with; kept
     as a secret."""
 
@@ -163,9 +162,10 @@ def _delays(one: AnnouncedMatch, context: RefereeContext) -> tuple[float, ...]:
 
 def _record(record: Record | None) -> dict[str, int]:
     """Empty where the manager said nothing."""
-    said = {name: getattr(record, name, None) for name in ZEROS}
-    counts = {name: count for name, count in said.items() if count is not None}
-    return {**ZEROS, **counts} if counts else {}
+    if record is None:
+        return {}
+    said = (record.wins, record.losses, record.draws, record.points)
+    return {} if said == _UNSAID else dict(zip(ZEROS, [count or 0 for count in said], strict=True))
 
 
 def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:

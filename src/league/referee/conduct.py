@@ -39,6 +39,12 @@ UNREAD: Final = frozenset({"E034", "E035", "E037"})
 """An answer of which nothing could be read acknowledges nothing."""
 ANSWERED: Final = "answered "
 """How the detail of a failure begins if the player was reached, and gave an error."""
+_TO_PLAYERS: Final = Policy(EXCHANGES["GAME_OVER"].limit_s)
+_TO_MANAGER: Final = Policy(
+    EXCHANGES["MATCH_RESULT_REPORT"].limit_s,
+    EXCHANGES["MATCH_RESULT_REPORT"].retries,
+    if_not_understood=Reaction.FAILED,
+)
 _REASONS: Final = {
     ("join", DECLINED): "{} declined the invitation",
     ("join", "E001"): "{} did not join in time",
@@ -77,7 +83,11 @@ class Conduct:
 
     def _ask(self, now: float) -> None:
         """Everybody who is awaited and not asked yet, at once. Each answer leads back to `proceed`."""
-        self._settle_records(now)
+        taken = self.match.taken
+        if self.match.turn and not all(taken.records):
+            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)
+            # A repeated call says what the first said, whatever was learned in the meantime, also after a restart.
+            self._context.happened(RecordsShown(at=now, **self.match.named, records=(a, b)))
         new = [seat for seat in self.match.awaited if seat not in self._askings]
         for seat in new:
             self._askings[seat] = Asking(
@@ -93,33 +103,29 @@ class Conduct:
             if asking is not None:
                 asking.ask(now)
 
-    def _settle_records(self, now: float) -> None:
-        """Before the first choice is asked for: a repeated call says what the first said, whatever was learned in the
-        meantime, also after a restart."""
-        taken = self.match.taken
-        if self.match.turn and not all(taken.records):
-            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)
-            self._context.happened(RecordsShown(at=now, **self.match.named, records=(a, b)))
-
     def question(self, seat: Seat) -> Question:
         """What this player is asked now, and what its answer is held to."""
-        context = self._context
+        context, match, passes = self._context, self.match, self._passes
         return Question(
-            self.match,
+            match,
             seat,
+            match.taken.players[seat],
+            messages.awaited_type(match),
             context.settings.is_strict,
-            self._passes.answers[seat],
+            passes.answers[seat],
             context.docket.players,
-            self._passes.replies[seat],
-        )  # fmt: skip
+            passes.replies[seat],
+        )
 
     def asking(self, seat: Seat) -> Asking | None:
         """The question this player has not answered yet."""
         return self._askings.get(seat)
 
     def _settled(self, seat: Seat, now: float) -> None:
+        """Nothing is due while the other one is being asked (R-42)."""
         del self._askings[seat]
-        self.proceed(now)
+        if not self._askings:
+            self.proceed(now)
 
     # --- 3. draw, and 4. decide ---------------------------------------------------------------------------------------
 
@@ -141,20 +147,20 @@ class Conduct:
         nothing, but the match waits for their end (R-18)."""
         if self._deliveries:
             return
-        sender = self._context.membership.sender
-        overs = {
+        match, overs = self.match, messages.game_over(self.match, self._context.membership.sender)
+        deliveries = {
             seat: Delivery(
-                self.match.taken.players[seat],
-                f"{self.match.name}/over",
-                messages.game_over(self.match, seat, sender),
-                Policy(EXCHANGES["GAME_OVER"].limit_s),
+                match.taken.players[seat],
+                f"{match.name}/over",
+                overs[seat],
+                _TO_PLAYERS,
                 address=partial(self._address, seat),
                 on_end=self._told,
             )
             for seat in SEATS
         }
-        self._deliveries = list(overs.values())
-        self._errors.deliver_after(overs, now)
+        self._deliveries = list(deliveries.values())
+        self._errors.deliver_after(deliveries, now)
 
     def _told(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.remove(delivery)
@@ -173,12 +179,11 @@ class Conduct:
         report, is_guest = messages.report(self.match, membership.sender), not membership.derived_tokens
         tells_all = is_guest and not self._context.settings.is_strict
         message = in_all_words(report, self.match.taken.round_name) if tells_all else report
-        row = EXCHANGES[message.type]
         delivery = Delivery(
             MANAGER,
             f"{self.match.name}/report",
             message,
-            Policy(row.limit_s, row.retries, if_not_understood=Reaction.FAILED),
+            _TO_MANAGER,
             address=lambda: membership.manager,
             on_end=self._reported,
             interpret=self._read_receipt,
@@ -261,7 +266,10 @@ def error_in(content: Content | None) -> str | None:
     if isinstance(content.message, LeagueError | GameError):
         code = content.message.error_code
         return code if code in ERRORS else "E099"
-    return next((one.code for one in content.violations if one.code in UNREAD), None)
+    for one in content.violations:
+        if one.code in UNREAD:
+            return one.code
+    return None
 
 
 # --- how a match ended, in the words of GAME_OVER and of the report ---------------------------------------------------
@@ -306,7 +314,7 @@ def _by_rules(match: Match) -> tuple[Seat | None, str]:
     return outcome.winner, outcome.told(match.taken.players)
 
 
-def _by_fault(match: Match, faults: tuple[PlayerFaulted, ...]) -> tuple[Seat | None, str]:
+def _by_fault(match: Match, faults: list[PlayerFaulted]) -> tuple[Seat | None, str]:
     """The other player wins; nobody if both are at fault (R-09)."""
     reason = "Technical loss: " + ", ".join(map(_reason, faults))
     if len(faults) == len(SEATS):

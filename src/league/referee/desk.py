@@ -10,13 +10,11 @@ from league.calling.role import RoleMachine
 from league.dialects import assignments as foreign
 from league.events import (
     AgentState,
-    ConventionLearned,
     DeviationRecorded,
     Event,
     LeagueEnded,
     MatchBegun,
     MatchDropped,
-    Registered,
     Withdrawn,
 )
 from league.machine import (
@@ -34,7 +32,7 @@ from league.machine import (
     Refusal,
     Step,
 )
-from league.membership import EarlyLetters, FindKey, Membership
+from league.membership import OF_MEMBERSHIP, EarlyLetters, FindKey, Membership
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
@@ -161,9 +159,10 @@ class RefereeDesk(RoleMachine):
     # --- the machine --------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        if isinstance(event, Registered | ConventionLearned | DeviationRecorded):
-            self._membership.apply(event)
-        if not isinstance(event, DeviationRecorded):
+        kind = type(event)
+        if kind in OF_MEMBERSHIP:
+            self._membership.apply(event)  # type: ignore[arg-type]  # it is one of these
+        if kind is not DeviationRecorded:
             self._docket.apply(event)
 
     def snapshot(self) -> Mapping[str, Any]:
@@ -313,7 +312,8 @@ class RefereeDesk(RoleMachine):
         """What it says of matches that we have: other tokens, and addresses that were missing."""
         for one in announcement.matches:
             conduct, match = self._conducts.get(one.match_id), self._docket.open.get(one.match_id)
-            if match is not None and match.attempt == (one.attempt or 1):
+            said = (one.player_A_endpoint, one.player_B_endpoint)
+            if match is not None and match.attempt == (one.attempt or 1) and match.taken.endpoints != said:
                 self._addresses.locate(match, assignments.endpoints_in(one), "the manager", now)
                 if self._membership.derived_tokens:  # its manager has proven who it is
                     self._addresses.move(match, assignments.endpoints_in(one), now)

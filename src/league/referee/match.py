@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from league.events import (
     AgentState,
@@ -52,8 +52,7 @@ DECLINED: Final = "DECLINED"
 """The `code` of a fault that is no error: the player said no (R-34)."""
 
 
-@dataclass(slots=True)
-class Seated:
+class Seated(Struct):
     """A player in this match. The counts are those of the question it is asked now."""
 
     joined: bool = False
@@ -62,13 +61,9 @@ class Seated:
     last: AttemptFailed | WrongAnswer | None = None
     fault: PlayerFaulted | None = None
 
-    def asked_anew(self) -> None:
-        """The next question: nothing has gone wrong with it yet."""
-        self.failed, self.wrong, self.last = 0, 0, None
-
 
 class Match:
-    """The state of one attempt. Only `apply` changes it."""
+    """The state of one attempt. Only what the docket applies to it changes it."""
 
     def __init__(self, taken: MatchTaken) -> None:
         game = registry.find(taken.game_type)
@@ -79,14 +74,14 @@ class Match:
         """This attempt of this match, in keys and secrets."""
         self.named: dict[str, Any] = {"match_id": taken.match_id, "attempt": taken.attempt}
         """How events name it (Any: ready to be spread into one)."""
-        self.conversation_id = f"conv-{taken.match_id.lower()}-{taken.attempt}"
-        """That of the report."""
-        self.conversations = (_conversation(self, SEATS[0]), _conversation(self, SEATS[1]))
+        self.conversations = _conversations(taken)
         """Of all messages to each player. Nobody can guess it: who repeats it has received a call."""
         self.game = game
         self.seated = (Seated(), Seated())
         self.turn = 0
         """0 while players join; then the turn they are asked about."""
+        self.awaited: list[Seat] = list(SEATS)
+        """Who still has to answer before this phase can be judged (R-42)."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
         self.provenance: dict[str, Provenance] = {}
@@ -111,6 +106,11 @@ class Match:
     @property
     def attempt(self) -> int:
         return self.taken.attempt
+
+    @property
+    def conversation_id(self) -> str:
+        """That of the report."""
+        return _conversation_of(self.taken)
 
     @property
     def is_located(self) -> bool:
@@ -145,16 +145,8 @@ class Match:
         return self.game.rules.to_move(self.position)
 
     @property
-    def awaited(self) -> tuple[Seat, ...]:
-        """Who still has to answer before this phase can be judged (R-42)."""
-        if self.decided is not None:
-            return ()
-        asked = self.to_move.seats if self.turn else SEATS
-        return tuple(seat for seat in asked if not self._is_settled(seat))
-
-    @property
-    def faults(self) -> tuple[PlayerFaulted, ...]:
-        return tuple(one.fault for one in self.seated if one.fault is not None)
+    def faults(self) -> list[PlayerFaulted]:
+        return [one.fault for one in self.seated if one.fault is not None]
 
     def seat_of(self, player_id: str) -> Seat | None:
         return next((seat for seat in SEATS if self.taken.players[seat] == player_id), None)
@@ -174,19 +166,12 @@ class Match:
             "events": self.record(),
         }
 
-    def _is_settled(self, seat: Seat) -> bool:
-        one = self.seated[seat]
-        return one.fault is not None or (seat in self.pending if self.turn else one.joined)
-
     def record(self) -> list[dict[str, Any]]:
         """All that happened in it (Any: events as JSON objects)."""
-        return [msgspec.to_builtins(event) for event in self.events]
+        told: list[dict[str, Any]] = msgspec.to_builtins(self.events)
+        return told
 
     # --- what events do -----------------------------------------------------------------------------------------------
-
-    def apply(self, event: Event) -> None:
-        self.events.append(event)
-        _EFFECTS[type(event)](self, event)
 
     def _player(self, player_id: str) -> Seated:
         return self.seated[self.taken.players.index(player_id)]
@@ -210,35 +195,46 @@ class Match:
         player.wrong += 1
         player.last = event
 
+    def _settled(self, player_id: str) -> Seat:
+        """This player has answered, or lost by its own fault."""
+        seat = SEATS[self.taken.players.index(player_id)]
+        if seat in self.awaited:
+            self.awaited.remove(seat)
+        return seat
+
     def _joined(self, event: PlayerJoined) -> None:
-        self._player(event.player_id).joined = True
-        if all(one.joined for one in self.seated):
+        self.seated[self._settled(event.player_id)].joined = True
+        first, second = self.seated
+        if first.joined and second.joined:
             self._next_turn()
 
     def _moved(self, event: MoveMade) -> None:
         if event.provenance is not None:
             before = self.provenance.get(event.player_id)
             self.provenance[event.player_id] = before.plus(event.provenance) if before else event.provenance
-        self.pending[SEATS[self.taken.players.index(event.player_id)]] = event.choice
-        if set(self.pending) == set(self.to_move.seats):
+        self.pending[self._settled(event.player_id)] = event.choice
+        if not self.awaited and set(self.pending) == set(self.to_move.seats):
             self.position = self.game.rules.play(self.position, self.pending)
             self.pending = {}
             self._next_turn()
 
     def _next_turn(self) -> None:
+        """Another question: nothing has gone wrong with it yet."""
         self.turn += 1
         for one in self.seated:
-            one.asked_anew()
+            one.failed, one.wrong, one.last = 0, 0, None
+        self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
-        self._player(event.player_id).fault = event
+        self.seated[self._settled(event.player_id)].fault = event
 
     def _drawn(self, event: NumberDrawn) -> None:
         self.numbers.append(event.number)
         self.position = self.game.rules.draw(self.position, event.number)
+        self.awaited = list(self.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
-        self.decided = event
+        self.decided, self.awaited = event, []
 
     def _told(self, event: PlayersTold) -> None:
         self.told = True
@@ -250,10 +246,16 @@ class Match:
         """It is kept among the events, and changes nothing."""
 
 
-def _conversation(match: Match, seat: Seat) -> str:
+def _conversation_of(taken: MatchTaken) -> str:
+    return f"conv-{taken.match_id.lower()}-{taken.attempt}"
+
+
+def _conversations(taken: MatchTaken) -> tuple[str, str]:
     """The seed is drawn once per attempt and kept secret until the attempt is decided; so is what is derived of it."""
-    secret = hmac.digest(bytes.fromhex(match.taken.seed), b"conversation|%d" % seat, "sha256")
-    return f"{match.conversation_id}-{secret[:CONVERSATION_BYTES].hex()}"
+    seed, name = bytes.fromhex(taken.seed), _conversation_of(taken)
+    first = hmac.digest(seed, b"conversation|0", "sha256")[:CONVERSATION_BYTES]
+    second = hmac.digest(seed, b"conversation|1", "sha256")[:CONVERSATION_BYTES]
+    return f"{name}-{first.hex()}", f"{name}-{second.hex()}"
 
 
 _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
@@ -303,31 +305,45 @@ class Docket:
     @property
     def next(self) -> Match | None:
         """The first that waits and can be played."""
-        return next((match for one in self.queue if (match := self.open[one]).is_located), None)
+        for match_id in self.queue:
+            match = self.open[match_id]
+            if match.is_located:
+                return match
+        return None
 
     def newest(self, match_id: str) -> Match | None:
         return self.matches.get((match_id, self.attempt_of(match_id)))
 
-    def apply(self, event: Event) -> None:
-        match event:
-            case Registered():
-                if event.new_league:
-                    self._begin_league()
-                self.state = after(self.state, "register")
-            case Withdrawn():
-                self.state = after(self.state, "withdraw")
-            case LeagueEnded():
-                self.state, self.champion = after(self.state, "league_end"), event.champion
-            case ConventionLearned():
-                if event.agent_id != MANAGER:
-                    self.conventions[event.endpoint] = convention_of(event.convention)
-            case MatchTaken():
-                self._taken(event)
-            case _:
-                self._played(event)
+    def apply(self, event: Any) -> None:
+        """Any: whatever is not about the league names its match and attempt."""
+        kind = type(event)
+        effect = _OF_LEAGUE.get(kind)
+        if effect is None:
+            match = self.matches[event.match_id, event.attempt]
+            match.events.append(event)
+            _EFFECTS[kind](match, event)
+            effect = _OF_MATCH.get(kind)
+        if effect is not None:
+            effect(self, event)
+
+    def _registered(self, event: Registered) -> None:
+        if event.new_league:
+            self._begin_league()
+        self.state = after(self.state, "register")
+
+    def _withdrawn(self, event: Withdrawn) -> None:
+        self.state = after(self.state, "withdraw")
+
+    def _league_ended(self, event: LeagueEnded) -> None:
+        self.state, self.champion = after(self.state, "league_end"), event.champion
+
+    def _convention_learned(self, event: ConventionLearned) -> None:
+        if event.agent_id != MANAGER:
+            self.conventions[event.endpoint] = convention_of(event.convention)
 
     def _taken(self, event: MatchTaken) -> None:
-        self.state = after(after(self.state, "reopen"), "league_start")
+        if self.state != "ACTIVE":
+            self.state = after(after(self.state, "reopen"), "league_start")
         match = Match(event)
         self.matches[event.match_id, event.attempt] = match
         self.open[event.match_id] = match
@@ -335,28 +351,26 @@ class Docket:
         self.players.update(event.players)
         self._attempts[event.match_id] = event.attempt
 
-    def _played(self, event: Any) -> None:
-        """Whatever concerns one match (Any: all such events name it and its attempt)."""
-        match_id: str = event.match_id
-        self.matches[match_id, event.attempt].apply(event)
-        match event:
-            case MatchBegun():
-                del self.queue[match_id]
-                self.running[match_id] = None
-            case PlayersTold():
-                del self.running[match_id]
-            case ReportSettled() | MatchDropped():
-                del self.open[match_id]
-                self.queue.pop(match_id, None)
-                self.running.pop(match_id, None)
-            case PlayerDeviated():
-                self.deviations.add((event.player_id, event.code, event.requirement))
-            case PlayerFaulted(phase="join"):
-                # Somebody else may be there now: the next invitation finds out anew.
-                taken = self.matches[match_id, event.attempt].taken
-                self.conventions.pop(taken.endpoints[taken.players.index(event.player_id)], None)
-            case _:
-                pass
+    def _begun(self, event: MatchBegun) -> None:
+        del self.queue[event.match_id]
+        self.running[event.match_id] = None
+
+    def _told(self, event: PlayersTold) -> None:
+        del self.running[event.match_id]
+
+    def _closed(self, event: ReportSettled | MatchDropped) -> None:
+        del self.open[event.match_id]
+        self.queue.pop(event.match_id, None)
+        self.running.pop(event.match_id, None)
+
+    def _deviated(self, event: PlayerDeviated) -> None:
+        self.deviations.add((event.player_id, event.code, event.requirement))
+
+    def _faulted(self, event: PlayerFaulted) -> None:
+        if event.phase == "join":
+            # Somebody else may be there now: the next invitation finds out anew.
+            taken = self.matches[event.match_id, event.attempt].taken
+            self.conventions.pop(taken.endpoints[taken.players.index(event.player_id)], None)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything, as plain data."""
@@ -371,3 +385,22 @@ class Docket:
             "deviations": sorted(self.deviations),
             "matches": {match.name: match.snapshot() for match in self.matches.values()},
         }
+
+
+DocketEffects = Mapping[type[Event], Callable[[Docket, Any], None]]
+
+_OF_LEAGUE: Final[DocketEffects] = {
+    Registered: Docket._registered,
+    Withdrawn: Docket._withdrawn,
+    LeagueEnded: Docket._league_ended,
+    ConventionLearned: Docket._convention_learned,
+    MatchTaken: Docket._taken,
+}
+_OF_MATCH: Final[DocketEffects] = {
+    MatchBegun: Docket._begun,
+    PlayersTold: Docket._told,
+    ReportSettled: Docket._closed,
+    MatchDropped: Docket._closed,
+    PlayerDeviated: Docket._deviated,
+    PlayerFaulted: Docket._faulted,
+}

@@ -7,8 +7,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from league.events import Event
 from league.games import draw
-from league.games.contract import Seat, opponent
+from league.games.contract import Seat
 from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import ERRORS
@@ -35,21 +36,16 @@ def awaited_type(match: Match) -> str:
     return match.game.wire.response_type if match.turn else JOIN
 
 
-def _sealed(match: Match, seat: Seat, sender: str, at: float) -> dict[str, Any]:
-    """One conversation with each player for the whole attempt (S-24)."""
-    return seal(sender, at, match.conversations[seat])
-
-
 def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitation:
     taken = match.taken
     return GameInvitation(
-        **_sealed(match, seat, sender, now),
+        **seal(sender, now, match.conversations[seat]),
         league_id=taken.league_id,
         round_id=taken.round_id,
         match_id=taken.match_id,
         game_type=taken.game_type,
         role_in_match=_ROLES[seat],
-        opponent_id=taken.players[opponent(seat)],
+        opponent_id=taken.players[1 - seat],
         player_id=taken.players[seat],
         draw_commitment=draw.commitment(bytes.fromhex(taken.seed), taken.league_id, taken.match_id, taken.attempt),
         attempt=taken.attempt,
@@ -61,7 +57,7 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
     taken = match.taken
     request = match.game.wire.move_request(match.position, seat)
     shared: dict[str, Any] = {
-        **_sealed(match, seat, sender, now),
+        **seal(sender, now, match.conversations[seat]),
         "match_id": taken.match_id,
         "player_id": taken.players[seat],
         "game_type": taken.game_type,
@@ -73,7 +69,7 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
         move_request = {**request, "context": {**view, "turn": match.turn}}
         return GameMoveCall(**shared, move_request=msgspec.convert(move_request, MoveRequest))
     context = CallContext(
-        opponent_id=taken.players[opponent(seat)],
+        opponent_id=taken.players[1 - seat],
         round_id=taken.round_id,
         your_standings=Record(**taken.records[seat]),
     )
@@ -99,7 +95,7 @@ def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) 
     name, player_id = ERRORS[fault.code].name, match.taken.players[seat]
     count = fault.max_retries if fault.retry is None else fault.retry
     return GameError(
-        **_sealed(match, seat, sender, now),
+        **seal(sender, now, match.conversations[seat]),
         match_id=match.taken.match_id,
         error_code=fault.code,
         error_description=name,
@@ -132,30 +128,34 @@ def _consequence(fault: Fault) -> str:
     return f"technical loss after retry {fault.max_retries}"
 
 
-def game_over(match: Match, seat: Seat, sender: str) -> GameOver:
+def game_over(match: Match, sender: str) -> tuple[GameOver, GameOver]:
     """The same for both players but for the conversation, and the same after a restart."""
     decided = match.decided
     assert decided is not None
-    return GameOver(
-        **_sealed(match, seat, sender, decided.at),
-        match_id=match.taken.match_id,
-        game_type=match.taken.game_type,
-        game_result=msgspec.convert(decided.game_result, GameResult),
-        reason=decided.reason,
+    result = msgspec.convert(decided.game_result, GameResult)
+    about: dict[str, Any] = {
+        "match_id": match.taken.match_id,
+        "game_type": match.taken.game_type,
+        "reason": decided.reason,
+    }
+    first, second = match.conversations
+    return (
+        GameOver(**seal(sender, decided.at, first), **about, game_result=result),
+        GameOver(**seal(sender, decided.at, second), **about, game_result=result),
     )
 
 
 def report(match: Match, sender: str) -> MatchResultReport:
     """The report, with the record of the match where the manager takes it so and it is not too large: then the manager
     asks for it."""
-    bare = _bare_report(match, sender)
-    if not match.taken.record_wanted:
-        return bare
-    whole = msgspec.structs.replace(bare, match_record=match.record())
-    return whole if len(msgspec.json.encode(whole)) <= LARGEST_REPORT else bare
+    if match.taken.record_wanted:
+        whole = _report(match, sender, list(match.events))
+        if len(msgspec.json.encode(whole)) <= LARGEST_REPORT:
+            return whole
+    return _report(match, sender, None)
 
 
-def _bare_report(match: Match, sender: str) -> MatchResultReport:
+def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResultReport:
     decided, taken = match.decided, match.taken
     assert decided is not None
     details = msgspec.convert(decided.details, ResultDetails)
@@ -167,6 +167,7 @@ def _bare_report(match: Match, sender: str) -> MatchResultReport:
         game_type=taken.game_type,
         result=Result(winner=decided.winner, score=decided.points, details=details),
         attempt=taken.attempt,
+        match_record=record,
     )
 
 

@@ -1,8 +1,9 @@
 """Even/Odd: both name a parity at once, a number from 1 to 10 is drawn, whoever alone was right wins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from league.games.contract import (
     BOTH,
@@ -22,8 +23,7 @@ LOWEST: Final = 1
 HIGHEST: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class EvenOddState:
+class EvenOddState(Struct, frozen=True):
     choices: tuple[str, str] | None = None
     number: int | None = None
 
@@ -55,7 +55,7 @@ class EvenOdd:
         return EvenOddState((moves[PLAYER_A], moves[PLAYER_B]))
 
     def draw(self, state: EvenOddState, number: int) -> EvenOddState:
-        if self.to_move(state) != CHANCE:
+        if state.choices is None or state.number is not None:
             raise ValueError("a number is drawn once, after both choices")
         if not LOWEST <= number <= HIGHEST:
             raise ValueError(f"{number} is not from {LOWEST} to {HIGHEST}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from league.games.contract import NOTHING_PENDING, PLAYER_A, PLAYER_B, SEATS, Players, Seat, Verdict
+from league.games.contract import NOTHING_PENDING, PLAYER_A, PLAYER_B, Players, Seat, Verdict
 from league.games.even_odd.rules import HIGHEST, LOWEST, PARITIES, EvenOddState, parity, winner
 
 
@@ -58,16 +58,17 @@ class EvenOddWire:
 
 
 def _choices(state: EvenOddState, players: Players, pending: Mapping[Seat, str]) -> dict[str, object]:
-    received = pending if state.choices is None else dict(zip(SEATS, state.choices, strict=True))
-    return {players[seat]: received.get(seat) for seat in SEATS}
+    made = state.choices or (pending.get(PLAYER_A), pending.get(PLAYER_B))
+    return {players[PLAYER_A]: made[PLAYER_A], players[PLAYER_B]: made[PLAYER_B]}
 
 
 def _may_be_choices(choices: object, players: Players) -> TypeGuard[Mapping[str, str | None]]:
-    return (
-        isinstance(choices, Mapping)
-        and set(choices) <= set(players)
-        and all(choice is None or choice in PARITIES for choice in choices.values())
-    )
+    if not isinstance(choices, Mapping):
+        return False
+    for player, choice in choices.items():
+        if player not in players or (choice is not None and choice not in PARITIES):
+            return False
+    return True
 
 
 def _judged(first: str | None, second: str | None, number: int) -> Verdict:
