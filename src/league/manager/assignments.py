@@ -79,6 +79,7 @@ class Assignments(ManagerPart):
     """The referees among whom the matches of the rounds to come are shared out."""
 
     def __post_init__(self) -> None:
+        ManagerPart.__post_init__(self)
         self._leases = Leases(self.context, self.failed)
         self.dispatches.on_begun_anew = self._begun_anew
 

@@ -75,13 +75,13 @@ class Probes(ManagerPart):
         self._under_way.discard(agent_id)
         if outcome is not Ending.FAILED:
             self.alive(agent_id)
-        if self.context.ledger.state == "WAITING_FOR_REGISTRATIONS":
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             pause = PROBE_AGAIN_S if outcome is Ending.FAILED else PING_S
             self._probe_at(agent_id, max(now + pause, self.context.calls.breaker(agent_id).open_until))
 
     def stop(self) -> None:
         """The league starts: from now on broadcasts and heartbeats tell. Every circuit breaker is closed."""
-        for agent_id in self.context.ledger.roster.members:
+        for agent_id in self._ledger.roster.members:
             self.context.timers.clear(("probe", agent_id))
             self.context.calls.breaker(agent_id).close()
         self.failures.clear()
