@@ -298,7 +298,8 @@ class Broadcasts(ManagerPart):
     def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
         policy = _policy(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         label = message.type.lower().replace("_", "-")
-        queues.sort(key=_agent_id)
+        if len(queues) > 1:
+            queues.sort(key=_agent_id)
         if queues[0].is_player:
             self._pace.left(message, now)
             if bulletin.kind == "round_announced":

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import Struct
+
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
 from league.dialects.assignments import MatchAssignment, StartMatch
 from league.dialects.negotiation import RUN_MATCH_PATH, Negotiation, bare_route, routes
@@ -43,8 +45,7 @@ def longest_match_s(settings: LeagueSettings) -> float:
     return join + move * (game.turns if game else 1)
 
 
-@dataclass(slots=True, eq=False)
-class Dispatch:
+class Dispatch(Struct, eq=False):
     """One attempt of a match on its way to its referee."""
 
     referee_id: str
@@ -185,7 +186,7 @@ class Dispatches(ManagerPart):
         restarted, and it may well be playing them."""
         first, *others = self._methods(referee)
         made = [Dispatch(referee.agent_id, one, one.attempt, now, limit_s, first, list(others)) for one in matches]
-        self._open.update((one.match.match_id, one) for one in made)
+        self._open.update({one.match.match_id: one for one in made})
         if first == ANNOUNCED:
             self._announce(referee, made, now)
             return
@@ -216,10 +217,10 @@ class Dispatches(ManagerPart):
         delivery = self._announcement(referee, [one.match for one in dispatches], "assign", now)
         delivery.on_end = partial(self._announced, dispatches)
         delivery.on_attempt_failed = partial(self._attempt_failed, dispatches)
-        delivery.compose = partial(self._still_assigned, referee, dispatches, now)
         if not self.habits.is_polling(referee.agent_id):
             delivery.negotiation = self.context.negotiation(referee)
         self.context.calls.deliver([delivery], now)
+        delivery.compose = partial(self._still_assigned, referee, dispatches, now)  # anew for each further call
 
     def remind(self, referee: Member, match: ScheduledMatch, now: float) -> None:
         """The same assignment once more, with the tokens as they are now; a referee of ours takes them over."""
