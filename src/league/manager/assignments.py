@@ -295,6 +295,10 @@ class Assignments(ManagerPart):
         for match in self.dispatches.compare(referee, pong, pinged_at, now):
             self._overdue(match, f"{referee.agent_id} no longer holds it", now)
 
+    def has_arrived(self, referee: Member) -> bool:
+        """Does it know of all matches that it was to be told of?"""
+        return all(map(self.dispatches.has_arrived, self._ledger.held_by(referee.agent_id)))
+
     def forget(self, match_id: str) -> None:
         """The match is no longer in play."""
         self.dispatches.forget(match_id)

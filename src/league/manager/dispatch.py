@@ -179,6 +179,11 @@ class Dispatches(ManagerPart):
         dispatch = self._open.get(match.match_id)
         return self.is_dispatched(match) and dispatch is not None and dispatch.acknowledged_at is not None
 
+    def has_arrived(self, match: ScheduledMatch) -> bool:
+        """Is nothing left to be done for its referee to know of it?"""
+        dispatch = self._open.get(match.match_id)
+        return dispatch is None or dispatch.is_under_way or self.is_acknowledged(match)
+
     def dispatch(
         self, referee: Member, matches: Sequence[ScheduledMatch], limit_s: float, now: float, *, again: bool = False
     ) -> None:
