@@ -135,6 +135,7 @@ async def play(
             async with asyncio.timeout(LOST_S):
                 await _until(manager, lambda machine: len(machine.player_ids) == size.players)
                 await asyncio.gather(*(_until(one, lambda machine: bool(machine.agent_id)) for one in agents[1:]))
+                await _until(manager, lambda _: manager.meter.sent["ping", "answered"] >= len(agents) - 1)
                 async with beside(place.ports[0]):
                     before, since = _calls(agents), watch()
                     await manager.operate(Operate("start", "start"))

@@ -173,7 +173,7 @@ BUGS = (
     Bug(
         "a round has no final table",
         "manager/broadcasts.py",
-        'return member.is_player or bulletin.kind == "round_completed"',
+        'return member.role == "player" or bulletin.kind == "round_completed"',
         'return bulletin.kind == "round_completed"',
         faults=0.0,
     ),
@@ -187,8 +187,8 @@ BUGS = (
     Bug(
         "what was overtaken is repeated after what followed it",
         "manager/broadcasts.py",
-        "return self.context.address(member, shown) if one in (queue.bulletin, queue.update) else None",
-        "return self.context.address(member, shown)",
+        "return self.context.address(queue.member, shown) if one in (queue.bulletin, queue.update) else None",
+        "return self.context.address(queue.member, shown)",
     ),
     Bug(
         "LEAGUE_COMPLETED is said again and again",

@@ -325,7 +325,7 @@ def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
 
 def _coming(ledger: Ledger) -> list[ScheduledMatch]:
     following = ledger.current_round + 1
-    return list(ledger.matches_in(following))[:NEXT] if following <= len(ledger.rounds) else []
+    return ledger.matches_in(following)[:NEXT] if following <= len(ledger.rounds) else []
 
 
 # --- how far it is ----------------------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ def _waiting(manager: LeagueManager) -> str:
 
 def _registrations(ledger: Ledger) -> str:
     settings, roster = ledger.settings, ledger.roster
-    players, referees = (len(list(roster.of_role(role))) for role in ("player", "referee"))
+    players, referees = (len(roster.of_role(role)) for role in ("player", "referee"))
     told = f"{players} of {settings.players} players and {referees} of {settings.referees} referees have registered"
     if applicants := sum(1 for _ in roster.applicants.waiting):
         told += f", {applicants} wait for the operator's approval"

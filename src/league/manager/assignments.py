@@ -77,17 +77,20 @@ class Assignments(ManagerPart):
     """The referees that hold matches not dispatched to them yet."""
     _named_among: Sequence[str] = ()
     """The referees among whom the matches of the rounds to come are shared out."""
+    _named_at: int = -1
+    """How the roster stood then."""
 
     def __post_init__(self) -> None:
+        ManagerPart.__post_init__(self)
         self._leases = Leases(self.context, self.failed)
         self.dispatches.on_begun_anew = self._begun_anew
 
     # --- assigning ----------------------------------------------------------------------------------------------------
 
-    def available(self) -> Iterator[Member]:
+    def available(self) -> list[Member]:
         """The referees that are alive and know the game."""
         game_type, referees = self._ledger.settings.game_type, self._ledger.roster.of_role("referee")
-        return (one for one in referees if one.state == "ACTIVE" and game_type in one.game_types)
+        return [one for one in referees if one.state == "ACTIVE" and game_type in one.game_types]
 
     def _answering(self) -> Iterator[Member]:
         """Those of them that could be given a match now: nothing is assigned to one whose last ping failed."""
@@ -98,7 +101,15 @@ class Assignments(ManagerPart):
         """Is there a referee that could play a match?"""
         return next(self._answering(), None) is not None
 
-    def name_referees(self, now: float) -> None:
+    def catch_up(self, now: float) -> None:
+        """With referees that came or went, and with those that have finished a match."""
+        if self._named_at != self._ledger.roster.changes:
+            self._named_at = self._ledger.roster.changes
+            self._name_referees(now)
+        if self._kept_back:
+            self._dispatch_next(now)
+
+    def _name_referees(self, now: float) -> None:
         """Share out the matches of the rounds to come, anew when referees came or went."""
         among = [one.agent_id for one in self.available()]
         if among and among != self._named_among:
@@ -107,24 +118,27 @@ class Assignments(ManagerPart):
 
     def share_out(self, rounds: Iterable[int], now: float) -> None:
         """Name referees for the matches of these rounds, by what is known of players and referees now."""
-        referees, deviating = list(self.available()), self._deviating
+        referees, unusual = self.available(), self._unusual()
         if not referees:
             return
-        shared = (pair for round_id in rounds for pair in self._shared_out(round_id, referees, deviating))
-        named = {match.match_id: referee for match, referee in shared if match.referee_id != referee}
+        named: dict[str, str] = {}
+        for round_id in rounds:
+            named.update(self._shared_out(round_id, referees, unusual))
         if named:
             self.context.happened(RefereesNamed(at=now, referees=named))
 
     def _shared_out(
-        self, round_id: int, referees: Sequence[Member], deviating: Collection[str]
-    ) -> Iterator[tuple[ScheduledMatch, str]]:
+        self, round_id: int, referees: Sequence[Member], unusual: Collection[str]
+    ) -> Iterator[tuple[str, str]]:
+        """The matches of a round that get another referee than they have."""
         shares: Counter[str] = Counter()
         for match in self._ledger.matches_in(round_id):
             if match.result is None:
-                fitting = self._fitting(match, referees, deviating)
+                fitting = self._fitting(match, referees, unusual)
                 referee_id = min(fitting, key=lambda one: _share(one, shares[one.agent_id])).agent_id
                 shares[referee_id] += 1
-                yield match, referee_id
+                if match.referee_id != referee_id:
+                    yield match.match_id, referee_id
 
     def assign_waiting(self, now: float) -> None:
         """A referee for every match that needs one now, if there is any."""
@@ -138,23 +152,28 @@ class Assignments(ManagerPart):
         referees = list(self._answering()) if match_ids else []
         if not referees:
             return
-        deviating = self._deviating
+        unusual = self._unusual()
         for match in [self._ledger.matches[one] for one in match_ids]:
-            referee = self._best(match, self._fitting(match, self._others(match, referees), deviating))
+            referee = self._best(match, self._fitting(match, self._others(match, referees), unusual))
             self.context.happened(
                 MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
             )
             if self._ledger.round_of(match).assignments_sent:
                 self._dispatch(referee, [match], now)
 
-    @property
-    def _deviating(self) -> Collection[str]:
-        return {agent_id for agent_id, _, _ in self._ledger.deviations}
+    def _unusual(self) -> Collection[str]:
+        """Who deviates, or is called in another convention than that of the documents."""
+        usual, members = Convention.SPEC.value, self._ledger.roster.members.values()
+        deviating = {agent_id for agent_id, _, _ in self._ledger.deviations}
+        return deviating | {one.agent_id for one in members if one.convention != usual}
 
     def _best(self, match: ScheduledMatch, referees: Sequence[Member]) -> Member:
         """The one that was named, if it can; or else the one with the least to do."""
-        named = match.referee_id if match.attempt == 0 else None
-        return next((one for one in referees if one.agent_id == named), None) or min(referees, key=self._load)
+        if match.attempt == 0:
+            for one in referees:
+                if one.agent_id == match.referee_id:
+                    return one
+        return min(referees, key=self._load)
 
     def _others(self, match: ScheduledMatch, referees: Sequence[Member]) -> Sequence[Member]:
         """Not again the one that lost it, unless it is the only one; nor one that lost any other and has proven nothing
@@ -164,12 +183,9 @@ class Assignments(ManagerPart):
             return referees
         return [one for one in referees if one.agent_id != match.referee_id] or referees
 
-    def _fitting(
-        self, match: ScheduledMatch, referees: Sequence[Member], deviating: Collection[str]
-    ) -> Sequence[Member]:
+    def _fitting(self, match: ScheduledMatch, referees: Sequence[Member], unusual: Collection[str]) -> Sequence[Member]:
         """Referees by others may know one convention only: a player that deviates gets one of ours, if there is."""
-        players = [self.context.member(player) for player in match.players]
-        if all(one.convention == Convention.SPEC.value and one.agent_id not in deviating for one in players):
+        if match.player_a not in unusual and match.player_b not in unusual:
             return referees
         return [one for one in referees if self.habits.is_ours(one.agent_id)] or referees
 
@@ -208,14 +224,14 @@ class Assignments(ManagerPart):
             matches = matches[:room]
         if not matches:
             return
-        holdings = self._ledger.in_play.holdings[referee.agent_id]
+        holdings, duration_s = self._ledger.in_play.holdings[referee.agent_id], self._leases.duration_s
         places = {one: place for place, one in enumerate(holdings, start=1)}
         for match in matches:
             queued = math.ceil(places[match.match_id] / referee.capacity)
-            self._leases.begin(match, now + queued * self._leases.duration_s)
+            self._leases.begin(match, now + queued * duration_s)
         known = [one for one in matches if self.dispatches.messages.is_known_to_players(one)]
         if known:
-            self.dispatches.dispatch(referee, known, self._leases.duration_s, now, again=again)
+            self.dispatches.dispatch(referee, known, duration_s, now, again=again)
         for match in matches:
             if match not in known:
                 self._introduce(referee, match, again, now)
@@ -252,7 +268,7 @@ class Assignments(ManagerPart):
         held = map(self.dispatches.is_dispatched, self._ledger.held_by(referee.agent_id))
         return max(referee.capacity - sum(held), 0)
 
-    def dispatch_next(self, now: float) -> None:
+    def _dispatch_next(self, now: float) -> None:
         """What was kept back, as far as there is room for it now."""
         for referee_id in list(self._kept_back):
             due = [one for one in self._ledger.held_by(referee_id) if self._ledger.round_of(one).assignments_sent]
@@ -278,6 +294,10 @@ class Assignments(ManagerPart):
         """What the referee should have and lists no more is lost."""
         for match in self.dispatches.compare(referee, pong, pinged_at, now):
             self._overdue(match, f"{referee.agent_id} no longer holds it", now)
+
+    def has_arrived(self, referee: Member) -> bool:
+        """Does it know of all matches that it was to be told of?"""
+        return all(map(self.dispatches.has_arrived, self._ledger.held_by(referee.agent_id)))
 
     def forget(self, match_id: str) -> None:
         """The match is no longer in play."""

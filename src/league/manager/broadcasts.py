@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
+from msgspec import Struct
+
+from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
 from league.events import Bulletin, BulletinDelivered, WalkoverDecided
+from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
 from league.manager.dispatch import STARTS
@@ -26,6 +30,8 @@ from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import LeagueStandingsUpdate, Message
 
 UPDATE: Final = Bulletin("standings_update", 0)
+HELD_BACK: Final = Bulletin("round_announced", 0)
+"""In place of an announcement that must wait; nothing else overtakes it."""
 NEXT_AFTER_S: Final = 2.0
 """So long the next message to an agent waits for the answer to the one before."""
 QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
@@ -43,23 +49,24 @@ class TokenQuestion:
     then: Callable[[Content | None, Ending, float], None]
 
 
-@dataclass(slots=True, eq=False)
-class OutboundMessage:
+class OutboundMessage(Struct, eq=False):
     """A message to one agent whose delivery has not ended."""
 
     bulletin: Bulletin
     left_at: float
     next_at: float
     """When the next may leave, whatever has become of this one."""
-    delivery: Delivery | None = None
     question: TokenQuestion | None = None
+    delivery: Delivery | None = None
 
 
-@dataclass(slots=True)
-class OutboundQueue:
+class OutboundQueue(Struct, eq=False):
     """How far an agent has got. `last` is the last bulletin that left or was not owed, `version` that of the last
     table; `question` goes with the next table that is no bulletin."""
 
+    member: Member
+    is_player: bool
+    breaker: CircuitBreaker
     last: Bulletin
     bulletin: OutboundMessage | None = None
     update: OutboundMessage | None = None
@@ -71,7 +78,8 @@ class OutboundQueue:
     @property
     def free_at(self) -> float:
         """When the next message may leave."""
-        return max((one.next_at for one in (self.bulletin, self.update) if one is not None), default=0.0)
+        at = 0.0 if self.bulletin is None else self.bulletin.next_at
+        return at if self.update is None else max(at, self.update.next_at)
 
 
 @dataclass(slots=True)
@@ -85,19 +93,27 @@ class Broadcasts(ManagerPart):
     """No round is announced while the league waits for players."""
     _queues: dict[str, OutboundQueue] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
-    _progress: tuple[int, int, bool, int] = (0, 0, False, 0)
-    """How many rounds can be announced and are finished, whether the league is, and how many members it has, as far as
-    everybody's queue was looked at."""
+    _progress: tuple[int, int, int, int, bool, int] = (0, 0, 0, 0, False, 0)
+    """How many rounds are finished, can be announced and were opened, how often the league was reopened, whether it is
+    finished, and how many members it has, as far as everybody's queue was looked at."""
+    _following: dict[Bulletin, Bulletin] = field(default_factory=dict)
+    """What is due after each bulletin, as long as the progress is the same."""
     _update: LeagueStandingsUpdate | None = None
     """The newest table; results since then wait for the next."""
+    _newest: int = 0
+    """Its version."""
     _update_at: float = 0.0
+    _unanswered: dict[OutboundMessage, OutboundQueue] = field(default_factory=dict)
+    """What left within the last 2 seconds, in that order."""
     _pace: UpdatePace = field(default_factory=UpdatePace)
     _window: SendWindow = field(default_factory=SendWindow)
 
     def _queue(self, member: Member) -> OutboundQueue:
         queue = self._queues.get(member.agent_id)
         if queue is None:
-            queue = self._queues[member.agent_id] = OutboundQueue(member.delivered)
+            breaker = self.context.calls.peers[member.agent_id].breaker
+            queue = OutboundQueue(member, member.is_player, breaker, member.delivered)
+            self._queues[member.agent_id] = queue
         return queue
 
     def ask(self, member: Member, question: TokenQuestion) -> None:
@@ -114,11 +130,12 @@ class Broadcasts(ManagerPart):
         ACTIVE ones whose last call did not fail."""
         announced, wait_s = Bulletin("round_announced", round_id), self._ledger.settings.announcement_wait_s
         # The last one told is likely to answer last: in a large league most are not looked at in every step.
-        players = (one for one in reversed(self._ledger.roster.members.values()) if one.is_player)
-        for member in players:
-            if member.state == "ACTIVE" and self.context.calls.peers[member.agent_id].breaker.failures == 0:
-                queue = self._queue(member)
-                if queue.last != announced or (queue.bulletin is not None and now < queue.bulletin.left_at + wait_s):
+        for member in reversed(self._ledger.roster.members.values()):
+            if member.role == "player" and member.state == "ACTIVE":
+                queue = self._queues.get(member.agent_id) or self._queue(member)
+                under_way = queue.bulletin
+                is_told = queue.last == announced and (under_way is None or now >= under_way.left_at + wait_s)
+                if not is_told and queue.breaker.failures == 0:
                     return False
         return True
 
@@ -132,38 +149,43 @@ class Broadcasts(ManagerPart):
             if room <= 0:
                 self.context.timers.set("send window", self._window.free_at, lambda _: None)
                 return
-            for (bulletin, is_same), members in self._due_now(room, now).items():
-                message = self._message(bulletin, now, has_matches=is_same)
-                self._send(bulletin, message, sorted(members, key=lambda one: one.agent_id), now)
+            for (bulletin, is_same), queues in self._due_now(room, now).items():
+                self._send(bulletin, self._message(bulletin, now, has_matches=is_same), queues, now)
 
-    def _due_now(self, room: int, now: float) -> dict[tuple[Bulletin, bool], list[Member]]:
+    def _due_now(self, room: int, now: float) -> dict[tuple[Bulletin, bool], list[OutboundQueue]]:
         """Who gets what, so many at most. Who has waited longest comes first."""
-        groups: dict[tuple[Bulletin, bool], list[Member]] = {}
-        while self._changed and room > 0:
-            agent_id = next(iter(self._changed))
-            del self._changed[agent_id]
-            member = self._ledger.roster.members.get(agent_id)
-            bulletin = self._next(member, now) if member is not None else None
-            if bulletin is not None and member is not None:
+        groups: dict[tuple[Bulletin, bool], list[OutboundQueue]] = {}
+        members, changed = self._ledger.roster.members, self._changed
+        while changed and room > 0:
+            agent_id = next(iter(changed))
+            del changed[agent_id]
+            queue = self._queues.get(agent_id)
+            if queue is None and agent_id in members:
+                queue = self._queue(members[agent_id])
+            bulletin = self._next(queue, now) if queue is not None else None
+            if bulletin is not None and queue is not None:
                 # Only the announcement is not the same for players and referees.
-                is_same = member.is_player or bulletin.kind != "round_announced"
-                groups.setdefault((bulletin, is_same), []).append(member)
+                is_same = queue.is_player or bulletin.kind != "round_announced"
+                groups.setdefault((bulletin, is_same), []).append(queue)
                 room -= 1
         return groups
 
     def _look_around(self, now: float) -> None:
         ledger = self._ledger
-        announceable = self._progress[0]
+        finished, announceable, *_ = self._progress
         can_announce = announceable < ledger.current_round and not self.is_holding()
         if can_announce and ledger.has_referees(ledger.current_round):
             announceable = ledger.current_round
-        progress = (announceable, ledger.finished_rounds, ledger.is_finished, len(ledger.roster.members))
+        is_over, members = ledger.state == "LEAGUE_COMPLETED", len(ledger.roster.members)
+        opened, edition = ledger.current_round, ledger.edition
+        progress = (ledger.finished_rounds, announceable, opened, edition, is_over, members)
         if progress != self._progress:
-            if ledger.finished_rounds > self._progress[1]:
+            if ledger.finished_rounds > finished:
                 self._renew_table(now)  # it is the final one of the round
             self._progress = progress
+            self._following.clear()
             self._look_at_all()
-        if ledger.standings.version > _version_of(self._update) and not ledger.is_finished:
+        if not is_over and ledger.standings.version > self._newest:
             self._renew_table_soon(now)
 
     def _renew_table_soon(self, now: float) -> None:
@@ -177,6 +199,7 @@ class Broadcasts(ManagerPart):
     def _renew_table(self, now: float) -> None:
         self.context.timers.clear("standings")
         self._update = self.messages.standings(now)
+        self._newest = self._ledger.standings.version
         self._look_at_all()
         self._put_off_updates(now)
 
@@ -186,130 +209,156 @@ class Broadcasts(ManagerPart):
     def _look_at_all(self) -> None:
         self._changed.update(dict.fromkeys(self._ledger.roster.members))
 
-    def _next(self, member: Member, now: float) -> Bulletin | None:
+    def _next(self, queue: OutboundQueue, now: float) -> Bulletin | None:
         """What this agent is sent now."""
-        queue = self._queue(member)
-        if not member.takes_part:
+        if queue.member.state == "SHUTDOWN":
             return None
-        bulletin = self._due(queue)
-        if bulletin is None and self._ledger.bulletin_after(queue.last) is not None:
-            return None  # the announcement that is held back comes first
-        if bulletin is None and queue.question is not None:
-            self._ask_now(member, queue, now)
+        due = self._following.get(queue.last) or self._follow(queue.last)
+        if due is HELD_BACK:
             return None
-        if bulletin is None:
-            is_newer = member.is_player and queue.version < _version_of(self._update) and not self._ledger.is_finished
-            return UPDATE if is_newer and queue.update is None and self._may_update(member, queue, now) else None
+        if due is UPDATE:
+            is_nothing_new = queue.version >= self._newest and queue.question is None
+            return None if is_nothing_new else self._next_table(queue, now)
+        if (queue.bulletin is not None or queue.update is not None) and now < queue.free_at:
+            self._look_again(queue, queue.free_at)
+            return None
+        return self._next_bulletin(queue, due, now)
+
+    def _follow(self, last: Bulletin) -> Bulletin:
+        """What follows a bulletin now: perhaps a table, if no other bulletin does."""
+        bulletin = self._ledger.bulletin_after(last) or UPDATE
+        if bulletin.kind == "round_announced" and bulletin.round_id > self._progress[1]:
+            bulletin = HELD_BACK
+        self._following[last] = bulletin
+        return bulletin
+
+    def _next_table(self, queue: OutboundQueue, now: float) -> Bulletin | None:
+        if queue.question is not None:
+            self._ask_now(queue, now)
+            return None
+        is_newer = queue.is_player and queue.update is None and not self._ledger.is_finished
+        return UPDATE if is_newer and self._may_update(queue, now) else None
+
+    def _ask_now(self, queue: OutboundQueue, now: float) -> None:
         if now < queue.free_at:
-            self._look_again(member, queue.free_at)
-            return None
-        return self._next_bulletin(member, queue, bulletin, now)
+            self._look_again(queue, queue.free_at)
+        elif not self._ledger.is_finished and not queue.breaker.is_open(now):
+            self._overtake(queue, now)
+            self._send(UPDATE, self.messages.standings(now), [queue], now)
 
-    def _ask_now(self, member: Member, queue: OutboundQueue, now: float) -> None:
-        if now < queue.free_at:
-            self._look_again(member, queue.free_at)
-        elif not self._ledger.is_finished and self.context.is_reachable(member, now):
-            self._overtake(member, queue, now)
-            self._send(UPDATE, self.messages.standings(now), [member], now)
-
-    def _due(self, queue: OutboundQueue) -> Bulletin | None:
-        bulletin = self._ledger.bulletin_after(queue.last)
-        is_early = bulletin is not None and bulletin.kind == "round_announced" and bulletin.round_id > self._progress[0]
-        return None if is_early else bulletin
-
-    def _next_bulletin(self, member: Member, queue: OutboundQueue, first: Bulletin, now: float) -> Bulletin | None:
+    def _next_bulletin(self, queue: OutboundQueue, due: Bulletin, now: float) -> Bulletin | None:
         """Whom the circuit breaker spares misses bulletins, but never the last."""
-        bulletin: Bulletin | None = first
-        while bulletin is not None:
-            if bulletin.kind == "league_completed":
-                return None if self.context.calls.peers[member.agent_id].deliveries else bulletin
-            if self._is_owed(member, bulletin):
-                self._overtake(member, queue, now)
-                if self.context.is_reachable(member, now):
-                    return bulletin
-                self._delivered(member, bulletin, now)
-            queue.last = bulletin
-            bulletin = self._due(queue)
-        self.look_at(member.agent_id)
+        while due not in (UPDATE, HELD_BACK):
+            if due.kind == "league_completed":
+                return None if self.context.calls.peers[queue.member.agent_id].deliveries else due
+            if self._is_owed(queue.member, due):
+                if queue.bulletin is not None or queue.update is not None:
+                    self._overtake(queue, now)
+                if not queue.breaker.is_open(now):
+                    return due
+                self._delivered(queue.member, due, now)
+            queue.last = due
+            due = self._following.get(due) or self._follow(due)
+        self.look_at(queue.member.agent_id)
         return None
 
     def _is_owed(self, member: Member, bulletin: Bulletin) -> bool:
         """Tables are for players. A referee that has matches in a round gets its own copy of the announcement, unless
         it is given them one by one."""
         if bulletin.kind != "round_announced":
-            return member.is_player or bulletin.kind == "round_completed"
+            return member.role == "player" or bulletin.kind == "round_completed"
         if self._ledger.rounds[bulletin.round_id - 1].finished:
             return False
-        if member.is_player or member.dispatch_method in STARTS:
+        if member.role == "player" or member.dispatch_method in STARTS:
             return True
         matches = self._ledger.matches_in(bulletin.round_id)
         played = (one for one in matches if not isinstance(one.result, WalkoverDecided))
         return all(one.referee_id != member.agent_id for one in played)
 
-    def _may_update(self, member: Member, queue: OutboundQueue, now: float) -> bool:
+    def _may_update(self, queue: OutboundQueue, now: float) -> bool:
         """Updates for one player keep their distance, and follow other messages like those each other."""
         at = max(queue.update_at, queue.free_at)
         if now < at:
-            self._look_again(member, at)
-        return now >= at and self.context.is_reachable(member, now)
+            self._look_again(queue, at)
+        return now >= at and not queue.breaker.is_open(now)
 
-    def _look_again(self, member: Member, at: float) -> None:
-        agent_id = member.agent_id
+    def _look_again(self, queue: OutboundQueue, at: float) -> None:
+        agent_id = queue.member.agent_id
         self.context.timers.set(("next", agent_id), at, lambda _: self.look_at(agent_id))
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def _message(self, bulletin: Bulletin, now: float, *, has_matches: bool) -> Message:
-        if bulletin == UPDATE and self._update is not None:
+        if bulletin is UPDATE and self._update is not None:
             return self._update
         if not has_matches:
             return self.messages.announcement_without_matches(bulletin.round_id, now)
         return self.messages.bulletin(bulletin, now)
 
-    def _send(self, bulletin: Bulletin, message: Message, members: list[Member], now: float) -> None:
-        policy = self._policy(bulletin, message)
+    def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
+        policy = _policy(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         label = message.type.lower().replace("_", "-")
-        deliveries = []
-        for member in members:
-            one = OutboundMessage(bulletin, now, now + NEXT_AFTER_S)
-            self._leaves(member, one, message, now)
-            one.delivery = Delivery(
-                member.agent_id,
-                label,
-                message,
-                policy if one.question is None else QUESTION,
-                address=partial(self._address, member, one),
-                on_end=partial(self._ended, member, one),
-                on_attempt_failed=partial(self._attempt_failed, member, one),
-                negotiation=self.context.negotiation(member) if one.question is not None else None,
-            )
-            deliveries.append(one.delivery)
-            self._window.left(one, now)
-            self.look_at(member.agent_id)
+        if len(queues) > 1:
+            queues.sort(key=_agent_id)
+        if queues[0].is_player:
+            self._pace.left(message, now)
+            if bulletin.kind == "round_announced":
+                self._announced(now)
+        if not self._unanswered:
+            self.context.timers.set("unanswered", now + NEXT_AFTER_S, self._look_at_unanswered)
+        sent = {self._leaves(queue, bulletin, message, now): queue for queue in queues}
+        deliveries = [self._delivery(queue, one, label, message, policy) for one, queue in sent.items()]
+        self._unanswered.update(sent)
+        self._window.left(sent, now)
         self.context.calls.deliver(deliveries, now)
 
-    def _leaves(self, member: Member, one: OutboundMessage, message: Message, now: float) -> None:
-        queue, settings = self._queue(member), self._ledger.settings
-        if one.bulletin == UPDATE:
+    def _announced(self, now: float) -> None:
+        self.announced_at = now
+        self._put_off_updates(now)
+        given_up_at = now + self._ledger.settings.announcement_wait_s
+        self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
+
+    def _leaves(self, queue: OutboundQueue, bulletin: Bulletin, message: Message, now: float) -> OutboundMessage:
+        one = OutboundMessage(bulletin, now, now + NEXT_AFTER_S)
+        if bulletin is UPDATE:
             queue.update = one
             one.question, queue.question = queue.question, None
         else:
-            queue.last, queue.bulletin = one.bulletin, one
-        if member.is_player:
-            self._pace.left(message, now)
+            queue.last, queue.bulletin = bulletin, one
         if isinstance(message, LeagueStandingsUpdate):
-            queue.version, queue.update_at = _version_of(message), now + settings.standings_interval_s
-        if one.bulletin.kind == "round_announced" and member.is_player:
-            self.announced_at = now
-            self._put_off_updates(now)
-            given_up_at = now + settings.announcement_wait_s
-            self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
+            queue.version, queue.update_at = message.version or 0, now + self._ledger.settings.standings_interval_s
+        return one
 
-    def _address(self, member: Member, one: OutboundMessage) -> Address | None:
+    def _delivery(
+        self, queue: OutboundQueue, one: OutboundMessage, label: str, message: Message, policy: Policy
+    ) -> Delivery:
+        made = one.delivery = Delivery(
+            queue.member.agent_id,
+            label,
+            message,
+            policy,
+            partial(self._address, queue, one),
+            partial(self._ended, queue, one),
+            partial(self._attempt_failed, queue, one),
+        )
+        if one.question is not None:
+            made.policy, made.negotiation = QUESTION, self.context.negotiation(queue.member)
+        return made
+
+    def _look_at_unanswered(self, now: float) -> None:
+        """Whoever has not answered in time may be sent the next."""
+        while self._unanswered:
+            one = next(iter(self._unanswered))
+            at = one.left_at + NEXT_AFTER_S
+            if now < at:
+                self.context.timers.set("unanswered", at, self._look_at_unanswered)
+                return
+            self.look_at(self._unanswered.pop(one).member.agent_id)
+
+    def _address(self, queue: OutboundQueue, one: OutboundMessage) -> Address | None:
         """Nothing that was overtaken is repeated."""
-        queue = self._queue(member)
         shown = one.question.serial if one.question is not None else None
-        return self.context.address(member, shown) if one in (queue.bulletin, queue.update) else None
+        return self.context.address(queue.member, shown) if one in (queue.bulletin, queue.update) else None
 
     def stop_completing(self) -> None:
         """The league goes on after its end: what is under way says too little."""
@@ -319,17 +368,8 @@ class Broadcasts(ManagerPart):
                 self.context.calls.drop(one.delivery, cancel=True)
                 queue.bulletin = None
 
-    def _policy(self, bulletin: Bulletin, message: Message) -> Policy:
-        row = EXCHANGES[message.type]
-        if bulletin == UPDATE:
-            return Policy(row.limit_s, ONCE, is_guarded=True)
-        # LEAGUE_COMPLETED is tried whatever the circuit breaker says: there is no later message to hope for.
-        is_last = bulletin.kind == "league_completed"
-        retries = self.context.retries(refused_only=row.retries.refused_only)
-        return Policy(row.limit_s, retries, is_guarded=not is_last)
-
     def _attempt_failed(
-        self, member: Member, one: OutboundMessage, delivery: Delivery, failed: FailedAttempt, now: float
+        self, queue: OutboundQueue, one: OutboundMessage, delivery: Delivery, failed: FailedAttempt, now: float
     ) -> None:
         """If nobody was there it is tried again before the next, which would fail, too. Not so an announcement: what
         follows it is the end of its round."""
@@ -337,30 +377,32 @@ class Broadcasts(ManagerPart):
         one.next_at = now
         if is_tried_first and failed.retry_at is not None:
             one.next_at = failed.retry_at + NEXT_AFTER_S
-        self.look_at(member.agent_id)
+        self.look_at(delivery.peer)
 
-    def _ended(self, member: Member, one: OutboundMessage, delivery: Delivery, outcome: Ending, now: float) -> None:
-        queue = self._queue(member)
+    def _ended(
+        self, queue: OutboundQueue, one: OutboundMessage, delivery: Delivery, outcome: Ending, now: float
+    ) -> None:
         self._window.ended(one)
-        if member.is_player:
-            self._pace.ended(delivery.message, self._ledger.roster.count("player"), now)
+        self._unanswered.pop(one, None)
+        if delivery.message is self._pace.measured:
+            self._pace.answered(self._ledger.roster.count("player"), now)
         if queue.update is one:
             queue.update = None
         elif queue.bulletin is one:
             queue.bulletin = None
-            self._delivered(member, one.bulletin, now)
-        self.look_at(member.agent_id)
+            self._delivered(queue.member, one.bulletin, now)
+        self._changed[delivery.peer] = None
         if one.question is not None:
             one.question.then(delivery.answer, outcome, now)
 
-    def _overtake(self, member: Member, queue: OutboundQueue, now: float) -> None:
+    def _overtake(self, queue: OutboundQueue, now: float) -> None:
         """The next one leaves. The answer to a call under way is still a sign of life, and its failure one of death. A
         question without an answer is asked again."""
         for one in (queue.bulletin, queue.update):
             if one is not None and one.delivery is not None and one.delivery.attempt.key is None:
                 self.context.calls.drop(one.delivery)
         if queue.bulletin is not None:
-            self._delivered(member, queue.bulletin.bulletin, now)
+            self._delivered(queue.member, queue.bulletin.bulletin, now)
         if queue.update is not None and queue.question is None:
             queue.question = queue.update.question
         queue.bulletin = queue.update = None
@@ -374,6 +416,13 @@ class Broadcasts(ManagerPart):
             self.context.change(member, "league_end", now)
 
 
-def _version_of(message: object) -> int:
-    """Of a table; 0 for anything else."""
-    return (message.version if isinstance(message, LeagueStandingsUpdate) else 0) or 0
+@lru_cache
+def _policy(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]) -> Policy:
+    row = EXCHANGES[message_type]
+    retries = RetrySchedule(delays_s, refused_only=row.retries.refused_only)
+    # LEAGUE_COMPLETED is tried whatever the circuit breaker says: there is no later message to hope for.
+    return Policy(row.limit_s, ONCE if kind == UPDATE.kind else retries, is_guarded=kind != "league_completed")
+
+
+def _agent_id(queue: OutboundQueue) -> str:
+    return queue.member.agent_id

@@ -31,7 +31,8 @@ class ManagerContext(Context):
     ledger: Ledger
     audiences: dict[str, str] = field(default_factory=dict)
     """V of the tokens we derived for others, since we were started, to who shows whom which of them (S-32)."""
-    _shown: dict[tuple[str, int], str] = field(default_factory=dict)
+    _addresses: dict[tuple[str, int, str], Address] = field(default_factory=dict)
+    """By agent, serial and convention, for as long as it stays where it is."""
 
     @property
     def league_id(self) -> str:
@@ -84,24 +85,22 @@ class ManagerContext(Context):
     def address(self, member: Member, serial: int | None = None) -> Address | None:
         """Where to call an agent, and the token we show it: derived from the one it goes by, or another of its tokens.
         None for one that has left."""
-        if not member.takes_part:
+        if member.state == "SHUTDOWN":
             return None
-        convention = convention_of(member.convention)
-        token = self._token_for(member, serial or member.serial)
-        return Address(member.agent_id, member.endpoint, token, convention, member.origin)
-
-    def _token_for(self, member: Member, serial: int) -> str | None:
-        place = (member.agent_id, serial)
-        if place not in self._shown:
-            key = self.key_of(member, serial)
-            if key is None:
-                return None
-            self._shown[place] = self.derived(key, tokens.MANAGER, member.agent_id)
-        return self._shown[place]
+        place = (member.agent_id, serial or member.serial, member.convention)
+        known = self._addresses.get(place)
+        if known is not None and known.endpoint == member.endpoint and known.origin == member.origin:
+            return known
+        key = self.key_of(member, place[1])
+        token = None if key is None else self.derived(key, tokens.MANAGER, member.agent_id)
+        made = Address(member.agent_id, member.endpoint, token, convention_of(member.convention), member.origin)
+        if token is not None:
+            self._addresses[place] = made
+        return made
 
     def derived(self, key: str, sender: str, receiver: str, match_id: str = "-", attempt: int = 0) -> str:
         """The token that `sender` shows `receiver`; whoever else shows it is found out."""
-        token = tokens.derive(key, sender, receiver, self.league_id, match_id, attempt)
+        token = tokens.derive(key, sender, receiver, self.ledger.settings.league_id, match_id, attempt)
         about = f" in {match_id}" if attempt else ""
         self.audiences.setdefault(tokens.verifier(token), f"{sender} shows {receiver}{about}")
         return token
@@ -146,10 +145,10 @@ class ManagerPart:
     """A part of the manager."""
 
     context: ManagerContext
+    _ledger: Ledger = field(init=False, repr=False)
 
-    @property
-    def _ledger(self) -> Ledger:
-        return self.context.ledger
+    def __post_init__(self) -> None:
+        self._ledger = self.context.ledger
 
 
 def _is_same(one: RequestRefused, other: RequestRefused) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import Struct
+
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
 from league.dialects.assignments import MatchAssignment, StartMatch
 from league.dialects.negotiation import RUN_MATCH_PATH, Negotiation, bare_route, routes
@@ -43,8 +45,7 @@ def longest_match_s(settings: LeagueSettings) -> float:
     return join + move * (game.turns if game else 1)
 
 
-@dataclass(slots=True, eq=False)
-class Dispatch:
+class Dispatch(Struct, eq=False):
     """One attempt of a match on its way to its referee."""
 
     referee_id: str
@@ -178,6 +179,11 @@ class Dispatches(ManagerPart):
         dispatch = self._open.get(match.match_id)
         return self.is_dispatched(match) and dispatch is not None and dispatch.acknowledged_at is not None
 
+    def has_arrived(self, match: ScheduledMatch) -> bool:
+        """Is nothing left to be done for its referee to know of it?"""
+        dispatch = self._open.get(match.match_id)
+        return dispatch is None or dispatch.is_under_way or self.is_acknowledged(match)
+
     def dispatch(
         self, referee: Member, matches: Sequence[ScheduledMatch], limit_s: float, now: float, *, again: bool = False
     ) -> None:
@@ -185,7 +191,7 @@ class Dispatches(ManagerPart):
         restarted, and it may well be playing them."""
         first, *others = self._methods(referee)
         made = [Dispatch(referee.agent_id, one, one.attempt, now, limit_s, first, list(others)) for one in matches]
-        self._open.update((one.match.match_id, one) for one in made)
+        self._open.update({one.match.match_id: one for one in made})
         if first == ANNOUNCED:
             self._announce(referee, made, now)
             return
@@ -216,10 +222,10 @@ class Dispatches(ManagerPart):
         delivery = self._announcement(referee, [one.match for one in dispatches], "assign", now)
         delivery.on_end = partial(self._announced, dispatches)
         delivery.on_attempt_failed = partial(self._attempt_failed, dispatches)
-        delivery.compose = partial(self._still_assigned, referee, dispatches, now)
         if not self.habits.is_polling(referee.agent_id):
             delivery.negotiation = self.context.negotiation(referee)
         self.context.calls.deliver([delivery], now)
+        delivery.compose = partial(self._still_assigned, referee, dispatches, now)  # anew for each further call
 
     def remind(self, referee: Member, match: ScheduledMatch, now: float) -> None:
         """The same assignment once more, with the tokens as they are now; a referee of ours takes them over."""

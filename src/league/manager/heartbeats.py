@@ -1,5 +1,6 @@
 """Is an agent alive? Until the league starts everybody is probed at the endpoint it named, again and again (R-35).
-While it runs the referees are pinged, and one that is silent for too long is dead (spec section 8.12).
+While it runs the referees are pinged that say nothing else, and one that is silent for too long is dead (spec section
+8.12).
 """
 
 from __future__ import annotations
@@ -68,20 +69,21 @@ class Probes(ManagerPart):
         self.context.timers.set(("probe", agent_id), at, partial(self._probe, agent_id))
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
-        self.failures[delivery.peer] = failed.in_words
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
+            self.failures[delivery.peer] = failed.in_words
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         agent_id = delivery.peer
         self._under_way.discard(agent_id)
         if outcome is not Ending.FAILED:
             self.alive(agent_id)
-        if self.context.ledger.state == "WAITING_FOR_REGISTRATIONS":
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             pause = PROBE_AGAIN_S if outcome is Ending.FAILED else PING_S
             self._probe_at(agent_id, max(now + pause, self.context.calls.peers[agent_id].breaker.open_until))
 
     def stop(self) -> None:
         """The league starts: from now on broadcasts and heartbeats tell. Every circuit breaker is closed."""
-        for agent_id in self.context.ledger.roster.members:
+        for agent_id in self._ledger.roster.members:
             self.context.timers.clear(("probe", agent_id))
             self.context.calls.peers[agent_id].breaker.close()
         self.failures.clear()
@@ -112,10 +114,12 @@ class Probes(ManagerPart):
 
 @dataclass(slots=True)
 class Pulse:
-    """When a referee was last heard, and whether it is being pinged."""
+    """When a referee was last heard, whether it is being pinged, and whether it said anything but the answer to a ping
+    since the last round of pings."""
 
     heard_at: float
     is_pinged: bool = False
+    has_spoken: bool = False
 
 
 @dataclass(slots=True)
@@ -129,8 +133,11 @@ class Heartbeats(ManagerPart):
     _next_ping: float = math.inf
 
     def begin(self, now: float) -> None:
-        """The league starts, or we do."""
-        self._pulses.clear()
+        """The league starts, or we do. Whoever has just answered a probe with its matches is not asked again."""
+        known = [
+            one for one, pulse in self._pulses.items() if self.habits.is_ours(one) and now < pulse.heard_at + PING_S
+        ]
+        self._pulses = {referee_id: Pulse(now, has_spoken=True) for referee_id in known}
         self._next_ping = math.inf
         self._ping_all(now)
 
@@ -152,6 +159,8 @@ class Heartbeats(ManagerPart):
         self._next_ping = now + PING_S
         self.context.timers.set("ping", self._next_ping, self._ping_all)
         self._ping([one for one in self._ledger.roster.of_role("referee") if self._is_due(one, now)], now)
+        for pulse in self._pulses.values():
+            pulse.has_spoken = False
 
     def greet(self, referee: Member, now: float) -> None:
         """A new referee: whether it is one of ours decides how matches are dispatched to it."""
@@ -166,7 +175,10 @@ class Heartbeats(ManagerPart):
 
     def _is_due(self, referee: Member, now: float) -> bool:
         """The circuit breaker spares an agent that does not answer, but not past the moment that decides over it."""
-        if self._pulse(referee.agent_id, now).is_pinged or not referee.takes_part:
+        pulse = self._pulse(referee.agent_id, now)
+        if pulse.is_pinged or not referee.takes_part:
+            return False
+        if pulse.has_spoken and self.habits.is_ours(referee.agent_id) and self.assignments.has_arrived(referee):
             return False
         is_decisive = referee.state == "ACTIVE" and now >= self._silent_from(referee.agent_id, now)
         return is_decisive or self.context.is_reachable(referee, now)
@@ -196,6 +208,10 @@ class Heartbeats(ManagerPart):
             self.assignments.reassign(now)
 
     # --- signs of life ------------------------------------------------------------------------------------------------
+
+    def spoke(self, referee: Member, now: float) -> None:
+        """It sent a message, or answered one: it need not be pinged for a while."""
+        self._pulse(referee.agent_id, now).has_spoken = True
 
     def alive(self, referee: Member, now: float) -> None:
         """Any message or answer of a referee."""

@@ -19,13 +19,14 @@ from league.manager.broadcasts import Broadcasts
 from league.manager.context import ManagerContext
 from league.manager.dispatch import Dispatches, RefereeHabits
 from league.manager.heartbeats import Heartbeats, Probes
-from league.manager.ledger import Ledger
+from league.manager.ledger import APPLY, Ledger
 from league.manager.messages import Messages, table
 from league.manager.orders import OperatorOrders
 from league.manager.outages import Outages
 from league.manager.queries import LeagueQueries
 from league.manager.registration import Admission, RegistrationDesk
 from league.manager.results import Results
+from league.manager.roster import Member
 from league.manager.rounds import Rounds
 from league.manager.standings import TIEBREAKERS
 from league.protocol import tokens
@@ -179,7 +180,7 @@ class LeagueManager(RoleMachine):
     # --- the shape of a machine ---------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        self._ledger.apply(event)
+        APPLY[type(event)](self._ledger, event)
 
     def snapshot(self) -> Mapping[str, Any]:
         state: dict[str, Any] = msgspec.to_builtins(self._ledger, order="deterministic")
@@ -232,7 +233,7 @@ class LeagueManager(RoleMachine):
     def _inquiry(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
         asker = self._queries.asker(inquiry, now)
         if asker is not None:
-            self._alive(asker.agent_id, now)
+            self._alive(asker, now)
         self._reply(letter, self._queries.inform(asker, now))
 
     def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
@@ -242,7 +243,7 @@ class LeagueManager(RoleMachine):
         sender = self._authentication.authenticate(read, letter.origin, now)
         member = sender.member
         if not sender.by_name:
-            self._alive(member.agent_id, now)
+            self._alive(member, now)
         if read.message_type == "LEAGUE_QUERY":
             self._reply(letter, self._queries.answer(read, member, now))
         else:
@@ -250,15 +251,21 @@ class LeagueManager(RoleMachine):
 
     # --- signs of life ------------------------------------------------------------------------------------------------
 
-    def _alive(self, agent_id: str, now: float) -> None:
-        member = self._ledger.roster.members.get(agent_id)
-        if member is None or not self._is_awake:
-            return
-        self._calls.peers[agent_id].breaker.succeeded()
-        self._probes.alive(agent_id)
-        self._outages.heard(agent_id)
-        if not member.is_player:
+    def _alive(self, member: Member, now: float) -> None:
+        """A member asked us something."""
+        if self._is_awake:
+            self._calls.peers[member.agent_id].breaker.succeeded()
+            self._heard(member, now)
+
+    def _heard(self, member: Member, now: float, *, is_pinged: bool = False) -> None:
+        """Whoever says anything is there."""
+        self._outages.gone.discard(member.agent_id)
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
+            self._probes.alive(member.agent_id)
+        if member.role == "referee":
             self._heartbeats.alive(member, now)
+            if not is_pinged:
+                self._heartbeats.spoke(member, now)
 
     def _call_answered(self, delivery: Delivery, now: float) -> None:
         """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
@@ -266,11 +273,12 @@ class LeagueManager(RoleMachine):
         if member is None:
             return
         if isinstance(answer, Unsealed | Acknowledged):
-            self._context.record(member.agent_id, answer.deviations, now)
-        if isinstance(answer, Pong) and answer.matches is not None:
+            if answer.deviations:
+                self._context.record(member.agent_id, answer.deviations, now)
+        elif isinstance(answer, Pong) and answer.matches is not None:
             self._habits.listed_matches(member.agent_id)
-        self._alive(member.agent_id, now)
-        is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
-        was_suspended = member.state == "SUSPENDED" and member.suspended_at <= delivery.attempt.sent_at
-        if member.is_player and is_acknowledged and was_suspended and self._ledger.is_running:
-            self._context.change(member, "recover", now)
+        self._heard(member, now, is_pinged=type(delivery.message) is Ping)
+        if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
+            is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
+            if is_acknowledged and member.suspended_at <= delivery.attempt.sent_at:
+                self._context.change(member, "recover", now)

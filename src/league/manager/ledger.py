@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -63,7 +63,7 @@ class Ledger(Struct):
 
     def apply(self, event: Event) -> None:
         """Make one event true."""
-        _APPLY[type(event)](self, event)
+        APPLY[type(event)](self, event)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -74,12 +74,6 @@ class Ledger(Struct):
     @property
     def is_finished(self) -> bool:
         return self.state == "LEAGUE_COMPLETED"
-
-    @property
-    def open_round(self) -> ScheduledRound | None:
-        """The round being played; None between rounds."""
-        current = self.rounds[self.current_round - 1] if self.current_round else None
-        return None if current is None or current.finished else current
 
     @property
     def is_held(self) -> bool:
@@ -104,7 +98,7 @@ class Ledger(Struct):
 
     def has_referees(self, round_id: int) -> bool:
         """Is it known for every match of this round who plays it? Not if there was no referee yet."""
-        return all(match.referee_id is not None or match.result is not None for match in self.matches_in(round_id))
+        return not [one for one in self.matches_in(round_id) if one.referee_id is None and one.result is None]
 
     def round_of(self, match: ScheduledMatch) -> ScheduledRound:
         return self.rounds[match.round_id - 1]
@@ -113,8 +107,8 @@ class Ledger(Struct):
         """The matches a referee holds, in the order it got them."""
         return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
 
-    def matches_in(self, round_id: int) -> Iterator[ScheduledMatch]:
-        return (self.matches[match_id] for match_id in self.rounds[round_id - 1].matches)
+    def matches_in(self, round_id: int) -> list[ScheduledMatch]:
+        return [self.matches[match_id] for match_id in self.rounds[round_id - 1].matches]
 
     # --- agents -------------------------------------------------------------------------------------------------------
 
@@ -168,6 +162,7 @@ class Ledger(Struct):
         if event.state == "SUSPENDED":
             member.suspended_at = event.at
         member.state = event.state
+        self.roster.changes += 1
 
     def _convention_learned(self, event: events.ConventionLearned) -> None:
         self.roster.members[event.agent_id].convention = event.convention
@@ -250,17 +245,14 @@ class Ledger(Struct):
 
     def _result(self, event: events.ResultAccepted) -> None:
         self._decide(event)
-        if event.status != "TECHNICAL_LOSS":
-            at_fault: tuple[str, ...] = ()
-        else:
-            at_fault = tuple(player for player in self.matches[event.match_id].players if player != event.winner)
-        for player in self.matches[event.match_id].players:
-            member = self.roster.members[player]
-            member.faults_in_a_row = member.faults_in_a_row + 1 if player in at_fault else 0
-            member.technical_losses += player in at_fault
-            member.absent = member.absent and player in at_fault
-            member.excused = member.excused and player in at_fault
-        unreached = excusable(event, self.matches[event.match_id].players)
+        is_technical, players = event.status == "TECHNICAL_LOSS", self.matches[event.match_id].players
+        for player in players:
+            member, is_at_fault = self.roster.members[player], is_technical and player != event.winner
+            member.faults_in_a_row = member.faults_in_a_row + 1 if is_at_fault else 0
+            member.technical_losses += is_at_fault
+            member.absent = member.absent and is_at_fault
+            member.excused = member.excused and is_at_fault
+        unreached = excusable(event, players) if is_technical else None
         if unreached is not None and self.latest_round is not None:
             self.latest_round.out_of_reach[event.match_id] = unreached
             self.latest_round.unchecked[event.match_id] = None
@@ -289,7 +281,7 @@ class Ledger(Struct):
         match = self.matches[event.match_id]
         self.in_play.remove(match)
         match.status, match.result = "COMPLETED", event
-        self.round_of(match).undecided -= 1
+        self.rounds[match.round_id - 1].undecided -= 1
         self.undecided -= 1
         self.standings.add(decided(match, event))
         self._version_grows(match)
@@ -367,6 +359,7 @@ class Ledger(Struct):
     def _reopened(self, event: events.LeagueReopened) -> None:
         self.state, self.champion = "RUNNING_LEAGUE", None
         self.edition += 1
+        self.roster.changes += 1
         for member in self.roster.members.values():
             if not member.withdrawn and member.state == "SHUTDOWN":
                 member.state = "ACTIVE"
@@ -403,7 +396,7 @@ class Ledger(Struct):
 
 
 # Any: each handler takes the one event it is listed under.
-_APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
+APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.LeagueCreated: Ledger._created,
     events.AgentRegistered: Ledger._registered,
     events.ConventionLearned: Ledger._convention_learned,

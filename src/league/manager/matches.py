@@ -76,10 +76,12 @@ class MatchesInPlay(Struct):
     """Referee to the matches it holds, in the order it got them."""
 
     def remove(self, match: ScheduledMatch) -> None:
-        for names in (self.waiting, self.voided, self.parked):
-            names.pop(match.match_id, None)
+        match_id = match.match_id
+        self.waiting.pop(match_id, None)
+        self.voided.pop(match_id, None)
+        self.parked.pop(match_id, None)
         if match.referee_id is not None:
-            self.holdings[match.referee_id].pop(match.match_id, None)
+            self.holdings[match.referee_id].pop(match_id, None)
 
     def wait(self, match: ScheduledMatch) -> None:
         """It needs a referee now."""

@@ -26,6 +26,8 @@ from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, Ro
 KEPT_MESSAGES = 8
 NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
 """The manager with an id, as the documents' "type:id" has it (R-45)."""
+USUAL = Convention.SPEC.value
+"""The convention that everybody begins with anyway."""
 
 
 def table(ledger: Ledger) -> list[StandingsRow]:
@@ -142,10 +144,13 @@ class Messages(ManagerPart):
         )
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
-        a, b = (self.context.member(player) for player in match.players)
+        members, settings = self._ledger.roster.members, self._ledger.settings
+        a, b = members[match.player_a], members[match.player_b]
+        a_replies = self._answers_of(a, referee, match, sorted(a.queries_only)) if a.queries_only else None
+        b_replies = self._answers_of(b, referee, match, sorted(b.queries_only)) if b.queries_only else None
         return AnnouncedMatch(
             match_id=match.match_id,
-            game_type=self._ledger.settings.game_type,
+            game_type=settings.game_type,
             player_A_id=match.player_a,
             player_B_id=match.player_b,
             referee_endpoint=referee.endpoint,
@@ -156,23 +161,23 @@ class Messages(ManagerPart):
             player_B_standings=self._record(b),
             player_A_token=self._shown_to(a, referee, match),
             player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match),
-            player_B_other_tokens=self._others_to(b, referee, match),
+            player_A_other_tokens=self._others_to(a, referee, match) if len(a.tokens) > 1 else None,
+            player_B_other_tokens=self._others_to(b, referee, match) if len(b.tokens) > 1 else None,
             player_A_answers=self._answers_of(a, referee, match, a.full_standing),
             player_B_answers=self._answers_of(b, referee, match, b.full_standing),
-            player_A_replies=self._answers_of(a, referee, match, sorted(a.queries_only)) or None,
-            player_B_replies=self._answers_of(b, referee, match, sorted(b.queries_only)) or None,
+            player_A_replies=a_replies,
+            player_B_replies=b_replies,
             player_A_suspended=a.state == "SUSPENDED",
             player_B_suspended=b.state == "SUSPENDED",
-            player_A_convention=_unless_usual(a.convention),
-            player_B_convention=_unless_usual(b.convention),
+            player_A_convention=None if a.convention == USUAL else a.convention,
+            player_B_convention=None if b.convention == USUAL else b.convention,
             player_A_known_as=a.known_as or None,
             player_B_known_as=b.known_as or None,
             player_A_told=sorted(a.told) or None,
             player_B_told=sorted(b.told) or None,
             attempt=match.attempt,
-            move_seconds=self._ledger.settings.move_seconds,
-            retry_delays_s=list(self._ledger.settings.retry_delays_s),
+            move_seconds=settings.move_seconds,
+            retry_delays_s=list(settings.retry_delays_s),
             record_wanted=True,
         )
 
@@ -181,25 +186,29 @@ class Messages(ManagerPart):
         return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
 
     def _shown_to(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
-        key = self.context.key_of(player, player.serial)
-        return key and self._derived(key, referee.agent_id, player.agent_id, match)
+        return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)
 
     def _others_to(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
         """For a player that goes by another of its registrations than we think: the newest first."""
         serials = sorted((one for one in player.tokens if one != player.serial), reverse=True)
-        keys = (self.context.key_of(player, serial) for serial in serials)
-        return [self._derived(key, referee.agent_id, player.agent_id, match) for key in keys if key] or None
+        found = [self._derived(player, one, referee.agent_id, player.agent_id, match) for one in serials]
+        return [one for one in found if one] or None
 
     def _answers_of(
         self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]
     ) -> list[str]:
         """Digests of tokens this player may answer with: those of these registrations, and those derived from them."""
-        keys = (self.context.key_of(player, serial) for serial in serials)
-        derived = (self._derived(key, player.agent_id, referee.agent_id, match) for key in keys if key)
-        return [*(player.tokens[serial] for serial in serials), *map(tokens.verifier, derived)]
+        digests = [player.tokens[serial] for serial in serials]
+        for serial in serials:
+            derived = self._derived(player, serial, player.agent_id, referee.agent_id, match)
+            if derived is not None:
+                digests.append(tokens.verifier(derived))
+        return digests
 
-    def _derived(self, key: str, sender: str, receiver: str, match: ScheduledMatch) -> str:
-        return self.context.derived(key, sender, receiver, match.match_id, match.attempt)
+    def _derived(self, player: Member, serial: int, sender: str, receiver: str, match: ScheduledMatch) -> str | None:
+        """From one of the player's keys, if we have it."""
+        key = self.context.key_of(player, serial)
+        return key and self.context.derived(key, sender, receiver, match.match_id, match.attempt)
 
     # --- standings and bulletins --------------------------------------------------------------------------------------
 
@@ -220,11 +229,12 @@ class Messages(ManagerPart):
         """The message a bulletin stands for; the final standings of a round are those of now."""
         if bulletin.kind == "final_standings":
             return self.standings(now)
-        if bulletin not in self._bulletins:
-            self._bulletins[bulletin] = self._written(bulletin, now)
+        message = self._bulletins.get(bulletin)
+        if message is None:
+            message = self._bulletins[bulletin] = self._written(bulletin, now)
             if len(self._bulletins) > KEPT_MESSAGES:
                 del self._bulletins[next(iter(self._bulletins))]
-        return self._bulletins[bulletin]
+        return message
 
     def _written(self, bulletin: Bulletin, now: float) -> Message:
         if bulletin.kind == "round_announced":
@@ -272,8 +282,3 @@ def summary(matches: Iterable[ScheduledMatch]) -> RoundSummary:
         draws=counts["DRAW"],
         technical_losses=counts["TECHNICAL_LOSS"],
     )
-
-
-def _unless_usual(convention: str) -> str | None:
-    """A convention for a referee; everybody begins with the usual one anyway."""
-    return None if convention == Convention.SPEC.value else convention

@@ -64,7 +64,7 @@ class Outages(ManagerPart):
     on_first_survey: Callable[[float], None] | None = None
     """What must not begin before the players were probed after a restart."""
     _survey: Survey = field(default_factory=Survey)
-    _gone: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
     """Whose last probe failed, and of whom nothing was heard since."""
     _held_since: float = 0.0
     _few_since: float | None = None
@@ -102,13 +102,9 @@ class Outages(ManagerPart):
 
     # --- signs --------------------------------------------------------------------------------------------------------
 
-    def heard(self, agent_id: str) -> None:
-        """Whoever says anything is there."""
-        self._gone.discard(agent_id)
-
     def failed(self, failed: Undelivered, now: float) -> None:
         """A call got no answer. The probes that follow it tell more."""
-        is_probed = failed.peer in self._gone or failed.peer in self._survey.awaited
+        is_probed = failed.peer in self.gone or failed.peer in self._survey.awaited
         if failed.blame is Blame.PEER and failed.failure in _UNREACHED and not is_probed:
             is_due = now >= self._survey.not_before and self._is_on and failed.peer in self._counted()
             self._survey.is_wanted |= is_due
@@ -116,7 +112,7 @@ class Outages(ManagerPart):
     def reported(self) -> None:
         """A result was accepted."""
         latest = self._ledger.latest_round
-        if self._is_on and latest is not None and latest.unchecked:
+        if latest is not None and latest.unchecked and self._is_on:
             self._bind()
 
     def _bind(self) -> None:
@@ -188,7 +184,7 @@ class Outages(ManagerPart):
 
     def _probed(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         if outcome is Ending.FAILED:
-            self._gone.add(delivery.peer)
+            self.gone.add(delivery.peer)
         awaited = self._survey.awaited
         awaited.discard(delivery.peer)
         if self._survey.is_under_way and not awaited:
@@ -197,7 +193,7 @@ class Outages(ManagerPart):
     def _surveyed(self, now: float) -> None:
         """All were probed, or the time for it is over."""
         survey = self._survey
-        self._gone |= survey.awaited
+        self.gone |= survey.awaited
         survey.awaited, survey.is_under_way = set(), False
         survey.is_binding = survey.is_binding and survey.is_wanted
         self.context.timers.clear("survey")
@@ -220,7 +216,7 @@ class Outages(ManagerPart):
         assert latest is not None
         reported = {one for some in latest.out_of_reach.values() for one in some}
         counted, lost = self._counted(), {one for one in reported if not self.context.member(one).excused}
-        missing = tuple(player for player in counted if player in self._gone or player in lost)
+        missing = tuple(player for player in counted if player in self.gone or player in lost)
         if _is_half(missing, counted) and self._left_s() > 0:
             self._begin(missing, len(counted), now)
         elif latest.unchecked and not self._survey.is_wanted:
@@ -250,7 +246,7 @@ class Outages(ManagerPart):
     def _look(self, now: float) -> None:
         """Are they back?"""
         counted = self._counted()
-        missing = [player for player in counted if player in self._gone]
+        missing = [player for player in counted if player in self.gone]
         if missing and _is_half(missing, counted):
             self._few_since = None
         elif self._few_since is None:
@@ -262,7 +258,7 @@ class Outages(ManagerPart):
 
     def end(self, why: Literal["answered", "operator", "time"], now: float, key: str = "") -> None:
         """Go on."""
-        missing = tuple(player for player in self._counted() if player in self._gone)
+        missing = tuple(player for player in self._counted() if player in self.gone)
         lasted_s = round(max(now - self._held_since, 0.0), 3)
         self.context.happened(OutageEnded(at=now, why=why, missing=missing, lasted_s=lasted_s, key=key))
         for timer in ("outage", "probe players"):
@@ -274,7 +270,7 @@ class Outages(ManagerPart):
 
     def refuses(self, match: ScheduledMatch, result: ResultAccepted) -> str | None:
         """Why this result is refused and its match played again; None if it is taken."""
-        if not self._is_on:
+        if result.status != "TECHNICAL_LOSS" or not self._is_on:
             return None
         if who := self._excused(match, result):
             return f"the service that thinks for {' and '.join(who)} did not answer"

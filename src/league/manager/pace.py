@@ -3,10 +3,10 @@ thousand players at once is answered by all at once, and too late; and how far a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from league.machine import Ping
 from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement
 
 MOST_AT_ONCE: Final = 100
@@ -26,17 +26,21 @@ class SendWindow:
 
     def room(self, now: float) -> int:
         """How many may leave now."""
-        while self._left_at and self.free_at <= now:
-            del self._left_at[next(iter(self._left_at))]
-        return MOST_AT_ONCE - len(self._left_at)
+        left_at = self._left_at
+        while left_at:
+            first = next(iter(left_at))
+            if left_at[first] + PLACE_HELD_S > now:
+                break
+            del left_at[first]
+        return MOST_AT_ONCE - len(left_at)
 
     @property
     def free_at(self) -> float:
         """When the next place is free, if nobody answers."""
         return next(iter(self._left_at.values())) + PLACE_HELD_S
 
-    def left(self, one: object, now: float) -> None:
-        self._left_at[one] = now
+    def left(self, messages: Iterable[object], now: float) -> None:
+        self._left_at.update(dict.fromkeys(messages, now))
 
     def ended(self, one: object) -> None:
         self._left_at.pop(one, None)
@@ -49,28 +53,29 @@ class UpdatePace:
     players had answered the last table or announcement: a slow player delays nobody but itself."""
 
     took_s: float = 0.0
-    _measured: tuple[int, ...] = ()
+    measured: Message | None = None
+    """The newest of the messages that grow with the league."""
+    _place: tuple[int, ...] = ()
     _since: float = 0.0
     _answered: int = 0
 
     def left(self, message: Message, now: float) -> None:
-        """It left to one more player."""
+        """It left to players."""
         place = _place_of(message)
-        if place > self._measured:
-            self._measured, self._since, self._answered = place, now, 0
+        if place > self._place:
+            self.measured, self._place, self._since, self._answered = message, place, now, 0
 
-    def ended(self, message: Message | Ping, players: int, now: float) -> None:
-        """Its delivery to one of so many players ended."""
-        if self._measured and _place_of(message) == self._measured:
-            self._answered += 1
-            if self._answered == (players + 1) // 2:
-                self.took_s = now - self._since
+    def answered(self, players: int, now: float) -> None:
+        """The delivery of the measured message to one of so many players ended."""
+        self._answered += 1
+        if self._answered == (players + 1) // 2:
+            self.took_s = now - self._since
 
     def interval_s(self, shortest_s: float) -> float:
         return max(shortest_s, min(PAUSE_PER_BROADCAST * self.took_s, LONGEST_INTERVAL_S))
 
 
-def _place_of(message: Message | Ping) -> tuple[int, ...]:
+def _place_of(message: Message) -> tuple[int, ...]:
     """Its place among the messages that grow with the league, in the order they leave; of any other, none."""
     if isinstance(message, LeagueStandingsUpdate):
         return message.round_id, 1, message.version or 0

@@ -193,7 +193,7 @@ class Results(ManagerPart):
         if report.match_record is None:
             self._fetch_record(match, referee, now)
         else:
-            found = tuple(one for one in report.match_record if isinstance(one, dict))
+            found = tuple([one for one in report.match_record if isinstance(one, dict)])
             self._kept(match.match_id, match.attempt, referee.agent_id, found, now)
 
     def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
@@ -225,13 +225,13 @@ class Results(ManagerPart):
     # --- what a report proves -----------------------------------------------------------------------------------------
 
     def _judge(self, match: ScheduledMatch, report: MatchResultReport, details: Object) -> Judged:
-        game = registry.find(self._ledger.settings.game_type)
+        game, players = registry.find(self._ledger.settings.game_type), match.players
         assert game is not None, "a league is made with a game that is installed"
-        verdict = game.wire.verdict(details, match.players)
+        verdict = game.wire.verdict(details, players)
         seat, wrong = self._winner(match, report, verdict, details)
         status = _status(verdict, seat, details)
-        decided = Decided(match.players, None if seat is None else match.players[seat], status == "TECHNICAL_LOSS")
-        points = {player: decided.points(player) for player in match.players}
+        decided = Decided(players, None if seat is None else players[seat], status == "TECHNICAL_LOSS")
+        points = {player: decided.points(player) for player in players}
         deviations = (*wrong, *self._deviations(match, report, verdict, points))
         if deviations and not self.context.accepts_deviations:
             raise as_error(deviations[0])

@@ -209,10 +209,12 @@ class Roster(Struct):
     next_number: dict[str, int] = {}
     """The smallest number of each role that was never given."""
     counts: dict[str, int] = {}
+    changes: int = 0
+    """How often somebody came, or another state was entered."""
     applicants: Applicants = field(default_factory=Applicants)
 
-    def of_role(self, role: AgentRole) -> Iterator[Member]:
-        return (self.members[agent_id] for agent_id in self.roles.get(role, ()))
+    def of_role(self, role: AgentRole) -> list[Member]:
+        return [self.members[agent_id] for agent_id in self.roles.get(role, ())]
 
     def count(self, role: AgentRole) -> int:
         """How many of a role are in the league; who was withdrawn has left its place."""
@@ -264,12 +266,13 @@ class Roster(Struct):
             known_as=event.known_as,
             shows_derived_tokens=event.shows_derived_tokens,
         )
+        self.changes += 1
         self.roles.setdefault(event.role, []).append(event.agent_id)
         for skeleton in names.skeletons(event.display_name):
             self.names.setdefault(f"{event.role}:{skeleton}", event.agent_id)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id
         self.verifiers[event.verify] = (event.agent_id, event.serial)
-        self.counts[event.role] = self.count(event.role) + 1
+        self.counts[event.role] = self.counts.get(event.role, 0) + 1
         self.applicants.admit(event.applicant_id)
         number, prefix = self.next_number.get(event.role, 1), PREFIXES[event.role]
         while _written(prefix, number) in self.members:

@@ -31,13 +31,15 @@ from league.manager.standings import number_of
 FEWEST_PLAYERS, FEWEST_REFEREES = 2, 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AnnouncementPhase:
     """A round is being announced. `is_new`: it was opened in this life of the process."""
 
     round_id: int
     since: float
     is_new: bool
+    looked_at: float = 0.0
+    """When it is looked at again, if nothing happens before."""
 
 
 @dataclass(slots=True)
@@ -54,11 +56,12 @@ class Rounds(ManagerPart):
 
     def advance(self, now: float) -> None:
         """Do all that is possible now."""
-        if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and self._may_start(now):
+        ledger = self._ledger
+        if ledger.state == "WAITING_FOR_REGISTRATIONS" and self._may_start(now):
             self.context.happened(LeagueStateChanged(at=now, state="CREATING_SCHEDULE"))
-        if self._ledger.state == "CREATING_SCHEDULE":
+        if ledger.state == "CREATING_SCHEDULE":
             self._start(now)
-        while self._ledger.is_running and not self.outages.is_holding and self._step(now):
+        while ledger.state == "RUNNING_LEAGUE" and not self.outages.is_holding and self._step(now):
             pass
 
     def take_up(self, now: float) -> None:
@@ -108,18 +111,23 @@ class Rounds(ManagerPart):
     def _step(self, now: float) -> bool:
         """One thing that is possible now; False if there is none."""
         ledger = self._ledger
-        current = ledger.open_round
+        current = ledger.rounds[ledger.current_round - 1] if ledger.current_round > ledger.finished_rounds else None
         if current is not None and not current.undecided and current.assignments_sent:
             self._make_extra_rounds(now)
             self.context.happened(RoundFinished(at=now, round_id=ledger.current_round))
             return True
         if ledger.controls.paused:
             return False
-        self.assignments.name_referees(now)
-        self.assignments.dispatch_next(now)
-        if current is not None:
+        self.assignments.catch_up(now)
+        if current is None:
+            return self._go_on(now)
+        if ledger.in_play.waiting:
             self.assignments.assign_waiting(now)
-            return self._dispatch(current, now)
+        return not current.assignments_sent and self._dispatch(current, now)
+
+    def _go_on(self, now: float) -> bool:
+        """Between two rounds, or after the last."""
+        ledger = self._ledger
         if self._is_played_again():
             self.assignments.assign_voided(now)
             self.assignments.assign_waiting(now)
@@ -173,11 +181,12 @@ class Rounds(ManagerPart):
     def _dispatch(self, current: ScheduledRound, now: float) -> bool:
         """Referees get their copies when the players were told of the round."""
         round_id = self._ledger.current_round
-        if current.assignments_sent:
-            return False
-        told_at = self._told_at(current, self._phase(round_id, current, now), now)
+        phase = self._phase(round_id, current, now)
+        told_at = self._told_at(current, phase, now)
         if now < told_at:
-            self.context.timers.set("announced", told_at, lambda _: None)
+            if told_at != phase.looked_at:
+                phase.looked_at = told_at
+                self.context.timers.set("announced", told_at, lambda _: None)
             return False
         if not self._ledger.has_referees(round_id):
             return False

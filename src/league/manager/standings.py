@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -50,9 +51,9 @@ class StandingsTable(Struct):
 
     def add(self, decided: Decided, times: int = 1) -> None:
         """Count a result; -1 times takes a voided one back."""
+        drawn = decided.winner is None and not decided.technical
         for player, opponent in (decided.players, decided.players[::-1]):
             tally, points = self.tallies[player], decided.points(player)
-            drawn = decided.winner is None and not decided.technical
             tally.played += times
             tally.points += times * points
             if drawn:
@@ -79,11 +80,10 @@ class StandingsTable(Struct):
 
     def _won_within(self, player: str, members: set[str]) -> int:
         won = self.against[player]
-        if len(members) < len(won):
-            return sum(won.get(opponent, 0) for opponent in members)
-        return sum(points for opponent, points in won.items() if opponent in members)
+        return sum(map(won.__getitem__, won.keys() & members))
 
 
+@lru_cache(maxsize=4096)
 def number_of(agent_id: str) -> tuple[int, str]:
     """Ids in the order of their numbers: P99 before P100."""
     digits = agent_id.lstrip("PREF")

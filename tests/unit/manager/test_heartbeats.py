@@ -43,11 +43,52 @@ def test_referees_are_pinged_every_five_seconds_while_the_league_runs() -> None:
     live(league, 60)
     pings = [one.at for one in league.sent if one.kind == "ping" and one.to.agent_id == "REF01"][1:]
     assert {later - at for at, later in pairwise(pings)} == {5.0}
-    assert len(pings) == 13
+    assert len(pings) == 11
     league.play()
     before = len(league.sent)
     league.wait(100)
     assert len(league.sent) == before
+
+
+def pings_of(league: Managed, referee_id: str) -> int:
+    return len([one for one in league.sent if one.kind == "ping" and one.to.agent_id == referee_id])
+
+
+@pytest.mark.requirement("REFEREE.lease_ping")
+def test_a_referee_that_says_something_else_is_not_pinged() -> None:
+    league = started()
+    before = pings_of(league, "REF01")
+    for _ in range(10):
+        league.query("REF01", "GET_STATUS")
+        live(league, 4)
+    assert pings_of(league, "REF01") == before
+    live(league, 10)
+    assert pings_of(league, "REF01") > before
+
+
+@pytest.mark.requirement("REFEREE.lease_ping")
+def test_a_referee_that_has_just_answered_its_probe_is_not_pinged_when_the_league_starts() -> None:
+    league = Managed(players=2, referees=1, start="manual").fill()
+    league.answer_pings()
+    before = pings_of(league, "REF01")
+    league.operate("start")
+    assert league.manager.state == "RUNNING_LEAGUE"
+    assert pings_of(league, "REF01") == before
+
+
+@pytest.mark.requirement("REFEREE.lease_ping")
+def test_a_referee_that_does_not_know_its_match_is_pinged_whatever_it_says() -> None:
+    league = Managed(players=2, referees=1).fill()
+    league.answer_pings()
+    league.answer_all(but=["REF01"])
+    while calls := league.calls("ROUND_ANNOUNCEMENT", "REF01"):
+        league.fail(calls[0], Failure.BROKEN)
+        league.query("REF01", "GET_STATUS")
+        league.wait(3)
+    before = pings_of(league, "REF01")
+    league.query("REF01", "GET_STATUS")
+    league.wait(5)
+    assert pings_of(league, "REF01") == before + 1
 
 
 @pytest.mark.requirement("REFEREE.lease_silence")
@@ -271,7 +312,7 @@ def test_nothing_is_assigned_to_a_referee_whose_last_ping_failed() -> None:
     league = started(players=4, referees=2)
     first, second = sorted(league.open_matches, key=lambda one: str(holder(league, one)))
     league.report(first)
-    live(league, 8, dead=("REF01",))
+    live(league, 13, dead=("REF01",))
     league.report(second)
     live(league, 2, dead=("REF01",))
     assert (league.state("REF01"), league.manager.ledger.current_round) == ("ACTIVE", 2)
@@ -283,7 +324,7 @@ def test_while_the_last_ping_of_every_referee_failed_a_match_waits_for_one() -> 
     league = started(players=4, referees=2)
     first, _ = league.open_matches
     league.report(first)
-    live(league, 8, dead=("REF01", "REF02"))
+    live(league, 13, dead=("REF01", "REF02"))
     league.operate("replay-match", first)
     assert {league.state("REF01"), league.state("REF02")} == {"ACTIVE"}
     assert league.manager.ledger.matches[first].status == "WAITING"

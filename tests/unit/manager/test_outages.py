@@ -405,7 +405,7 @@ def test_who_was_out_of_reach_of_a_referee_that_was_itself_plays_again() -> None
 
 def test_who_was_out_of_reach_while_the_manager_stood_still_plays_again() -> None:
     league = started()
-    league.wait(5)
+    league.wait(10)
     league.fail(league.calls("ping", "REF01")[0], Failure.TIMEOUT, Blame.LOCAL)
     assert code_of(lose(league, "R1M1")) == "E016"
 

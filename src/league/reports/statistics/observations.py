@@ -61,7 +61,7 @@ def _records(
 
 def observe(manager: LeagueManager) -> Observations:
     """Look at the results in force of a league."""
-    settings, players = manager.ledger.settings, list(manager.ledger.roster.of_role("player"))
+    settings, players = manager.ledger.settings, manager.ledger.roster.of_role("player")
     results = list(manager.ledger.matches.values())
     played = [one for one in results if isinstance(one.result, ResultAccepted) and not _is_technical(one.result)]
     distinct = list(_distinct(played))
