@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Awaitable
 from contextlib import closing
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
@@ -15,8 +16,8 @@ from league.transport.http import AccessPolicy, App, HttpRequest, Limits, Respon
 from league.transport.http_connection import ServerConnection
 from league.transport.http_response import ResponseHeads
 from league.transport.http_router import Router
-from league.transport.http_server import ConnectionTable
-from tests.support.http_servers import CLOSE, HOST, chunked, error_of, message, serving
+from league.transport.http_server import ConnectionTable, serve
+from tests.support.http_servers import CLOSE, HOST, LIMITS, RecordingHandler, chunked, error_of, message, serving
 from tests.support.http_wire import exchange, hang_up, on_every_loop, one_answer, one_by_one, statuses, until
 
 PAGE = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -97,6 +98,47 @@ async def test_refusals_and_pages_keep_their_place_in_line(whole: bool) -> None:
         said = await asking
     assert statuses(said) == [200, 404, 200, 415, 200, 200, 400]
     assert [body for body, _ in handler.got] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@on_every_loop
+async def test_an_answer_that_is_there_at_once_keeps_its_place_in_line(whole: bool) -> None:
+    handler = RecordingHandler()
+
+    def post(body: bytes, address: str) -> Awaitable[Response] | Response:
+        return Response(200, body) if body == b"now" else handler.post(body, address)
+
+    server = await serve("127.0.0.1", 0, App(post), LIMITS)
+    told = [b"now", b"now", b"1", b"now", b"2", b"now"]
+    in_line = [message(one) for one in told]
+    handler.go_on.clear()
+    pieces = [b"".join(in_line)] if whole else in_line
+    asking = asyncio.create_task(exchange(server.port, *pieces, half_close=True))
+    await until(lambda: len(handler.got) == 1)
+    handler.go_on.set()
+    said = await asking
+    await server.close()
+    assert [one.rpartition(b"\r\n\r\n")[2] for one in said.split(b"HTTP/1.1 200 OK")[1:]] == told
+
+
+@pytest.mark.parametrize("again", [1, 3])
+@on_every_loop
+async def test_a_bug_before_the_answer_is_begun_is_answered_too(again: int, caplog: pytest.LogCaptureFixture) -> None:
+    def post(body: bytes, _address: str) -> Response:
+        return Response(200, body) if body != b"{}" else Response(200, body, headers=(("x", "\n"),))
+
+    server = await serve("127.0.0.1", 0, App(post), LIMITS)
+    async with asyncio.timeout(60):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        for _ in range(again):
+            writer.write(message(b"[]"))
+            assert await one_answer(reader) == (200, b"[]")
+        writer.write(message(b"{}"))
+        assert (await one_answer(reader))[0] == 500
+        assert await reader.read() == b""
+    await hang_up(writer)
+    await server.close()
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
 @on_every_loop

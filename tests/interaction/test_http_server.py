@@ -238,6 +238,16 @@ async def test_a_server_open_to_others_answers_to_its_names_and_to_the_address_i
 
 
 @on_every_loop
+async def test_the_address_a_request_was_sent_to_is_a_name_of_the_server_there_only() -> None:
+    handler, policy = RecordingHandler(), AccessPolicy.known_as(("league.example",))
+    server = await serve("0.0.0.0", 0, App(handler.post), LIMITS, policy)
+    request = message(b"{}", host=b"Host: 127.0.0.2\r\n")
+    for address, status in (("127.0.0.2", 200), ("127.0.0.3", 421), ("127.0.0.2", 200)):
+        assert statuses(await exchange(server.port, request, half_close=True, host=address)) == [status]
+    await server.close()
+
+
+@on_every_loop
 async def test_the_words_of_a_refusal_can_be_given() -> None:
     async with serving(refusal=lambda status, code, _detail: f"{status} {code}".encode()) as (server, _):
         assert (await exchange(server.port, message(b"x" * 101))).endswith(b"\r\n\r\n413 E037")

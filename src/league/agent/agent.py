@@ -10,7 +10,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
 from league.agent.gate import Gate
@@ -219,7 +219,7 @@ class Agent:
                 asked = letters.read_closely(raw, speaker, limit)
             except BadRequestError as bad:
                 return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
-        asked = replace(asked, is_mcp=True) if is_mcp else asked
+        asked = asked.by_mcp() if is_mcp else asked
         kind = label(asked)
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, replace
 from typing import Final
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import Role
@@ -26,8 +26,7 @@ _TOKEN: Final = b',"auth_token":"'
 _TAIL: Final = re.compile(_TOKEN + rb'([!#-\[\]-~]+)"\}\}')
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True, gc=False):
     """The id and the token of a request, and where what stands between them begins and ends."""
 
     id: int
@@ -36,8 +35,7 @@ class _Frame:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True, gc=False):
     """A request that was read, by whom, and what stood between its id and its token."""
 
     role: Role
@@ -51,8 +49,8 @@ class _Known:
         return is_same and self.role is speaker.role and self.reading == speaker.reading
 
     def with_frame(self, frame: _Frame) -> Asked:
-        message = msgspec.structs.replace(self.read.message, auth_token=frame.token)  # type: ignore[type-var]
-        return replace(self.asked, id=frame.id, content=msgspec.structs.replace(self.read, message=message))
+        message = replace(self.read.message, auth_token=frame.token)  # type: ignore[type-var]
+        return replace(self.asked, id=frame.id, content=replace(self.read, message=message))
 
 
 class BroadcastReader:

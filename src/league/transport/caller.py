@@ -7,7 +7,8 @@ Another word is tried only after an answer that says "no such method": such a ca
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -57,22 +58,25 @@ class Caller:
 
     def __init__(self, client: HttpClient) -> None:
         self._client = client
+        self._now = asyncio.get_running_loop().time
         self._known: dict[str, EndpointForm] = {}
 
     async def call(
         self, request_id: int, message: Message | Ping, body: bytes, to: Address, wait: float, limit: int
     ) -> HttpReply:
         """Make a call; CallFailed if nobody answers in time."""
+        due = self._now() + wait
         if isinstance(message, Ping):
-            return await self._post(to, letters.write_call(request_id, message, body, to), wait, limit)
-        due = asyncio.get_running_loop().time() + wait
+            return await self._post(to, letters.write_call(request_id, message, body, to), due, limit)
         if to.convention is Convention.TOOLS:
             await self._learn_tools(to, due)
         elif to.endpoint not in self._known:
             # Nothing special is known of it: this is the path nearly all calls take.
-            raw = letters.write_call(request_id, message, body, to)
-            reply = await self._post(to, raw, wait, limit, message.type in _NOTIFICATIONS)
-            if not _is_unknown(reply):
+            raw, gives_way = letters.write_call(request_id, message, body, to), message.type in _NOTIFICATIONS
+            reply = await self._client.post(to.endpoint, raw, wait, limit, b"", to.origin, gives_way)
+            if reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS):
+                reply = await self._settled(reply, to, raw, due, limit, b"", gives_way)
+            if not is_unknown(reply.body, message.type):
                 return reply
             candidates = _names(to.convention, message.type)[1:]
             return await self._try(candidates, request_id, message, body, to, due, limit) if candidates else reply
@@ -93,7 +97,7 @@ class Caller:
             known = self._known.get(to.endpoint, _NOTHING)
             raw = letters.write_call(request_id, message, body, to, tool, known.session)
             reply = await self._post_in_session(to, raw, due, limit, message.type in _NOTIFICATIONS, tool.name)
-            if not _is_unknown(reply):
+            if not is_unknown(reply.body, message.type):
                 self._form_of(to.endpoint).words[to.convention, message.type] = tool
                 return reply
         self._forget(to.endpoint, candidates)
@@ -140,19 +144,19 @@ class Caller:
     async def _greet(self, to: Address, known: EndpointForm, due: float) -> bool:
         """MCP's handshake."""
         raw = jsonrpc.encode_call(1, "initialize", _GREETING)
-        reply = await self._post(to, raw, _left(due), LIST_LIMIT)
+        reply = await self._post(to, raw, due, LIST_LIMIT)
         content = _content(reply)
         if reply.status >= 300 or content is None:
             return False
         known.session = tools.greeted(content, reply.session)
-        await self._post(to, _GREETED, _left(due), LIST_LIMIT)
+        await self._post(to, _GREETED, due, LIST_LIMIT)
         return True
 
     async def _list(self, to: Address, due: float) -> tuple[Tool, ...]:
         session, found = self._known.get(to.endpoint, _NOTHING).session, ToolList()
         while found.params is not None:
             raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params(found.params)))
-            found.add(_content(await self._post(to, raw, _left(due), LIST_LIMIT, method=_LIST)))
+            found.add(_content(await self._post(to, raw, due, LIST_LIMIT, method=_LIST)))
         return found.tools
 
     async def _post_in_session(
@@ -160,36 +164,51 @@ class Caller:
     ) -> HttpReply:
         """A session that is over is opened anew, once: without one the server did nothing."""
         had_one = bool(self._known.get(to.endpoint, _NOTHING).session.id)
-        reply = await self._post(to, raw, _left(due), limit, gives_way, TOOLS_CALL, tool)
+        reply = await self._post(to, raw, due, limit, gives_way, TOOLS_CALL, tool)
         if had_one and reply.status in (400, 404):
             self._known.pop(to.endpoint, None)
             await self._learn_tools(to, due)
-            reply = await self._post(to, raw, _left(due), limit, gives_way, TOOLS_CALL, tool)
+            reply = await self._post(to, raw, due, limit, gives_way, TOOLS_CALL, tool)
         return reply
 
     async def _post(
         self,
         to: Address,
         raw: bytes,
-        wait: float,
+        due: float,
         limit: int,
         gives_way: bool = False,
         method: str = "",
         tool: str = "",
     ) -> HttpReply:
-        known, due = self._known.get(to.endpoint, _NOTHING), asyncio.get_running_loop().time() + wait
+        known = self._known.get(to.endpoint, _NOTHING)
         headers = _headers(known.session, method, tool) if known.session.version else b""
-        reply = await self._client.post(known.url or to.endpoint, raw, wait, limit, headers, to.origin, gives_way)
-        if reply.status in _NOT_HERE and not known.url and _has_no_path(to.endpoint):
+        url = known.url or to.endpoint
+        reply = await self._client.post(url, raw, self._left(due), limit, headers, to.origin, gives_way)
+        if known.url:
+            return _without_events(reply)
+        return await self._settled(reply, to, raw, due, limit, headers, gives_way)
+
+    async def _settled(
+        self, reply: HttpReply, to: Address, raw: bytes, due: float, limit: int, headers: bytes, gives_way: bool
+    ) -> HttpReply:
+        """What an agent answered where it said that it is: out of its event, or from the path that was meant."""
+        if reply.status in _NOT_HERE and _has_no_path(to.endpoint):
             # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
             usual = to.endpoint.rstrip("/") + MCP_PATH
-            reply = await self._client.post(usual, raw, _left(due), limit, headers, to.origin, gives_way)
+            reply = await self._client.post(usual, raw, self._left(due), limit, headers, to.origin, gives_way)
             if reply.status not in _NOT_HERE:
                 self._form_of(to.endpoint).url = usual
         return _without_events(reply)
 
+    def _left(self, due: float) -> float:
+        return max(due - self._now(), 0.0)
+
 
 _NOTIFICATIONS = frozenset(one.message_type for one in EXCHANGES.values() if one.replies and one.replies[0] in ACKS)
+_REPLY = re.compile(rb'\{"jsonrpc":"2\.0","id":[0-9]+,"result":\{"message_type":"([A-Z_]+)"')
+_REPLIES = {kind: {reply.encode() for reply in row.replies} for kind, row in EXCHANGES.items()}
+_ERROR = b'"error'
 _NOTHING = EndpointForm()
 _NOT_HERE = (404, 405)
 
@@ -210,11 +229,7 @@ def _names(convention: Convention, message_type: str) -> tuple[Tool, ...]:
 def _without_events(reply: HttpReply) -> HttpReply:
     if not reply.content_type.startswith(_EVENTS):
         return reply
-    return replace(reply, body=forms.event_data(reply.body), content_type="application/json")
-
-
-def _left(due: float) -> float:
-    return max(due - asyncio.get_running_loop().time(), 0.0)
+    return msgspec.structs.replace(reply, body=forms.event_data(reply.body), content_type="application/json")
 
 
 def _content(reply: HttpReply) -> object:
@@ -225,13 +240,22 @@ def _content(reply: HttpReply) -> object:
     return None if answer.is_error else answer.content
 
 
-def _is_unknown(reply: HttpReply) -> bool:
-    """Does this say that there is no such method or tool? Then nothing happened."""
-    said = reply.body.lower()
-    if not any(sign in said for sign in _SIGNS_OF_UNKNOWN):
+def is_unknown(body: bytes, message_type: str) -> bool:
+    """Does this answer say that there is no such method or tool? Then nothing happened. Whoever answers with the reply
+    to the message has understood it."""
+    reply = _REPLY.match(body)
+    if reply is not None and reply[1] in _REPLIES.get(message_type, ()) and _ERROR not in body:
         return False
+    said = body.lower()
+    for sign in _SIGNS_OF_UNKNOWN:
+        if sign in said:
+            return _says_unknown(body)
+    return False
+
+
+def _says_unknown(body: bytes) -> bool:
     try:
-        answer = forms.answer_in(jsonrpc.parse_answer(reply.body, LIST_LIMIT))
+        answer = forms.answer_in(jsonrpc.parse_answer(body, LIST_LIMIT))
     except PeerError:
         return False
     return understanding.says_unknown(answer.content, answer.number, is_error=answer.is_error)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import family_of
@@ -36,7 +37,7 @@ Headers = tuple[tuple[str, str], ...]
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
 
-class HttpRequest:
+class HttpRequest(Struct, eq=False):
     """What a client asks. The parser fills it in; a handler gets it once the body is complete."""
 
     method: str = ""
@@ -55,12 +56,13 @@ class HttpRequest:
     """May the connection be used again after the answer?"""
     expects_continue: bool = False
     is_complete: bool = False
+    is_welcome: bool = False
+    """It is a message, and so is whatever else has the same head: the head need not be judged again."""
     refusal: Response | None = None
     """The answer, when it is clear from the head alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True, gc=False):
     """A whole answer; it is sent in one write."""
 
     status: int
@@ -188,7 +190,7 @@ def refuse(status: int, detail: str, body: RefusalBody, *headers: tuple[str, str
 class App:
     """What a server serves: messages posted to /mcp, pages at fixed paths, and a handler for all other paths."""
 
-    post: Callable[[bytes, str], Awaitable[Response]]
+    post: Callable[[bytes, str], Awaitable[Response] | Response]
     """The body and the address it came from."""
     get: Mapping[str, Callable[[], Awaitable[Response] | Response]] = field(default_factory=dict)
     refusal: RefusalBody = plain_refusal

@@ -6,11 +6,11 @@ import asyncio
 import math
 import re
 import time
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol, cast
 
 import httptools
+from msgspec import Struct
 
 from league.machine import Failure
 
@@ -19,8 +19,7 @@ _FRAMING = 8
 """A body sent in the smallest chunks takes six bytes for one; who needs more than this sends something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpReply:
+class HttpReply(Struct, frozen=True, gc=False):
     """What a server answered, whatever the status."""
 
     status: int
@@ -85,31 +84,25 @@ class ClientConnection(asyncio.Protocol):
 
     # --- carrying a call ----------------------------------------------------------------------------------------------
 
-    async def send(self, request: bytes, deadline: float, limit: int) -> HttpReply | None:
-        """The answer; None if a connection that was used before closed without a byte of one."""
+    def send(self, request: bytes, deadline: float, limit: int) -> asyncio.Future[HttpReply | None]:
+        """The answer; None if a connection that was used before closed without a byte of one. Whoever stops waiting
+        for it says so (`call_off`)."""
+        reply: asyncio.Future[HttpReply | None] = self._loop.create_future()
         transport = self._transport
         if transport is None or transport.is_closing():
-            return None
-        reply: asyncio.Future[HttpReply | None] = self._loop.create_future()
+            reply.set_result(None)
+            return reply
         self._reply = reply
         self.deadline, self._limit = deadline, limit
         self._uses += 1
-        self._received = 0
-        self._reset()
         transport.write(request)
-        try:
-            return await reply
-        except asyncio.CancelledError:
-            if self._reply is reply:  # else the answer came in the same moment, and another call may be under way
-                self._reply = None
-                self.abort()
-            raise
+        return reply
 
-    def _reset(self) -> None:
-        self._status = 0
-        self._is_complete = False
-        self._headers.clear()
-        self._body.clear()
+    def call_off(self, reply: asyncio.Future[HttpReply | None]) -> None:
+        """Nobody waits for this answer any more."""
+        if self._reply is reply:  # else it came in the same moment, and another call may be under way
+            self._reply = None
+            self.abort()
 
     def fail(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
         """The call under way gets no answer."""
@@ -140,19 +133,26 @@ class ClientConnection(asyncio.Protocol):
         if self._reply is None or self._parser is None:
             self.abort()  # nobody asked
             return
+        reply = read_plain(data, self._limit) if not self._received else None
+        if reply is not None:
+            self._finish(reply, keep=True)
+        else:
+            self._parse(data, self._parser)
+
+    def _parse(self, data: bytes, parser: httptools.HttpResponseParser) -> None:
         self._received += len(data)
         try:
-            self._parser.feed_data(data)
+            parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self.fail(Failure.BROKEN, "the answer switches to another protocol")
         except httptools.HttpParserError as error:
             if self._is_complete:
-                self._finish(keep=False)
+                self._finish(self._parsed(), keep=False)
             else:
                 self.fail(Failure.BROKEN, _reason(error))
         else:
             if self._is_complete:
-                self._finish(self._keep_alive)
+                self._finish(self._parsed(), self._keep_alive)
             elif self._received > (HEAD_LIMIT + _FRAMING * self._limit if self._status else HEAD_LIMIT):
                 self.fail(Failure.BROKEN, "the answer is too large")
 
@@ -165,7 +165,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _fail_lost(self, exc: Exception | None) -> None:
         if self._status and not self._has_end and exc is None:
-            self._finish(keep=False)
+            self._finish(self._parsed(), keep=False)
         elif not self._received and self._uses > 1 and self._reply is not None and not self._reply.done():
             self._reply.set_result(None)
             self._reply = None
@@ -216,8 +216,13 @@ class ClientConnection(asyncio.Protocol):
         else:  # 1xx: the answer is still to come
             self._reset()
 
-    def _finish(self, keep: bool) -> None:
-        waiting, self._reply = self._reply, None
+    def _reset(self) -> None:
+        self._status = 0
+        self._is_complete = False
+        self._headers.clear()
+        self._body.clear()
+
+    def _parsed(self) -> HttpReply:
         headers = self._headers
         later = headers.get(b"retry-after")
         reply = HttpReply(
@@ -227,8 +232,12 @@ class ClientConnection(asyncio.Protocol):
             headers.get(b"content-type", b"").decode("latin-1"),
             headers.get(b"mcp-session-id", b"").decode("latin-1"),
         )
+        self._received = 0
         self._reset()
-        self.deadline = math.inf
+        return reply
+
+    def _finish(self, reply: HttpReply, keep: bool) -> None:
+        waiting, self._reply = self._reply, None
         if keep:
             self._owner.connection_freed(self)
         else:
@@ -237,9 +246,26 @@ class ClientConnection(asyncio.Protocol):
             waiting.set_result(reply)
 
 
+_PLAIN = re.compile(
+    rb"HTTP/1\.1 200 OK\r\n(?:[Dd]ate: [ -~]{1,64}\r\n)?(?:[Cc]ontent-[Tt]ype: (application/json)\r\n)?"
+    rb"[Cc]ontent-[Ll]ength: (0|[1-9][0-9]{0,8})\r\n\r\n"
+)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _FRAME = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
 _KEPT_HEADERS = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
+
+
+def read_plain(data: bytes, limit: int) -> HttpReply | None:
+    """The usual answer, as our servers write it, if it is here as a whole; any other is left to the parser, which reads
+    this one alike."""
+    head = _PLAIN.match(data)
+    if head is None:
+        return None
+    kind, length = head.groups()
+    body = data[head.end() :]
+    if len(body) != int(length) or len(body) > limit:
+        return None
+    return HttpReply(200, body, None, "application/json" if kind else "")
 
 
 def _reason(error: httptools.HttpParserError) -> str:

@@ -67,6 +67,9 @@ class _Endpoint:
     waiting: deque[_Waiter] = field(default_factory=deque)
 
 
+_NOWHERE = _Endpoint()
+
+
 class HttpClient:
     """Belongs to the loop it was made in."""
 
@@ -113,16 +116,25 @@ class HttpClient:
         are whole lines to add; `origin` is the address of whoever named this URL; `gives_way`: its answer matters less
         than a call that waits for a connection."""
         target = self._targets.get((url, origin)) or self._target_of(url, origin)
-        deadline = self._loop.time() + timeout_s
+        now = self._loop.time()
+        deadline = now + timeout_s
         request = b"%b%d\r\n%b\r\n%b" % (target.head, len(body), headers, body)
-        endpoint = self._endpoints.get(target.key)
-        connection = endpoint.free.pop() if endpoint is not None and endpoint.free and timeout_s > 0 else None
+        endpoint = self._endpoints.get(target.key, _NOWHERE)
+        connection = endpoint.free.pop() if endpoint.free and timeout_s > 0 else None
         for _ in range(2):
-            connection = connection or await self._acquire(target, deadline)
-            connection.gives_way_at = self._loop.time() + self._limits.gives_way_s if gives_way else math.inf
-            ends = min(deadline, connection.gives_way_at) if self._endpoints[target.key].waiting else deadline
-            self._sweep_at(ends)
-            reply = await connection.send(request, ends, limit)
+            if connection is None:
+                connection = await self._acquire(target, deadline)
+                endpoint, now = self._endpoints[target.key], self._loop.time()
+            connection.gives_way_at = now + self._limits.gives_way_s if gives_way else math.inf
+            ends = min(deadline, connection.gives_way_at) if endpoint.waiting else deadline
+            if ends < self._timer_at:
+                self._sweep_at(ends)
+            waiting = connection.send(request, ends, limit)
+            try:
+                reply = await waiting
+            except asyncio.CancelledError:
+                connection.call_off(waiting)
+                raise
             if reply is not None:
                 return reply
             connection = None
@@ -294,14 +306,15 @@ class HttpClient:
     def connection_freed(self, connection: ClientConnection) -> None:
         """A connection has carried its call."""
         endpoint = self._endpoints[connection.key]
-        if _hand_over(endpoint.waiting, connection):
-            return
-        if self._waiting_for_room:
+        if endpoint.waiting and _hand_over(endpoint.waiting, connection):
+            connection.deadline = math.inf
+        elif self._waiting_for_room:
             connection.abort()
-            return
-        endpoint.free.append(connection)
-        connection.deadline = self._loop.time() + self._limits.idle_s
-        self._sweep_at(connection.deadline)
+        else:
+            endpoint.free.append(connection)
+            connection.deadline = idle = self._loop.time() + self._limits.idle_s
+            if idle < self._timer_at:
+                self._sweep_at(idle)
 
     def _discard(self, connection: ClientConnection) -> None:
         """Its time is over, or its place is needed."""
@@ -338,6 +351,7 @@ class HttpClient:
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def _sweep_at(self, deadline: float) -> None:
+        """Set the timer, unless it rings before that."""
         if deadline < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()

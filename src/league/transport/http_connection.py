@@ -1,7 +1,8 @@
 """One client of a server: its requests are answered in their order, within a deadline for everything it does.
 
 How a request goes: `data_received` feeds the parser, which calls `head_read` (a request that can be refused by its head
-is) and `request_read`. The first request in line is answered by a task; whatever is refused takes its place in line. A
+is) and `request_read`; one that comes whole, with a head that passed before, is told of at once (`request_came`). The
+first request in line is answered, in a task if that takes time; whatever is refused takes its place in line. A
 connection that will take no more requests discards what still comes in, so that its last answer is not lost.
 """
 
@@ -12,11 +13,12 @@ import contextlib
 import logging
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast
 
-from league.transport.http import Headers, HttpRequest, Response, StreamedAnswer, address_of
+from league.transport.http import Answer, Headers, HttpRequest, Response, StreamedAnswer, address_of
 from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
+from league.transport.http_response import StreamWriter
 
 if TYPE_CHECKING:
     from league.transport.http_server import ConnectionTable
@@ -49,8 +51,8 @@ class ServerConnection(asyncio.Protocol):
         self._waiting: deque[HttpRequest] = deque()
         """Not yet answered, in order; the first is being answered. The last may still be being read."""
         self._task: asyncio.Task[None] | None = None
-        """Answers the first in line."""
-        self._writer: _StreamWriter | None = None
+        """Answers the first in line, if its answer takes time."""
+        self._writer: StreamWriter | None = None
         """Of the answer that is being sent in pieces."""
         self._drained: asyncio.Future[None] | None = None
         self._is_reading_paused = False
@@ -136,6 +138,17 @@ class ServerConnection(asyncio.Protocol):
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
+    def request_came(self, request: HttpRequest) -> bool:
+        table = self._table
+        if not request.is_welcome or self._waiting or self.write_deadline != NEVER:
+            return False
+        if table.requests >= table.limits.requests:
+            return False
+        request.address, request.is_complete, self.deadline = self.address, True, NEVER
+        self._append(request)
+        self._answer(request)
+        return True
+
     def request_begun(self) -> None:
         if self._is_discarding:
             raise StopReading
@@ -211,8 +224,7 @@ class ServerConnection(asyncio.Protocol):
             self.write_response(request, request.refusal)
             self._answered()
         elif request.is_complete:
-            self._task = self._table.loop.create_task(self._answer(request))
-            self._table.tasks.add(self._task)
+            self._answer(request)
         else:
             if request.expects_continue:
                 request.expects_continue = False
@@ -220,9 +232,24 @@ class ServerConnection(asyncio.Protocol):
             if self.deadline == NEVER:
                 self._expire_in(self._table.limits.body_s)
 
-    async def _answer(self, request: HttpRequest) -> None:
+    def _answer(self, request: HttpRequest) -> None:
+        """At once, or in a task."""
+        table = self._table
         try:
-            answer = await self._table.router.dispatch(request)
+            answer = table.router.dispatch(request)
+            if isinstance(answer, Response):
+                self.write_response(request, answer)
+            else:
+                self._task = table.loop.create_task(self._answer_later(request, answer))
+                table.tasks.add(self._task)
+                return
+        except Exception:  # noqa: BLE001 (one of the top doors, as below)
+            self._apologise(request)
+        self._answered()
+
+    async def _answer_later(self, request: HttpRequest, answering: Awaitable[Answer]) -> None:
+        try:
+            answer = await answering
             if isinstance(answer, Response):
                 self.write_response(request, answer)
             else:
@@ -231,9 +258,7 @@ class ServerConnection(asyncio.Protocol):
             # Only a server that ends cancels, or the end of a client that was being sent a stream.
             self._break_off(request, 503, "this server is shutting down")
         except Exception:  # noqa: BLE001 (one of the top doors: a bug is logged, and the client gets an answer)
-            _LOG.exception("%s %s could not be answered", request.method, request.path)
-            request.keep_alive = False
-            self._break_off(request, 500, "something went wrong here")
+            self._apologise(request)
         if self._task is not None:
             self._table.tasks.discard(self._task)
         self._task = self._writer = None
@@ -245,7 +270,7 @@ class ServerConnection(asyncio.Protocol):
             self._transport.write(self._table.response_heads.whole(answer, request))
 
     async def _stream(self, request: HttpRequest, answer: StreamedAnswer) -> None:
-        writer = self._writer = _StreamWriter(self, request)
+        writer = self._writer = StreamWriter(self, request)
         if self._transport.is_closing():
             return
         await answer.send_to(writer)
@@ -254,6 +279,11 @@ class ServerConnection(asyncio.Protocol):
                 return  # the client did not wait for it
             raise RuntimeError("there was no answer to send")
         await writer.end()
+
+    def _apologise(self, request: HttpRequest) -> None:
+        _LOG.exception("%s %s could not be answered", request.method, request.path)
+        request.keep_alive = False
+        self._break_off(request, 500, "something went wrong here")
 
     def _break_off(self, request: HttpRequest, status: int, detail: str) -> None:
         """There is no answer, or no end of it."""
@@ -275,7 +305,8 @@ class ServerConnection(asyncio.Protocol):
                 self._resume_reading()
             self._advance()
         else:
-            self._resume_reading()
+            if self._is_reading_paused:
+                self._resume_reading()
             if self._parser.phase is _IDLE:
                 self._expire_in(self._table.limits.idle_s)
 
@@ -380,43 +411,3 @@ class ServerConnection(asyncio.Protocol):
     def _expire_in(self, seconds: float) -> None:
         self.waiting_since = self._table.loop.time()
         self.deadline = self.waiting_since + seconds
-
-
-class _StreamWriter:
-    """The ResponseWriter of a connection."""
-
-    def __init__(self, connection: ServerConnection, request: HttpRequest) -> None:
-        self.may_be_broken_off = False
-        self.on_disconnect: Callable[[], object] = _do_nothing
-        self.wants_body = request.method != "HEAD"
-        self.is_started = False
-        self._connection = connection
-        self._request = request
-        self._is_chunked = False
-
-    def send(self, answer: Response) -> None:
-        self._check_not_started()
-        self._connection.write_response(self._request, answer)
-        self.is_started, self.wants_body = True, False
-
-    def start(self, status: int, content_type: str, headers: Headers) -> None:
-        self._check_not_started()
-        self._connection.write_head(self._request, status, content_type, headers)
-        self.is_started, self._is_chunked = True, self.wants_body and self._request.version == "1.1"
-
-    def _check_not_started(self) -> None:
-        if self.is_started:
-            raise RuntimeError("an answer has one head")
-
-    async def write(self, piece: bytes) -> None:
-        if piece and self.wants_body:
-            await self._connection.write_piece(b"%x\r\n%b\r\n" % (len(piece), piece) if self._is_chunked else piece)
-
-    async def end(self) -> None:
-        """The answer is complete."""
-        if self._is_chunked:
-            await self._connection.write_piece(b"0\r\n\r\n")
-
-
-def _do_nothing() -> None:
-    pass

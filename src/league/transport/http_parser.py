@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 
 import httptools
+from msgspec.structs import replace
 
 from league.transport.http import HttpRequest, Limits
 
@@ -20,7 +21,7 @@ KNOWN_SIZE = 1024
 """So many heads are remembered, of at most this size."""
 
 _END_OF_HEAD = b"\r\n\r\n"
-_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,9})\r\n")
+_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: (0|[1-9][0-9]{0,8})\r\n")
 _ONCE_ONLY = frozenset({b"host", b"origin", b"content-type", b"content-encoding"})
 _OFFER = (b"connection", b"upgrade")
 
@@ -50,7 +51,10 @@ class StopReading(Exception):  # noqa: N818 (an order, not an error)
 
 
 class RequestListener(Protocol):
-    """Who is told what was read. Each may raise RequestRejectedError or StopReading."""
+    """Who is told what was read. All but the first may raise RequestRejectedError or StopReading."""
+
+    def request_came(self, request: HttpRequest) -> bool:
+        """A whole request is here at once, and its head is known. False: it is to be told of step by step."""
 
     def request_begun(self) -> None:
         """The first byte of a request is here."""
@@ -72,47 +76,38 @@ class KnownHeads:
 
     def __init__(self) -> None:
         self._heads: dict[bytes, HttpRequest] = {}
-        """Requests without body, by the bytes of their heads with zeros for the length."""
+        """Requests without body, by the bytes of their heads with a zero for the length."""
 
     def find(self, data: bytes, largest: int) -> HttpRequest | None:
         """The request that these bytes are, if its head is known and its body not too large."""
-        head, length = _head_and_length(data)
+        head, end, length = _split(data)
         known = self._heads.get(head)
-        body = data[len(head) :]
+        body = data[end:]
         if known is None or len(body) != int(length or 0) or len(body) > largest:
             return None
-        request = _without_body(known)
-        if length is not None:
-            request.headers = {**known.headers, b"content-length": length}
-        request.body = body
-        return request
+        if length is None:
+            return replace(known)
+        return replace(known, headers={**known.headers, b"content-length": length}, body=body)
 
     def add(self, data: bytes, request: HttpRequest) -> None:
         """These bytes were parsed as this request."""
-        head, length = _head_and_length(data)
-        body = data[len(head) :]
+        head, end, length = _split(data)
+        body = data[end:]
         if not request.keep_alive or len(head) > KNOWN_SIZE or body != request.body or len(body) != int(length or 0):
             return
         if len(self._heads) >= KNOWN_HEADS:
             self._heads.clear()
-        self._heads[head] = _without_body(request)
+        self._heads[head] = replace(request, body=b"", address="", is_complete=False, refusal=None)
 
 
-def _head_and_length(data: bytes) -> tuple[bytes, bytes | None]:
-    """The head with zeros for the digits of its Content-Length, and these digits."""
+def _split(data: bytes) -> tuple[bytes, int, bytes | None]:
+    """The head with a zero for the number in its Content-Length; where it ends; and that number."""
     end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
     found = _LENGTH.search(data, 0, end)
     if found is None:
-        return data[:end], None
+        return data[:end], end, None
     start, behind = found.span(1)
-    return b"%b%b%b" % (data[:start], b"0" * (behind - start), data[behind:end]), found[1]
-
-
-def _without_body(request: HttpRequest) -> HttpRequest:
-    copy = HttpRequest()
-    copy.method, copy.target, copy.headers = request.method, request.target, request.headers
-    copy.path, copy.query = request.path, request.query
-    return copy
+    return data[:start] + b"0" + data[behind:end], end, found[1]
 
 
 class RequestParser:
@@ -152,6 +147,9 @@ class RequestParser:
             self._parse(data, was_idle=True)
             if self._begun == 1 and self.phase is _IDLE:
                 self._known.add(data, self.request)
+            return
+        if self._listener.request_came(request):
+            self.request = request
             return
         self._listener.request_begun()
         self.request, self.phase = request, _HEAD

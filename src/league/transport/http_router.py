@@ -8,7 +8,7 @@ from typing import Final
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.transport import mcp_door
-from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
+from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, host_of, is_json, refuse
 
 PAGES: Final = Rate(per_s=200, burst=2000)
 """Of one address; messages are limited by whoever takes them."""
@@ -41,7 +41,10 @@ class Router:
         if origin is not None and not self._policy.takes_origin(origin, host or b""):
             return self.refuse(403, "pages from this Origin may not call here")
         if self._app.takes_messages(request.method, request.path):
-            return self._check_message(request.method, headers)
+            refusal = self._check_message(request.method, headers)
+            # A host that is ours by its name is so on every connection.
+            request.is_welcome = refusal is None and (host is None or host_of(host) in self._policy.hosts)
+            return refusal
         return self._check_page(request)
 
     def _check_page(self, request: HttpRequest) -> Response | None:
@@ -66,9 +69,9 @@ class Router:
             return self.refuse(415, "a message is sent without compression")
         return None
 
-    def dispatch(self, request: HttpRequest) -> Awaitable[Answer]:
+    def dispatch(self, request: HttpRequest) -> Awaitable[Answer] | Response:
         """The answer to a request that passed the check."""
-        if self._app.takes_messages(request.method, request.path):
+        if request.is_welcome or self._app.takes_messages(request.method, request.path):
             mcp, headers, body = self._app.mcp, request.headers, request.body
             # Every message passes here: `find` is twice as fast as `in`, and no function is called for it.
             if mcp is not None and (

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import structs
 
 from league.dialects import forms, normalise, understanding
-from league.dialects.assignments import is_answered_freely, name_of_round
+from league.dialects.assignments import ASKING_FREELY, is_answered_freely, name_of_round
 from league.dialects.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
@@ -54,11 +54,11 @@ ACCEPTED = 202
 _NO_RESULT = Violation(
     "E035", "", "an answer is a JSON-RPC object with a result, not an empty body", "RPC.one_answer", lenient=True
 )
+_METHODS = {kind: row.method.encode() for kind, row in EXCHANGES.items()}
 _NAMING = ("message_type", "conversation_id", "sender", "match_id")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True, gc=False):
     """A request as read: what it says, and what its answer must repeat."""
 
     id: Id
@@ -71,6 +71,10 @@ class Asked:
     is_halved: bool = False
     is_mcp: bool = False
     """The caller speaks MCP: its answer is as MCP has it, and nothing else."""
+
+    def by_mcp(self) -> Asked:
+        """The same, asked by a caller that speaks MCP."""
+        return msgspec.structs.replace(self, is_mcp=True)
 
     @property
     def calls_tool(self) -> bool:
@@ -99,17 +103,17 @@ def write_call(
 ) -> bytes:
     """A request; the body was encoded once for all receivers, the receiver's token is spliced in. `tool` is what the
     method is called there, if it is not what the documents call it."""
-    if isinstance(message, RecordRequest):
+    if isinstance(message, Ping):
+        if not isinstance(message, RecordRequest):
+            return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
         asked = {"match_id": message.match_id, "attempt": message.attempt, "auth_token": to.token}
         return jsonrpc.encode_call(request_id, RECORD, msgspec.json.encode(asked))
-    if isinstance(message, Ping):
-        return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
     if to.token is not None:
-        body = body[:-1] + b',"auth_token":"' + to.token.encode() + b'"}'
+        body = b'%b,"auth_token":"%b"}' % (body[:-1], to.token.encode())
+    if tool is None and to.convention is Convention.SPEC and message.type in _METHODS:
+        return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}' % (request_id, _METHODS[message.type], body)
     if to.convention is Convention.BARE:
         body = forms.with_flat_meta(message, body)
-    if tool is None and to.convention is Convention.SPEC and message.type in EXCHANGES:
-        return jsonrpc.encode_call(request_id, EXCHANGES[message.type].method, body)
     tool = tool or Tool(forms.spellings(to.convention, message.type)[0])
     return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
 
@@ -197,6 +201,8 @@ def _text(content: Mapping[str, object], name: str) -> str | None:
 def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: float) -> bytes:
     """The one answer a request gets, in the way it was asked."""
     content = answering.content
+    if isinstance(content, Message) and asked.convention is Convention.SPEC and not asked.is_halved:
+        return jsonrpc.encode_result(asked.id, content)
     if isinstance(content, PeerError):
         about = answering.about or asked.message_type
         data = error_data(content, asked, speaker, now)
@@ -284,15 +290,13 @@ def read_answer(
     """What an answer to our call says. `status` is its HTTP status, below 300 unless the body says something."""
     if isinstance(sent, Ping):
         return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
-    if status < 300 and reading.profile == "compat":
-        return _read_empty(raw, status) or _read_accepted(_read_message(raw, sent, reading, limit), status)
-    return _read_message(raw, sent, reading, limit)
-
-
-def _read_message(raw: bytes, sent: Message, reading: Reading, limit: int) -> Content:
-    is_free = len(raw) > limit or is_answered_freely(sent)
+    is_free = len(raw) > limit or (isinstance(sent, ASKING_FREELY) and is_answered_freely(sent))
     quickly = None if is_free else quick_read.read_answer(raw, sent.type, reading)
-    return quickly or _read_closely(raw, sent, reading, limit)
+    if quickly is not None:
+        return quickly
+    if status < 300 and reading.profile == "compat":
+        return _read_empty(raw, status) or _read_accepted(_read_closely(raw, sent, reading, limit), status)
+    return _read_closely(raw, sent, reading, limit)
 
 
 def _read_closely(raw: bytes, sent: Message, reading: Reading, limit: int) -> Content:

@@ -27,6 +27,9 @@ class Notes:
         self.requests: list[HttpRequest] = []
         self.wanted = 1000
 
+    def request_came(self, request: HttpRequest) -> bool:
+        return False
+
     def request_begun(self) -> None:
         if len(self.requests) >= self.wanted:
             raise StopReading
