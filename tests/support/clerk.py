@@ -79,6 +79,10 @@ class Clerk(Machine):
         for one in self.kept:
             self._reply(one, Pong())
 
+    def _wake_later(self, letter: Letter, now: float) -> None:
+        self.alarm = now + 3
+        self._reply(letter, Pong())
+
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         self.seen.append(failed)
         return Step()

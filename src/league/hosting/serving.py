@@ -110,15 +110,20 @@ class HostedAgent:
         assert self._server is not None, "it listens"
         return self._server.port
 
-    async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
+    def post(
+        self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False
+    ) -> Coroutine[Any, Any, Response]:
         """A request to /mcp; `is_mcp`: its caller speaks MCP."""
+        if self.agent is not None and self.own_tools is None:
+            return self.agent.post(raw, origin, is_mcp=is_mcp)
+        return self._post(raw, McpCaller(origin, authorization), is_mcp)
+
+    async def _post(self, raw: bytes, caller: McpCaller, is_mcp: bool) -> Response:
+        """The same before the agent has started, or where it has tools of its own."""
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        if self.own_tools is not None:
-            answer = await self.own_tools.answer(raw, McpCaller(origin, authorization))
-            if answer is not None:
-                return answer
-        return await self.agent.post(raw, origin, is_mcp=is_mcp)
+        answer = None if self.own_tools is None else await self.own_tools.answer(raw, caller)
+        return answer or await self.agent.post(raw, caller.address, is_mcp=is_mcp)
 
     async def _answer_plainly(self, request: HttpRequest) -> Response:
         return await self.post(request.body, request.address, _authorization(request))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -222,13 +223,13 @@ def test_after_a_write_that_failed_no_question_is_of_use_any_more() -> None:
 
 def test_the_machine_is_woken_when_it_asked_to_be() -> None:
     desk = Desk()
-    desk.clerk.alarm = 7.0
-    assert desk.pump.timer == 7.0
+    desk.order("wake_later", now=4.0)
+    assert desk.pump.timer == desk.pump.due == 7.0
     desk.pump.advance(6.9)
     assert desk.clerk.seen == []
     desk.pump.advance(7.0)
     assert desk.clerk.seen == [("tick", 7.0)]
-    assert desk.pump.timer is None
+    assert desk.pump.due == math.inf
 
 
 def test_when_a_write_fails_everybody_waiting_is_told_once_and_the_state_is_what_is_on_disk() -> None:
