@@ -10,15 +10,16 @@ import asyncio
 import math
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeVar, TypeVarTuple
+from functools import partial
+from typing import Literal, TypeVar, TypeVarTuple
 
 from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import FLUSH_S, Actions, Pump
-from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition
+from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition, LiveJournal
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
 from league.agent.watch import ERRORS_TOLD, Durations, ErrorNote, Meter, error_told, label
@@ -29,7 +30,7 @@ from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
-from league.storage.journal import Entry, Journal
+from league.storage.journal import Entry
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import LetterNote, without_record
 from league.transport import letters, mcp_door
@@ -45,27 +46,6 @@ GAP_S = 2.0
 """A loop that did not turn for so long stood still: no load explains it."""
 BROADCASTS = BroadcastReader()
 """Of all agents in this process."""
-
-
-class LiveJournal(Journal, Protocol):
-    """A journal as the shell uses it: it says by itself what became durable."""
-
-    @property
-    def is_full(self) -> bool: ...
-
-    @property
-    def keeps_letters(self) -> bool: ...
-
-    def enqueue(self, entry: Entry) -> None: ...
-
-    def wake_writer(self) -> None: ...
-
-    def note(self, letter: LetterNote) -> None: ...
-
-    def try_again(self, failed: WriteFailed) -> bool: ...
-
-    def close(self) -> None: ...
-
 
 Shown = TypeVar("Shown")
 Given = TypeVarTuple("Given")
@@ -200,6 +180,11 @@ class Agent:
 
     async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
         """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
+        answer = self.respond(raw, origin, is_mcp=is_mcp)
+        return answer if isinstance(answer, Response) else await answer
+
+    def respond(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response | Awaitable[Response]:
+        """As `post`: the answer itself where it is there at once."""
         setup, now = self.setup, self.now()
         speaker, is_crowded = setup.speaker(self.pump.machine), not setup.gate.allows_address(origin)
         asked = BROADCASTS.read_quickly(raw, speaker, setup.limit)
@@ -218,10 +203,11 @@ class Agent:
             return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
         if self._outbound.note is not None:
             self._note(now, "in", origin, asked, "", raw)
-        if kind in ERRORS_TOLD and (told := error_told(asked)) is not None:
-            self._note_error(told)
-        answering = await self._request(asked.content, origin, now, asked.convention)
-        return self._told(asked, kind, answering, origin, speaker, now)
+        if kind in ERRORS_TOLD and (error := error_told(asked)) is not None:
+            self._note_error(error)
+        answer = self._request(asked.content, origin, now, asked.convention)
+        told = partial(self._told, asked, kind, origin, speaker, now)
+        return told(answer.result()) if answer.done() else _later(answer, told)
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """The answer to what is no request."""
@@ -230,7 +216,7 @@ class Agent:
         return _response(letters.write_bad_request(bad, speaker, now), bad.error)
 
     def _told(
-        self, asked: Asked, kind: str, answering: Answering, origin: str, speaker: Speaker, since: float
+        self, asked: Asked, kind: str, origin: str, speaker: Speaker, since: float, answering: Answering
     ) -> Response:
         """The answer as it leaves, counted, logged and noted."""
         now = self.now()
@@ -441,6 +427,10 @@ class Agent:
             self.setup.log.flush()
             self.journal.wake_writer()
             self._loop.call_later(FLUSH_S, self._flush)
+
+
+async def _later(answer: asyncio.Future[Answering], told: Callable[[Answering], Response]) -> Response:
+    return told(await answer)
 
 
 def _response(body: bytes, error: PeerError | None) -> Response:

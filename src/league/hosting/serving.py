@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
-from league.agent.agent import Agent, LiveJournal, Setup
+from league.agent.agent import Agent, Setup
 from league.agent.log import Log
+from league.agent.recovery import LiveJournal
 from league.hosting import USAGE, CommandError, console, system
 from league.hosting.addresses import endpoint_at, names_at
 from league.hosting.mcp_tables import member_tables
@@ -110,20 +111,21 @@ class HostedAgent:
         assert self._server is not None, "it listens"
         return self._server.port
 
-    def post(
-        self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False
-    ) -> Coroutine[Any, Any, Response]:
-        """A request to /mcp; `is_mcp`: its caller speaks MCP."""
+    def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
+        """A request to /mcp; the answer itself where it is there at once."""
         if self.agent is not None and self.own_tools is None:
-            return self.agent.post(raw, origin, is_mcp=is_mcp)
-        return self._post(raw, McpCaller(origin, authorization), is_mcp)
+            return self.agent.respond(raw, origin)
+        return self.post(raw, origin)
 
-    async def _post(self, raw: bytes, caller: McpCaller, is_mcp: bool) -> Response:
-        """The same before the agent has started, or where it has tools of its own."""
+    async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
+        """A request to /mcp; `is_mcp`: its caller speaks MCP."""
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        answer = None if self.own_tools is None else await self.own_tools.answer(raw, caller)
-        return answer or await self.agent.post(raw, caller.address, is_mcp=is_mcp)
+        if self.own_tools is not None:
+            answer = await self.own_tools.answer(raw, McpCaller(origin, authorization))
+            if answer is not None:
+                return answer
+        return await self.agent.post(raw, origin, is_mcp=is_mcp)
 
     async def _answer_plainly(self, request: HttpRequest) -> Response:
         return await self.post(request.body, request.address, _authorization(request))

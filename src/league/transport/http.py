@@ -188,7 +188,7 @@ def refuse(status: int, detail: str, body: RefusalBody, *headers: tuple[str, str
 class App:
     """What a server serves: messages posted to /mcp, pages at fixed paths, and a handler for all other paths."""
 
-    post: Callable[[bytes, str], Awaitable[Response]]
+    post: Callable[[bytes, str], Awaitable[Response] | Response]
     """The body and the address it came from."""
     get: Mapping[str, Callable[[], Awaitable[Response] | Response]] = field(default_factory=dict)
     refusal: RefusalBody = plain_refusal

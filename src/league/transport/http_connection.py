@@ -222,11 +222,12 @@ class ServerConnection(asyncio.Protocol):
 
     async def _answer(self, request: HttpRequest) -> None:
         try:
-            answer = await self._table.router.dispatch(request)
-            if isinstance(answer, Response):
-                self.write_response(request, answer)
+            answer = self._table.router.dispatch(request)
+            told = answer if isinstance(answer, Response) else await answer
+            if isinstance(told, Response):
+                self.write_response(request, told)
             else:
-                await self._stream(request, answer)
+                await self._stream(request, told)
         except asyncio.CancelledError:
             # Only a server that ends cancels, or the end of a client that was being sent a stream.
             self._break_off(request, 503, "this server is shutting down")

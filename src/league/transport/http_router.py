@@ -66,7 +66,7 @@ class Router:
             return self.refuse(415, "a message is sent without compression")
         return None
 
-    def dispatch(self, request: HttpRequest) -> Awaitable[Answer]:
+    def dispatch(self, request: HttpRequest) -> Awaitable[Answer] | Response:
         """The answer to a request that passed the check."""
         if self._app.takes_messages(request.method, request.path):
             mcp, headers, body = self._app.mcp, request.headers, request.body
