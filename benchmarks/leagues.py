@@ -238,7 +238,7 @@ class Place:
 
     def _journal(self, name: str, agent: Agent) -> LiveJournal:
         if not name or not self.way.is_durable:
-            return VolatileJournal(agent.notice_here)
+            return VolatileJournal()
         path, settings = self.folder / f"{name}.db", Settings(transcript=self.way.transcript)
         return SqliteJournal(path, agent.notice, identity={"role": name}, settings=settings)
 

@@ -107,9 +107,9 @@ class Clerk(Machine):
 class Desk:
     """A pump on a memory journal, with the clerk inside."""
 
-    def __init__(self, gap_s: float = math.inf) -> None:
+    def __init__(self, gap_s: float = math.inf, *, is_volatile: bool = False) -> None:
         self.journal = MemoryJournal()
-        self.pump = Pump(self._load, gap_s)
+        self.pump = Pump(self._load, gap_s, is_volatile=is_volatile)
         self.base = 0
 
     def _load(self) -> Machine:

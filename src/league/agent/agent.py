@@ -112,7 +112,7 @@ class Agent:
         """Replay the journal and take up what is open."""
         self.journal = journal
         self._outbound.note = journal.note if journal.keeps_letters else None
-        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale)
+        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale, is_volatile=journal.is_volatile)
         self._outbound.pump, self._outbound.reading = self.pump, self.speaker.reading
         self._carry_out(self.pump.start(self.now()))
         self._loop.call_later(FLUSH_S, self._flush)
@@ -292,18 +292,16 @@ class Agent:
         """Hand events to the journal, and to whoever follows them."""
         position = self._position
         for events, secrets in actions.append:
-            position.appended, position.is_appending = position.appended + 1, True
             self.journal.enqueue(Entry(events, secrets))
-            position.is_appending = False
+            position.appended += 1
             position.seq += len(events)
             self.meter.happened(events)
             if self.setup.log.is_kept:
                 self.setup.log.events(events)
             if self.setup.happened is not None:
                 self.setup.happened(self.machine, events)
-        if position.durable == position.appended:
-            # There was no disk to wait for: what these events held back leaves with the rest.
-            self.pump.durable(position.durable - position.base, actions)
+        if self.journal.is_volatile:
+            position.durable = position.appended
         elif actions.is_awaited and not self._is_waking_writer:
             # Once a turn of the loop: what else happens in this turn is committed in the same group.
             self._is_waking_writer = True
@@ -370,14 +368,6 @@ class Agent:
     def notice(self, notice: Notice) -> None:
         """From the journal's own thread."""
         self._loop.call_soon_threadsafe(self._noticed, notice)
-
-    def notice_here(self, notice: Notice) -> None:
-        """From a journal without a thread, which may have stored what is just being appended."""
-        position = self._position
-        if position.is_appending and isinstance(notice, Durable) and notice.epoch == position.epoch:
-            position.durable = notice.entries
-        else:
-            self._loop.call_soon(self._noticed, notice)
 
     def _noticed(self, notice: Notice) -> None:
         if self._closing:

@@ -84,10 +84,11 @@ class _Held(Leaving):
 
 class Pump:
     """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed.
-    `gap_s`: while calls are under way the shell comes back at least so often; if not, the process stood still."""
+    `gap_s`: while calls are under way the shell comes back at least so often; if not, the process stood still.
+    `is_volatile`: the journal is not kept, and nothing waits for it."""
 
-    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf) -> None:
-        self._load, self._gap_s = load, gap_s
+    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf, *, is_volatile: bool = False) -> None:
+        self._load, self._gap_s, self._is_volatile = load, gap_s, is_volatile
         self._looked_at = -math.inf
         self.machine = load()
         self.storage_down = False
@@ -178,11 +179,10 @@ class Pump:
             self._carry_out(prompt(self.machine), actions)
         return actions
 
-    def durable(self, entries: int, actions: Actions | None = None) -> Actions:
-        """The journal holds so many of the entries appended since the pump was built or rebuilt. What may leave now is
-        added to the `actions` that are being carried out, if it stored them while they were."""
+    def durable(self, entries: int) -> Actions:
+        """The journal holds so many of the entries appended since the pump was built or rebuilt."""
         self._durable = max(self._durable, entries)
-        actions = actions or Actions()
+        actions = Actions()
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
             actions.replies += held.replies
@@ -280,7 +280,7 @@ class Pump:
                 return
             self._appended += 1
             actions.append.append((tuple(step.events), step.secrets))
-            if step.secrets or not all(map(_IS_LAZY, step.events)):
+            if not self._is_volatile and (step.secrets or not all(map(_IS_LAZY, step.events))):
                 self._awaited, actions.is_awaited = self._appended, True
         for key in step.cancel:
             self._cancel(key, actions)

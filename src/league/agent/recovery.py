@@ -17,7 +17,10 @@ LONGEST_REST_S = 60.0
 
 
 class LiveJournal(Journal, Protocol):
-    """A journal that says by itself what became durable."""
+    """A journal that says by itself what became durable, unless it is volatile: then everything is at once."""
+
+    @property
+    def is_volatile(self) -> bool: ...
 
     @property
     def is_full(self) -> bool: ...
@@ -46,7 +49,6 @@ class JournalPosition:
     durable: int = 0
     base: int = 0
     seq: int = 0
-    is_appending: bool = False
     lost: str = ""
     """Why nothing can be stored any more: its files were removed or replaced."""
 

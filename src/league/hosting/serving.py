@@ -236,7 +236,7 @@ def default_journal(league_id: str) -> str:
 def open_journal(agent: Agent, location: str, identity: Mapping[str, str], transcript: Mode) -> LiveJournal:
     """The journal an agent keeps, or none."""
     if not location:
-        return VolatileJournal(agent.notice_here)
+        return VolatileJournal()
     try:
         path = urls.parse(location).path
         return SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=transcript))

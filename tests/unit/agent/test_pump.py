@@ -52,11 +52,15 @@ def test_a_lazy_event_that_is_lost_leaves_the_machine_without_it() -> None:
     assert desk.clerk.noted == ["Ann"]
 
 
-def test_what_is_stored_while_it_is_appended_leaves_with_the_same_actions() -> None:
-    desk = Desk()
-    letter_id, actions = desk.order("note", "Ann")
-    assert desk.pump.durable(len(actions.append), actions) is actions
-    assert [one.letter_id for one in actions.replies] == [letter_id]
+def test_nothing_waits_for_a_journal_that_is_not_kept() -> None:
+    desk = Desk(is_volatile=True)
+    letter_id, actions = desk.order("note_and_tell", "Ann")
+    assert [events for events, _ in actions.append] != []
+    assert ([one.letter_id for one in actions.replies], len(actions.calls), actions.is_awaited) == (
+        [letter_id],
+        2,
+        False,
+    )
     assert desk.sync().replies == []
 
 
