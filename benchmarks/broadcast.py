@@ -79,7 +79,7 @@ async def _measure() -> tuple[float, float]:
     client, bare = HttpClient(), BareClient()
     herald = _Herald(to, message)
     agent = Agent(Setup(lambda _: herald, lambda _: Speaker(Role.MANAGER, MANAGER, Reading("strict")), client))
-    agent.start(VolatileJournal(agent.notice_here))
+    agent.start(VolatileJournal())
 
     async def through_the_shell() -> None:
         agent.prompt(lambda _: herald.tell())

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from league.agent import sources
-from league.agent.agent import Agent, LiveJournal, Setup
+from league.agent.agent import Agent, Setup
 from league.agent.log import Log
+from league.agent.recovery import LiveJournal
 from league.agent.thinking import Think
 from league.events import LeagueSettings, MoveMade, PlayerJoined
 from league.hosting.dashboard import Dashboard
@@ -220,7 +221,7 @@ class Place:
     async def open_door(self, *, shows_pages: bool = False) -> tuple[HostedAgent, str]:
         door = HostedAgent()
         dashboard = Dashboard(LiveLeague(door), LatestStatistics())
-        app = App(door.post, rest=other_pages(door, dashboard) if shows_pages else None)
+        app = App(door.respond, rest=other_pages(door, dashboard) if shows_pages else None)
         server = await serve("127.0.0.1", 0, app, Limits(body=jsonrpc.MANAGER_LIMIT))
         self.ports.append(server.port)
         self.stack.push_async_callback(server.close, 0.0)
@@ -238,7 +239,7 @@ class Place:
 
     def _journal(self, name: str, agent: Agent) -> LiveJournal:
         if not name or not self.way.is_durable:
-            return VolatileJournal(agent.notice_here)
+            return VolatileJournal()
         path, settings = self.folder / f"{name}.db", Settings(transcript=self.way.transcript)
         return SqliteJournal(path, agent.notice, identity={"role": name}, settings=settings)
 

@@ -24,9 +24,9 @@ from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.storage.journal import Entry
-from league.storage.notices import Durable, Notice, Notify, WriteFailed
-from league.storage.volatile import VolatileJournal
+from league.storage.journal import Entry, MemoryJournal
+from league.storage.notices import Durable, Notify, WriteFailed
+from league.storage.transcript import LetterNote
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
@@ -124,24 +124,29 @@ async def test_a_page_that_is_no_answer_to_an_order_is_told_in_one_sentence(
 # --- a manager whose disk may be full ---------------------------------------------------------------------------------
 
 
-class Disk(VolatileJournal):
+class Disk(MemoryJournal):
     """A journal that cannot be written while the disk is full; then a new epoch begins."""
 
+    is_full = keeps_letters = is_volatile = False
+
     def __init__(self, notify: Notify) -> None:
-        super().__init__(self._in_epoch)
+        super().__init__()
         self._tell = notify
         self._epoch = self._before = 0
         self.is_out = False
 
-    def _in_epoch(self, notice: Notice) -> None:
-        assert isinstance(notice, Durable)
-        self._tell(Durable(self._epoch, notice.entries - self._before))
-
-    def append(self, entry: Entry) -> None:
+    def enqueue(self, entry: Entry) -> None:
         if self.is_out:
             self._tell(WriteFailed(self._epoch, "the disk is full"))
         else:
-            super().append(entry)
+            self.append(entry)
+            self._tell(Durable(self._epoch, self.sync() - self._before))
+
+    def wake_writer(self) -> None: ...
+
+    def note(self, letter: LetterNote) -> None: ...
+
+    def close(self) -> None: ...
 
     def try_again(self, failed: WriteFailed) -> bool:
         if not self.is_out:
@@ -162,7 +167,7 @@ async def manager() -> AsyncIterator[tuple[int, Disk]]:
             client,
         )
     )
-    disk = Disk(agent.notice_here)
+    disk = Disk(agent.notice)
     agent.start(disk)
     server = await serve(
         "127.0.0.1", 0, App(host.post, rest=other_pages(host, Dashboard(LiveLeague(host), LatestStatistics())))

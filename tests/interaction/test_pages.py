@@ -25,7 +25,7 @@ WATCHDOG_S = 60.0
 class Slow(MemoryJournal):
     """A journal whose disk waits until the test lets it go on."""
 
-    is_full = keeps_letters = False
+    is_full = keeps_letters = is_volatile = False
 
     def __init__(self, notify: Callable[[Durable | WriteFailed], None]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ def started() -> tuple[Agent, Slow, HttpClient]:
     settings = LeagueSettings(league_id="cup")
     speaker = Speaker(Role.MANAGER, "league_manager", Reading())
     agent = Agent(Setup(lambda secrets: LeagueManager(settings, sources.chance, secrets), lambda _: speaker, client))
-    journal = Slow(agent.notice_here)
+    journal = Slow(agent.notice)
     agent.start(journal)
     return agent, journal, client
 

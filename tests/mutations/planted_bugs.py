@@ -41,14 +41,14 @@ BUGS = (
     Bug(
         "a reply leaves before its events are durable",
         "agent/pump.py",
-        "while self._held and self._held[0].position <= self._durable:",
-        "while self._held:",
+        "is_durable = self._awaited <= self._durable",
+        "is_durable = True",
     ),
     Bug(
         "a read shows what may still be lost",
         "agent/pump.py",
-        "            # Reads wait too: what they show was computed from events that may not be on disk yet.\n",
-        "            if not step.events:\n                actions.replies += replies\n                return actions\n",
+        "is_durable = self._awaited <= self._durable",
+        "is_durable = self._awaited <= self._durable or not step.events",
         stateful="test_pump_machine.py",
     ),
     Bug(
@@ -73,14 +73,14 @@ BUGS = (
     Bug(
         "the answer of one receiver counts for another",
         "agent/pump.py",
-        "self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id)",
-        "self._calls[call.id] = _UnderWay(outgoing.key, outgoing.to[0].agent_id)",
+        "            self._calls[call.id] = call\n            heapq",
+        "            self._calls[call.id] = calls[0] if calls else call\n            heapq",
     ),
     Bug(
         "a letter is answered twice",
         "agent/pump.py",
-        "replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]",
-        "replies = [*step.replies, *step.replies]",
+        "                leaving.replies.append(one)",
+        "                leaving.replies += [one, one]",
     ),
     # --- the manager --------------------------------------------------------------------------------------------------
     Bug(

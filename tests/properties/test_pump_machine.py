@@ -10,13 +10,15 @@ from league.machine import Blame, Failure, Operate, Ping, Pong, Undelivered
 from league.protocol.errors import PeerError
 from tests.support.clerk import Desk
 
+ORDERS = ("note", "note_and_tell", "tell", "keep", "answer_kept", "ask", "call_off", "wake_later")
+
 
 class PumpUnderFire(RuleBasedStateMachine):
     """Whatever leaves rests on durable entries, and every letter is answered exactly once."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk()
+        self.desk = Desk(gap_s=20.0)
         self.now = 0.0
         self.open: set[int] = set()
         self.reads: dict[int, int] = {}
@@ -27,7 +29,7 @@ class PumpUnderFire(RuleBasedStateMachine):
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
-    @rule(order=st.sampled_from(["note", "note_and_tell", "tell", "keep", "answer_kept", "ask", "call_off"]))
+    @rule(order=st.sampled_from(ORDERS))
     def somebody_asks(self, order: str) -> None:
         self.notes += 1
         letter_id, actions = self.desk.pump.request(Operate(order, "key", f"note-{self.notes}"), "here", self.now)
@@ -99,6 +101,11 @@ class PumpUnderFire(RuleBasedStateMachine):
     @invariant()
     def nobody_waits_for_ever(self) -> None:
         assert all(self.desk.pump.timer is not None or self.desk.journal.dirty for _ in self.open)
+
+    @invariant()
+    def nothing_is_due_before_the_pump_looks(self) -> None:
+        timer = self.desk.pump.timer
+        assert timer is None or self.desk.pump.due <= timer
 
 
 TestPumpUnderFire = PumpUnderFire.TestCase

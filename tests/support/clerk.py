@@ -78,6 +78,10 @@ class Clerk(Machine):
         for one in self.kept:
             self._reply(one, Pong())
 
+    def _wake_later(self, letter: Letter, now: float) -> None:
+        self.alarm = now + 3
+        self._reply(letter, Pong())
+
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         self.seen.append(failed)
         return Step()
@@ -98,9 +102,9 @@ class Clerk(Machine):
 class Desk:
     """A pump on a memory journal, with the clerk inside."""
 
-    def __init__(self, gap_s: float = math.inf) -> None:
+    def __init__(self, gap_s: float = math.inf, *, is_volatile: bool = False) -> None:
         self.journal = MemoryJournal()
-        self.pump = Pump(self._load, gap_s)
+        self.pump = Pump(self._load, gap_s, is_volatile=is_volatile)
         self.base = 0
 
     def _load(self) -> Machine:

@@ -7,27 +7,30 @@ is an input of the pump, and all of them run on one loop: the shell itself needs
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from functools import partial
+from typing import Literal, TypeVar, TypeVarTuple
 
 from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import FLUSH_S, Actions, Pump
-from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition
+from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition, LiveJournal
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
-from league.agent.watch import ErrorNote, Meter, error_told, label
+from league.agent.watch import ERRORS_TOLD, Durations, ErrorNote, Meter, error_told, label
 from league.events import Event
-from league.machine import Answering, Machine, Operate, Step
+from league.machine import Answering, Content, Machine, Operate, Step
 from league.protocol import jsonrpc
+from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
-from league.storage.journal import Entry, Journal
+from league.storage.journal import Entry
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import LetterNote, without_record
 from league.transport import letters, mcp_door
@@ -44,38 +47,9 @@ GAP_S = 2.0
 BROADCASTS = BroadcastReader()
 """Of all agents in this process."""
 
-
-class LiveJournal(Journal, Protocol):
-    """A journal as the shell uses it: it says by itself what became durable."""
-
-    @property
-    def is_full(self) -> bool: ...
-
-    @property
-    def keeps_letters(self) -> bool: ...
-
-    def enqueue(self, entry: Entry) -> None: ...
-
-    def wake_writer(self) -> None: ...
-
-    def note(self, letter: LetterNote) -> None: ...
-
-    def try_again(self, failed: WriteFailed) -> bool: ...
-
-    def close(self) -> None: ...
-
-
 Shown = TypeVar("Shown")
+Given = TypeVarTuple("Given")
 Tell = Callable[[Sequence[object]], None]
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A request that waits for its answer."""
-
-    asked: Asked
-    answer: asyncio.Future[Answering]
-    since: float
 
 
 @dataclass(slots=True)
@@ -109,16 +83,18 @@ class Agent:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.meter = Meter()
+        self.now = setup.clock.now
         setup.log.on_dropped = self.meter.lines_dropped
         self.changed = asyncio.Event()
         """Set after every step: whoever watches the machine may look again."""
         self._loop = asyncio.get_running_loop()
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[int, asyncio.Future[Answering]] = {}
+        """Requests that have no answer yet, by the ids of their letters."""
         self._tasks: set[asyncio.Task[None]] = set()
         """A disk that is tried again."""
         self._thinking = Thinking(setup.think, self._strategy_answered)
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_due = 0.0
+        self._timer_due = math.inf
         self._position = JournalPosition()
         self._bugs = BugBackoff()
         self._closing = self._is_waking_writer = False
@@ -128,17 +104,16 @@ class Agent:
             self.meter,
             setup.log,
             setup.answer_limit,
-            pump=lambda: self.pump,
-            hand_in=self._input,
-            note_error=self._note_error,
+            self._input,
+            self._note_error,
         )
 
     def start(self, journal: LiveJournal) -> None:
         """Replay the journal and take up what is open."""
         self.journal = journal
         self._outbound.note = journal.note if journal.keeps_letters else None
-        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale)
-        self._outbound.reading = self.speaker.reading
+        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale, is_volatile=journal.is_volatile)
+        self._outbound.pump, self._outbound.reading = self.pump, self.speaker.reading
         self._carry_out(self.pump.start(self.now()))
         self._loop.call_later(FLUSH_S, self._flush)
 
@@ -187,9 +162,6 @@ class Agent:
     def speaker(self) -> Speaker:
         return self.setup.speaker(self.pump.machine)
 
-    def now(self) -> float:
-        return self.setup.clock.now()
-
     async def stop(self) -> None:
         """Calls are called off, the journal is stored to the end."""
         self._closing = True
@@ -200,7 +172,7 @@ class Agent:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for waiting in self._waiting.values():
-            waiting.answer.cancel()
+            waiting.cancel()
         await asyncio.to_thread(self.journal.close)
         self.setup.log.close()
 
@@ -208,29 +180,34 @@ class Agent:
 
     async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
         """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
-        speaker, limit, now = self.speaker, self.setup.limit, self.now()
-        is_crowded = not self.setup.gate.allows_address(origin)
-        asked = BROADCASTS.read_quickly(raw, speaker, limit)
+        answer = self.respond(raw, origin, is_mcp=is_mcp)
+        return answer if isinstance(answer, Response) else await answer
+
+    def respond(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response | Awaitable[Response]:
+        """As `post`: the answer itself where it is there at once."""
+        setup, now = self.setup, self.now()
+        speaker, is_crowded = setup.speaker(self.pump.machine), not setup.gate.allows_address(origin)
+        asked = BROADCASTS.read_quickly(raw, speaker, setup.limit)
         if asked is None:
-            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
+            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, setup.limit, speaker.reading.profile)
             if greeted is not None:
                 return greeted
             try:
-                asked = letters.read_closely(raw, speaker, limit)
+                asked = letters.read_closely(raw, speaker, setup.limit)
             except BadRequestError as bad:
                 return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
         asked = asked.by_mcp() if is_mcp else asked
         kind = label(asked)
-        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
+        if is_crowded and not setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.received[kind, "E010"] += 1
             return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
-        self.meter.about(asked.match_id).judged(asked.content)
-        self._note(now, "in", origin, asked, "", raw)
-        told = error_told(asked)
-        if told is not None:
-            self._note_error(told)
-        answering = await self._answer(asked, origin, now)
-        return self._told(asked, kind, answering, origin, speaker)
+        if self._outbound.note is not None:
+            self._note(now, "in", origin, asked, "", raw)
+        if kind in ERRORS_TOLD and (error := error_told(asked)) is not None:
+            self._note_error(error)
+        answer = self._request(asked.content, origin, now, asked.convention)
+        told = partial(self._told, asked, kind, origin, speaker, now)
+        return told(answer.result()) if answer.done() else _later(answer, told)
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """The answer to what is no request."""
@@ -238,34 +215,44 @@ class Agent:
         self.meter.verdicts[bad.error.code] += 1
         return _response(letters.write_bad_request(bad, speaker, now), bad.error)
 
-    def _told(self, asked: Asked, kind: str, answering: Answering, origin: str, speaker: Speaker) -> Response:
+    def _told(
+        self, asked: Asked, kind: str, origin: str, speaker: Speaker, since: float, answering: Answering
+    ) -> Response:
         """The answer as it leaves, counted, logged and noted."""
         now = self.now()
         error = answering.content if isinstance(answering.content, PeerError) else None
-        response = _response(letters.write_answer(asked, answering, speaker, now), error)
-        outcome = error.code if error else "ok"
-        self.meter.about(asked.match_id).received[kind, outcome] += 1
-        self.setup.log.letter(now, "in", origin, kind, outcome, None if error else asked.match_id)
-        self._note(now, "out", origin, asked, str(response.status), response.body)
+        body, outcome = letters.write_answer(asked, answering, speaker, now), error.code if error else "ok"
+        response = _response(body, error) if error else Response(200, body)
+        self.meter.answered(kind, outcome, asked.content, now - since, asked.match_id)
+        if self.setup.log.is_kept:
+            self.setup.log.letter(now, "in", origin, kind, outcome, None if error else asked.match_id)
+        if self._outbound.note is not None:
+            self._note(now, "out", origin, asked, str(response.status), body)
         return response
 
     async def operate(self, order: Operate) -> Answering:
         """The operator's hand."""
-        return await self._answer(Asked(0, order), "operator", self.now())
-
-    async def _answer(self, asked: Asked, origin: str, started: float) -> Answering:
-        if self._closing or self._bugs.is_broken or self.journal.is_full:
-            return Answering(0, PeerError("E042", "no room for another request at the moment"))
-        try:
-            letter_id, actions = self.pump.request(asked.content, origin, started, asked.convention)
-        except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
-            return Answering(0, self._our_bug())
-        waiting = _Waiting(asked, self._loop.create_future(), started)
-        self._waiting[letter_id] = waiting
-        self._carry_out(actions)
-        answering = await waiting.answer
-        self.meter.about(asked.match_id).answered(label(asked), self.now() - started)
+        now = self.now()
+        answering = await self._request(order, "operator", now)
+        self.meter.answering.setdefault("?", Durations()).add(self.now() - now)
         return answering
+
+    def _request(
+        self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
+    ) -> asyncio.Future[Answering]:
+        """Hand a request to the pump; its answer comes, often at once."""
+        answer: asyncio.Future[Answering] = self._loop.create_future()
+        if self._closing or self._bugs.is_broken or self.journal.is_full:
+            answer.set_result(Answering(0, PeerError("E042", "no room for another request at the moment")))
+            return answer
+        try:
+            letter_id, actions = self.pump.request(content, origin, now, convention)
+        except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
+            answer.set_result(Answering(0, self._our_bug()))
+        else:
+            self._waiting[letter_id] = answer
+            self._carry_out(actions)
+        return answer
 
     def _our_bug(self) -> PeerError:
         """Told once with its traceback. The machine may have stopped half-way, so it goes back to its journal."""
@@ -286,37 +273,35 @@ class Agent:
             self._reply(one)
         for call_id in actions.cancel:
             self._outbound.cancel(call_id)
-        for key in actions.unasked:
-            self._thinking.stop(key)
         for call in actions.calls:
             self._outbound.start(call)
-        for ask in actions.asks:
-            self._thinking.start(ask)
+        if actions.asks or actions.unasked:
+            self._thinking.turn_to(actions.asks, actions.unasked)
         if actions.news:
             self.setup.tell(actions.news)
-        self._set_timer()
+        if self.pump.due < self._timer_due:
+            self._set_timer()
         self.changed.set()
 
     def _reply(self, one: Answering) -> None:
         waiting = self._waiting.pop(one.letter_id, None)
-        if waiting is not None and not waiting.answer.done():
-            waiting.answer.set_result(one)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(one)
 
     def _append(self, actions: Actions) -> None:
         """Hand events to the journal, and to whoever follows them."""
         position = self._position
         for events, secrets in actions.append:
-            position.appended, position.is_appending = position.appended + 1, True
             self.journal.enqueue(Entry(events, secrets))
-            position.is_appending = False
+            position.appended += 1
             position.seq += len(events)
             self.meter.happened(events)
-            self.setup.log.events(events)
+            if self.setup.log.is_kept:
+                self.setup.log.events(events)
             if self.setup.happened is not None:
                 self.setup.happened(self.machine, events)
-        if position.durable == position.appended:
-            # There was no disk to wait for: what these events held back leaves with the rest.
-            self.pump.durable(position.durable - position.base, actions)
+        if self.journal.is_volatile:
+            position.durable = position.appended
         elif actions.is_awaited and not self._is_waking_writer:
             # Once a turn of the loop: what else happens in this turn is committed in the same group.
             self._is_waking_writer = True
@@ -327,26 +312,26 @@ class Agent:
         self.journal.wake_writer()
 
     def _set_timer(self) -> None:
-        due = None if self._closing or self._bugs.is_broken else self.pump.timer
-        # A timer that rings too early does no harm and is set anew then: cheaper than with every step.
-        if due is None or (self._timer is not None and self._timer_due <= due):
+        """A timer that rings too early does no harm and is set anew then: cheaper than with every step."""
+        if self._closing or self._bugs.is_broken:
             return
         if self._timer is not None:
             self._timer.cancel()
+        self._timer_due = due = self.pump.due
         self._timer = self._loop.call_later(self.setup.clock.seconds_until(due), self._wake, due)
-        self._timer_due = due
 
     def _wake(self, due: float) -> None:
-        self._timer = None
-        self.meter.lag_s = max(0.0, self.now() - due)
-        self._input(lambda: self.pump.advance(max(self.now(), due)))
+        self._timer, self._timer_due = None, math.inf
+        now = self.now()
+        self.meter.lag_s = max(0.0, now - due)
+        self._input(self.pump.advance, max(now, due))
 
-    def _input(self, give: Callable[[], Actions]) -> None:
+    def _input(self, give: Callable[[*Given], Actions], *given: *Given) -> None:
         """Hand something to the pump and do what it says."""
         if self._closing or self._bugs.is_broken:
             return
         try:
-            actions = give()
+            actions = give(*given)
         except Exception:  # noqa: BLE001 - the other door: a bug must not end the process, nor be told as a peer's
             self._our_bug()
         else:
@@ -367,30 +352,22 @@ class Agent:
     def _go_on(self) -> None:
         if self._bugs.is_broken:
             self._bugs.is_broken = False
-            self._input(lambda: self.pump.storage_back(self.now()))
+            self._input(self.pump.storage_back, self.now())
 
     # --- strategies ---------------------------------------------------------------------------------------------------
 
     def _strategy_answered(self, key: str, value: object) -> None:
-        self._input(lambda: self.pump.strategy_answered(key, value, self.now()))
+        self._input(self.pump.strategy_answered, key, value, self.now())
 
     def prompt(self, prompt: Callable[[Machine], Step]) -> None:
         """Have the machine do something of its own accord; what comes of it is among its news."""
-        self._input(lambda: self.pump.prompted(prompt, self.now()))
+        self._input(self.pump.prompted, prompt, self.now())
 
     # --- the journal --------------------------------------------------------------------------------------------------
 
     def notice(self, notice: Notice) -> None:
         """From the journal's own thread."""
         self._loop.call_soon_threadsafe(self._noticed, notice)
-
-    def notice_here(self, notice: Notice) -> None:
-        """From a journal without a thread, which may have stored what is just being appended."""
-        position = self._position
-        if position.is_appending and isinstance(notice, Durable) and notice.epoch == position.epoch:
-            position.durable = notice.entries
-        else:
-            self._loop.call_soon(self._noticed, notice)
 
     def _noticed(self, notice: Notice) -> None:
         if self._closing:
@@ -416,7 +393,7 @@ class Agent:
         while not await asyncio.to_thread(self.journal.try_again, failed):  # noqa: ASYNC110 - a disk sends no event
             await asyncio.sleep(TRY_DISK_S)
         self._position.epoch += 1
-        self._input(lambda: self.pump.storage_back(self.now()))
+        self._input(self.pump.storage_back, self.now())
 
     # --- what is kept beside ------------------------------------------------------------------------------------------
 
@@ -424,11 +401,10 @@ class Agent:
         self, now: float, direction: Literal["in", "out"], peer: str, asked: Asked, status: str, body: bytes
     ) -> None:
         """A request to us, or (with a status) our answer."""
-        if asked.message_type is not None and self.journal.keeps_letters:
+        if asked.message_type is not None:
             kind: Literal["request", "response"] = "response" if status else "request"
-            named = (peer, asked.message_type, asked.match_id)
             body = without_record(body) if asked.message_type == "MATCH_RESULT_REPORT" else body
-            self.journal.note(LetterNote(now, direction, *named, kind, status, body))
+            self.journal.note(LetterNote(now, direction, peer, asked.message_type, asked.match_id, kind, status, body))
 
     def _note_error(self, error: ErrorNote) -> None:
         """Somebody told us of an error: that is for people."""
@@ -441,6 +417,10 @@ class Agent:
             self.setup.log.flush()
             self.journal.wake_writer()
             self._loop.call_later(FLUSH_S, self._flush)
+
+
+async def _later(answer: asyncio.Future[Answering], told: Callable[[Answering], Response]) -> Response:
+    return told(await answer)
 
 
 def _response(body: bytes, error: PeerError | None) -> Response:

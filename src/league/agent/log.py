@@ -41,13 +41,14 @@ Line = _LetterLine | _EventLine | Mapping[str, object]
 
 
 class Log:
-    """Buffers lines, and writes them encoded; without a path it costs nothing. `complain` is told once that it cannot
-    be written, `on_dropped` how many lines were dropped."""
+    """Buffers lines, and writes them encoded; without a path it keeps none. `complain` is told once that it cannot be
+    written, `on_dropped` how many lines were dropped."""
 
     def __init__(
         self, path: Path | None, complain: Callable[[str], None] = lambda _: None, file_bytes: int = FILE_BYTES
     ) -> None:
         self.on_dropped: Callable[[int], None] = lambda _: None
+        self.is_kept = path is not None
         self._path, self._complain, self._file_bytes = path, complain, file_bytes
         self._file: _LogFile | None = None
         self._lines: list[Line] = []
@@ -59,19 +60,21 @@ class Log:
     def letter(
         self, at: float, direction: str, peer: str, message_type: str, outcome: str, match_id: str | None = None
     ) -> None:
-        if self._path is not None:
-            self._add(_LetterLine(at, message_type, direction, peer, outcome, match_id or None))
+        if self.is_kept:
+            self._lines.append(_LetterLine(at, message_type, direction, peer, outcome, match_id or None))
+            if len(self._lines) >= FLUSH_LINES:
+                self.flush()
 
     def failed_call(
         self, at: float, peer: str, message_type: str, endpoint: str, detail: str, match_id: str | None = None
     ) -> None:
         """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
-        if self._path is not None:
+        if self.is_kept:
             line = {"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail}
             self._add(line | _about(match_id))
 
     def error(self, at: float, error: ErrorNote) -> None:
-        if self._path is not None:
+        if self.is_kept:
             self._add(
                 {
                     "at": at,
@@ -84,9 +87,12 @@ class Log:
             )
 
     def events(self, events: Iterable[Event]) -> None:
-        if self._path is not None:
+        if self.is_kept:
             for event in events:
-                self._add(_EventLine(event.at, type(event).__name__, getattr(event, "match_id", None) or None))
+                match_id = getattr(event, "match_id", None)
+                self._lines.append(_EventLine(event.at, type(event).__name__, match_id or None))
+            if len(self._lines) >= FLUSH_LINES:
+                self.flush()
 
     def _add(self, line: Line) -> None:
         self._lines.append(line)
@@ -95,7 +101,7 @@ class Log:
 
     def flush(self) -> None:
         """Write what is buffered, or drop it."""
-        if self._path is not None and self._lines:
+        if self._lines:
             lines, self._lines = self._lines, []
             self._write(lines)
 

@@ -41,56 +41,54 @@ LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
 
 
-class Call(msgspec.Struct, frozen=True):
-    """One call to make now; `id` is how its answer or failure comes back."""
+class Call(msgspec.Struct):
+    """One call to make now; `id` is how its answer or failure comes back, `key` what the machine knows it by."""
 
     id: int
+    key: str
     to: Address
     message: Message | Ping
     deadline: float
+    has_left: bool = False
+    was_slept_through: bool = False
+    """Did the process stand still while it was under way? Then its end is nobody's fault."""
 
 
-class Actions(msgspec.Struct):
+class Leaving(msgspec.Struct):
+    """What leaves the process."""
+
+    replies: list[Answering] = []
+    calls: list[Call] = []
+    asks: list[Ask] = []
+    news: list[object] = []
+
+
+class Actions(Leaving):
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
     append: list[tuple[tuple[Event, ...], dict[str, str]]] = []
-    replies: list[Answering] = []
-    calls: list[Call] = []
     cancel: list[int] = []
-    asks: list[Ask] = []
     unasked: list[str] = []
     """The keys of questions whose answers are of no use any more."""
-    news: list[object] = []
     is_awaited: bool = False
     """Does anything wait until `append` is stored? Otherwise that is in no hurry."""
     released: int = 0
     """What leaves now rests on so many entries of the journal."""
 
 
-class _UnderWay(msgspec.Struct):
-    key: str
-    peer: str
-    has_left: bool = False
-    was_slept_through: bool = False
-    """Did the process stand still while it was under way? Then its end is nobody's fault."""
-
-
-class _Held(msgspec.Struct):
+class _Held(Leaving):
     """What waits until the journal is durable up to `position`."""
 
-    position: int
-    replies: list[Answering]
-    calls: list[Call]
-    asks: list[Ask]
-    news: list[object]
+    position: int = 0
 
 
 class Pump:
     """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed.
-    `gap_s`: while calls are under way the shell comes back at least so often; if not, the process stood still."""
+    `gap_s`: while calls are under way the shell comes back at least so often; if not, the process stood still.
+    `is_volatile`: the journal is not kept, and nothing waits for it."""
 
-    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf) -> None:
-        self._load, self._gap_s = load, gap_s
+    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf, *, is_volatile: bool = False) -> None:
+        self._load, self._gap_s, self._is_volatile = load, gap_s, is_volatile
         self._looked_at = -math.inf
         self.machine = load()
         self.storage_down = False
@@ -98,10 +96,13 @@ class Pump:
         self._awaited = 0
         """The last entry appended that is not lazy: what leaves waits for it."""
         self._durable = 0
+        self.due = -math.inf
+        """Time alone changes nothing before: it may be too early, never too late. `timer` is exact, and costs more."""
         self._held: deque[_Held] = deque()
-        self._letters: dict[int, float] = {}
+        self._letters: set[int] = set()
+        """Those that have no answer yet."""
         self._letter_limits: list[tuple[float, int]] = []
-        self._calls: dict[int, _UnderWay] = {}
+        self._calls: dict[int, Call] = {}
         self._call_limits: list[tuple[float, int]] = []
         self._asked: set[str] = set()
         """The keys of questions that a strategy thinks about."""
@@ -112,29 +113,35 @@ class Pump:
     def start(self, now: float) -> Actions:
         """The machine takes up what is open."""
         self._looked_at = now
-        return self._carry_out(self.machine.resume(now), Actions())
+        actions = Actions()
+        self._carry_out(self.machine.resume(now), actions)
+        self._find_due()
+        return actions
 
     def request(
         self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
     ) -> tuple[int, Actions]:
         """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
         actions = self.advance(now)
-        letter = Letter(self._next_id(), content, origin=origin, convention=convention)
-        limit = now + _limit_of(content)
-        self._letters[letter.id] = limit
-        heapq.heappush(self._letter_limits, (limit, letter.id))
+        self._last_id = letter_id = self._last_id + 1
+        self._letters.add(letter_id)
         if self.storage_down and not _is_read(content):
-            self._answer(letter.id, _storage_error(), actions)
+            self._answer(letter_id, _storage_error(), actions)
         else:
+            letter = Letter(letter_id, content, origin=origin, convention=convention)
             self._carry_out(self.machine.handle(letter, now), actions)
-        return letter.id, actions
+        if letter_id in self._letters:
+            limit = now + _limit_of(content)
+            heapq.heappush(self._letter_limits, (limit, letter_id))
+            self.due = min(self.due, limit)
+        return letter_id, actions
 
     def answer(self, call_id: int, content: Content, now: float) -> Actions:
         """A call of ours was answered. Too late is too late: the deadline is checked first."""
         actions = self.advance(now)
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
-            letter = Letter(0, content, answers=call.key, peer=call.peer)
+            letter = Letter(0, content, answers=call.key, peer=call.to.agent_id)
             self._carry_out(self.machine.handle(letter, now), actions)
         return actions
 
@@ -153,7 +160,7 @@ class Pump:
         if call is not None and not self.storage_down:
             if call.was_slept_through and failure is Failure.BROKEN:
                 blame = Blame.LOCAL
-            failed = Undelivered(call.key, call.peer, failure, blame, retry_after, detail)
+            failed = Undelivered(call.key, call.to.agent_id, failure, blame, retry_after, detail)
             self._carry_out(self.machine.undelivered(failed, now), actions)
         return actions
 
@@ -172,11 +179,23 @@ class Pump:
             self._carry_out(prompt(self.machine), actions)
         return actions
 
-    def durable(self, entries: int, actions: Actions | None = None) -> Actions:
-        """The journal holds so many of the entries appended since the pump was built or rebuilt. What may leave now is
-        added to the `actions` that are being carried out, if it stored them while they were."""
+    def durable(self, entries: int) -> Actions:
+        """The journal holds so many of the entries appended since the pump was built or rebuilt."""
         self._durable = max(self._durable, entries)
-        return self._release(actions or Actions())
+        actions = Actions()
+        while self._held and self._held[0].position <= self._durable:
+            held = self._held.popleft()
+            actions.replies += held.replies
+            for call in held.calls:
+                if call.id in self._calls:
+                    call.has_left = True
+                    actions.calls.append(call)
+            for ask in held.asks:
+                self._asked.add(ask.key)
+                actions.asks.append(ask)
+            actions.news += held.news
+            actions.released = held.position
+        return actions
 
     def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
@@ -201,12 +220,21 @@ class Pump:
 
     def advance(self, now: float) -> Actions:
         """Time has passed: calls that reached their deadline, letters that reached their limit, the machine's timer."""
+        if now - self._looked_at > self._gap_s:
+            # Nobody has been looking for too long: a suspended process, a closed lid. Whether those who were called
+            # then were there is not known: their calls get their time again.
+            for call in self._calls.values():
+                call.was_slept_through = True
+        self._looked_at = now
         actions = Actions()
-        self._look(now)
+        if now >= self.due:
+            self._expire(now, actions)
+        return actions
+
+    def _expire(self, now: float, actions: Actions) -> None:
         while self._letter_limits and self._letter_limits[0][0] <= now:
             _, letter_id = heapq.heappop(self._letter_limits)
-            if letter_id in self._letters:
-                self._answer(letter_id, PeerError("E001", "no answer was ready in time"), actions)
+            self._answer(letter_id, PeerError("E001", "no answer was ready in time"), actions)
         while self._call_limits and self._call_limits[0][0] <= now:
             deadline, call_id = heapq.heappop(self._call_limits)
             call = self._calls.pop(call_id, None)
@@ -214,20 +242,16 @@ class Pump:
                 # Nobody is blamed for what a slow disk held back, nor for what we noticed too late.
                 is_ours = now - deadline > LATE_S or not call.has_left or call.was_slept_through
                 blame = Blame.LOCAL if is_ours else Blame.PEER
-                failed = Undelivered(call.key, call.peer, Failure.TIMEOUT, blame)
+                failed = Undelivered(call.key, call.to.agent_id, Failure.TIMEOUT, blame)
                 actions.cancel.append(call_id)
                 self._carry_out(self.machine.undelivered(failed, now), actions)
         while not self.storage_down and (due := self.machine.deadline) is not None and due <= now:
             self._carry_out(self.machine.tick(now), actions)
-        return actions
+        self._find_due()
 
-    def _look(self, now: float) -> None:
-        """Nobody has been looking for too long: a suspended process, a closed lid. Whether those who were called then
-        were there is not known: their calls get their time again."""
-        if now - self._looked_at > self._gap_s:
-            for call in self._calls.values():
-                call.was_slept_through = True
-        self._looked_at = now
+    def _find_due(self) -> None:
+        timer = self.timer
+        self.due = math.inf if timer is None else timer
 
     @property
     def timer(self) -> float | None:
@@ -248,39 +272,59 @@ class Pump:
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, step: Step, actions: Actions) -> Actions:
+    def _carry_out(self, step: Step, actions: Actions) -> None:
         """Add what comes of a step to the actions of its input."""
         if step.events or step.secrets:
             if self.storage_down:
-                return self._forget(step, actions)
+                self._forget(step, actions)
+                return
             self._appended += 1
             actions.append.append((tuple(step.events), step.secrets))
-            if step.secrets or not all(map(_IS_LAZY, step.events)):
+            if not self._is_volatile and (step.secrets or not all(map(_IS_LAZY, step.events))):
                 self._awaited, actions.is_awaited = self._appended, True
-        replies = [one for one in step.replies if self._letters.pop(one.letter_id, None) is not None]
         for key in step.cancel:
             self._cancel(key, actions)
-        calls = [call for outgoing in step.outbox for call in self._fan_out(outgoing)]
-        if replies or calls or step.asks or step.news:
-            # Reads wait too: what they show was computed from events that may not be on disk yet.
-            self._held.append(_Held(self._awaited, replies, calls, step.asks, step.news))
-        return self._release(actions)
+        if step.replies or step.outbox or step.asks or step.news:
+            self._let_leave(step, actions)
+        due = self.machine.deadline
+        if due is not None and due < self.due:
+            self.due = due
 
-    def _forget(self, step: Step, actions: Actions) -> Actions:
+    def _let_leave(self, step: Step, actions: Actions) -> None:
+        """Now, or once the events it rests on are durable. Reads wait too: what they show was computed from events that
+        may not be on disk yet."""
+        leaving: Leaving = actions
+        is_durable = self._awaited <= self._durable
+        if is_durable:
+            actions.released = self._awaited
+            for ask in step.asks:
+                self._asked.add(ask.key)
+        else:
+            leaving = held = _Held(position=self._awaited)
+            self._held.append(held)
+        for one in step.replies:
+            if one.letter_id in self._letters:
+                self._letters.remove(one.letter_id)
+                leaving.replies.append(one)
+        for outgoing in step.outbox:
+            self._fan_out(outgoing, leaving.calls, has_left=is_durable)
+        leaving.asks += step.asks
+        leaving.news += step.news
+
+    def _forget(self, step: Step, actions: Actions) -> None:
         """A read that would have to be written down while nothing can be: as if it had not been asked."""
         self.machine = self._load()
         for one in step.replies:
             self._answer(one.letter_id, _storage_error(), actions)
-        return actions
 
-    def _fan_out(self, outgoing: Outgoing) -> list[Call]:
-        calls = []
+    def _fan_out(self, outgoing: Outgoing, calls: list[Call], *, has_left: bool) -> None:
         for address in outgoing.to:
-            call = Call(self._next_id(), address, outgoing.message, outgoing.deadline)
-            self._calls[call.id] = _UnderWay(outgoing.key, address.agent_id)
-            heapq.heappush(self._call_limits, (outgoing.deadline, call.id))
+            self._last_id += 1
+            call = Call(self._last_id, outgoing.key, address, outgoing.message, outgoing.deadline, has_left)
+            self._calls[call.id] = call
+            heapq.heappush(self._call_limits, (call.deadline, call.id))
             calls.append(call)
-        return calls
+        self.due = min(self.due, outgoing.deadline, self._looked_at + self._gap_s / 2)
 
     def _cancel(self, key: str, actions: Actions) -> None:
         unwanted = {call_id for call_id, call in self._calls.items() if call.key == key}
@@ -294,29 +338,11 @@ class Pump:
             self._asked.remove(key)
             actions.unasked.append(key)
 
-    def _release(self, actions: Actions) -> Actions:
-        while self._held and self._held[0].position <= self._durable:
-            held = self._held.popleft()
-            actions.replies += held.replies
-            for call in held.calls:
-                under_way = self._calls.get(call.id)
-                if under_way is not None:
-                    under_way.has_left = True
-                    actions.calls.append(call)
-            actions.asks += held.asks
-            self._asked.update(ask.key for ask in held.asks)
-            actions.news += held.news
-            actions.released = held.position
-        return actions
-
     def _answer(self, letter_id: int, error: PeerError, actions: Actions) -> None:
         """The shell's own answer, which shows nothing of the machine and so waits for nothing."""
-        if self._letters.pop(letter_id, None) is not None:
+        if letter_id in self._letters:
+            self._letters.remove(letter_id)
             actions.replies.append(Answering(letter_id, error))
-
-    def _next_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
 
 
 def _limit_of(content: Content) -> float:

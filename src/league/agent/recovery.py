@@ -1,13 +1,42 @@
-"""What the shell remembers to go on after a fault: how far the journal is, and how long to rest after a bug."""
+"""The journal as the shell uses it, and what it remembers to go on after a fault: how far the journal is, and how long
+to rest after a bug."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
+
+from league.storage.journal import Entry, Journal
+from league.storage.notices import WriteFailed
+from league.storage.transcript import LetterNote
 
 TRY_DISK_S = 1.0
 LONGEST_REST_S = 60.0
 """After a bug that came back again and again."""
+
+
+class LiveJournal(Journal, Protocol):
+    """A journal that says by itself what became durable, unless it is volatile: then everything is at once."""
+
+    @property
+    def is_volatile(self) -> bool: ...
+
+    @property
+    def is_full(self) -> bool: ...
+
+    @property
+    def keeps_letters(self) -> bool: ...
+
+    def enqueue(self, entry: Entry) -> None: ...
+
+    def wake_writer(self) -> None: ...
+
+    def note(self, letter: LetterNote) -> None: ...
+
+    def try_again(self, failed: WriteFailed) -> bool: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -20,7 +49,6 @@ class JournalPosition:
     durable: int = 0
     base: int = 0
     seq: int = 0
-    is_appending: bool = False
     lost: str = ""
     """Why nothing can be stored any more: its files were removed or replaced."""
 

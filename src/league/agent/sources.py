@@ -7,17 +7,16 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 chance: Callable[[int], bytes] = os.urandom
-
 
 _STEADY = getattr(time, "CLOCK_BOOTTIME", None) or (time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
 
 
-def steady() -> float:
-    """Seconds that never jump, and go on while the machine is suspended: elsewhere a closed lid would stop the clock of
-    one agent and not that of another."""
-    return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)
+steady: Callable[[], float] = time.monotonic if _STEADY is None else partial(time.clock_gettime, _STEADY)
+"""Seconds that never jump, and go on while the machine is suspended: elsewhere a closed lid would stop the clock of one
+agent and not that of another."""
 
 
 @dataclass(frozen=True, slots=True)

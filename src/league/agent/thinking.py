@@ -23,15 +23,18 @@ class Thinking:
     def tasks(self) -> Iterable[asyncio.Task[None]]:
         return self._tasks.values()
 
-    def start(self, ask: Ask) -> None:
-        """Ask the strategy; `answered` gets its answer."""
+    def turn_to(self, asks: Iterable[Ask], unasked: Iterable[str]) -> None:
+        """Ask the strategy, whose answers `answered` gets; those to questions with the keys `unasked` are of no use any
+        more."""
+        for key in unasked:
+            if key in self._tasks:
+                self._tasks[key].cancel()
+        for ask in asks:
+            self._start(ask)
+
+    def _start(self, ask: Ask) -> None:
         task = self._tasks[ask.key] = asyncio.get_running_loop().create_task(self._ask(ask))
         task.add_done_callback(partial(self._ended, ask.key))
-
-    def stop(self, key: str) -> None:
-        """The answer is of no use any more."""
-        if key in self._tasks:
-            self._tasks[key].cancel()
 
     async def _ask(self, ask: Ask) -> None:
         assert self._think is not None, "a machine that asks was given nobody to ask"

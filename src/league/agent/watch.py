@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from league.events import (
     Event,
@@ -61,23 +64,20 @@ HELP: Mapping[str, str] = {
 }
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
-Counted = TypeVar("Counted", bound=Hashable)
-_FOLLOWED: frozenset[type[Event]] = frozenset({
-    *(ResultAccepted, WalkoverDecided, ResultVoided),
-    *(MatchBegun, InvitationAnswered, MatchDecided, MatchDropped, GameEnded, RoundEnded, LeagueEnded),
-})  # fmt: skip
-"""Events that are more than counted."""
+_BEGINNINGS: frozenset[type[Event]] = frozenset({MatchBegun, InvitationAnswered})
+"""A match begins with them."""
+_ENDS: frozenset[type[Event]] = frozenset({MatchDecided, MatchDropped, GameEnded, RoundEnded, LeagueEnded})
+"""A match ends with them, or all of them."""
+_RESULTS: frozenset[type[Event]] = frozenset({ResultAccepted, WalkoverDecided, ResultVoided})
+"""They change the table."""
+_EMPTY = [0] * (len(BUCKETS_S) + 1)
+_tally: Callable[[], defaultdict[Any, int]] = partial(defaultdict, int)
 
 
-def _tally() -> defaultdict[Counted, int]:
-    return defaultdict(int)
-
-
-@dataclass(slots=True)
-class Durations:
+class Durations(Struct):
     """How long something took, in buckets."""
 
-    buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_S) + 1))
+    buckets: list[int] = field(default_factory=_EMPTY.copy)
     total_s: float = 0.0
     count: int = 0
 
@@ -93,13 +93,13 @@ class Durations:
         self.count += len(many)
 
     def merge(self, other: Durations) -> None:
-        self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
-        self.total_s += other.total_s
-        self.count += other.count
+        if other.count:
+            self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
+            self.total_s += other.total_s
+            self.count += other.count
 
 
-@dataclass(slots=True)
-class TableDelays:
+class TableDelays(Struct):
     """How long results wait for their table: from a result's acceptance until a player acknowledged a table with it.
     A table whose delivery failed is not waited for."""
 
@@ -121,7 +121,7 @@ class TableDelays:
 
     def changed(self, event: Event) -> None:
         """Any event; those that change the table count."""
-        if isinstance(event, ResultAccepted | WalkoverDecided | ResultVoided):
+        if type(event) in _RESULTS:
             self._changes.append(event.at if isinstance(event, ResultAccepted) else None)
 
     def told(self, agent_id: str, version: int, is_acknowledged: bool, now: float) -> None:
@@ -132,8 +132,7 @@ class TableDelays:
         self._told[agent_id] = max(last, version)
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """Letters in and out, errors by code, events by kind, and times."""
 
     received: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
@@ -149,49 +148,39 @@ class Counts:
     """(event, code) of events that name one"""
     round_trip: Durations = field(default_factory=Durations)
     answering: dict[str, Durations] = field(default_factory=dict)
-    _failing: dict[Hashable, None] = field(default_factory=dict)
+    failing: dict[Hashable, None] = field(default_factory=dict)
+    """What calls that failed last were about."""
 
     def judged(self, content: Content) -> None:
         """A message was read."""
         if isinstance(content, Unsealed):
             self.verdicts[content.violations[0].code if content.violations else "valid"] += 1
 
-    def call_ended(self, kind: str, about: Hashable, outcome: str) -> None:
-        """A call ended; the same receiver, message type and conversation again is a repetition."""
-        self.sent[kind, outcome] += 1
-        if about in self._failing:
+    def call_failed(self, about: Hashable, outcome: str) -> None:
+        """A call failed, or is the repetition of one that did."""
+        if about in self.failing:
             self.retries[outcome] += 1
         if outcome == ANSWERED:
-            self._failing.pop(about, None)
+            self.failing.pop(about, None)
         elif outcome not in ("error", "cancelled"):
-            self._failing[about] = None
-            if len(self._failing) > FAILING_KEPT:
-                del self._failing[next(iter(self._failing))]
-
-    def answered(self, kind: str, seconds: float) -> None:
-        """A request got its answer."""
-        self.answering.setdefault(kind, Durations()).add(seconds)
-
-    def count(self, event: Event) -> None:
-        name, code = type(event).__name__, getattr(event, "code", None)
-        self.events[name] += 1
-        if code is not None:
-            self.faults[name, code] += 1
+            self.failing[about] = None
+            if len(self.failing) > FAILING_KEPT:
+                del self.failing[next(iter(self.failing))]
 
     def merge(self, other: Counts) -> None:
         """All that the other counted."""
-        _add(self.received, other.received)
-        _add(self.sent, other.sent)
-        _add(self.verdicts, other.verdicts)
-        _add(self.retries, other.retries)
-        _add(self.events, other.events)
-        _add(self.faults, other.faults)
+        for mine, more in zip(self._tallies, other._tallies, strict=True):
+            for what, count in more.items():
+                mine[what] += count
         self.round_trip.merge(other.round_trip)
         for kind, durations in other.answering.items():
             self.answering.setdefault(kind, Durations()).merge(durations)
 
+    @property
+    def _tallies(self) -> tuple[defaultdict[Any, int], ...]:
+        return (self.received, self.sent, self.verdicts, self.retries, self.events, self.faults)
 
-@dataclass(slots=True)
+
 class Meter(Counts):
     """What /metrics shows, and what the success metrics (R-53) are computed from. What is counted about a match shows
     when it is over: before that nobody may see from it that a player has answered (S-30)."""
@@ -203,9 +192,35 @@ class Meter(Counts):
     """How late the last timer rang."""
     _open: dict[str, Counts] = field(default_factory=dict)
 
-    def about(self, match_id: str | None) -> Counts:
-        """Where to count something about this match, or about none."""
-        return self._open.get(match_id or "", self)
+    def answered(self, kind: str, outcome: str, read: Content, seconds: float, match_id: str | None = None) -> None:
+        """A request was read, and got its answer after so long."""
+        counts = self._open.get(match_id, self) if match_id else self
+        counts.received[kind, outcome] += 1
+        counts.judged(read)
+        durations = counts.answering.get(kind)
+        if durations is None:
+            durations = counts.answering[kind] = Durations()
+        durations.add(seconds)
+
+    def call_ended(
+        self,
+        kind: str,
+        about: Hashable,
+        outcome: str,
+        match_id: str | None = None,
+        read: Content | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """A call ended; the same receiver, message type and conversation again is a repetition. `read` is its answer,
+        if that could be read, `seconds` how long it took, if there was one."""
+        counts = self._open.get(match_id, self) if match_id else self
+        counts.sent[kind, outcome] += 1
+        if read is not None:
+            counts.judged(read)
+        if seconds is not None:
+            counts.round_trip.add(seconds)
+        if outcome != ANSWERED or counts.failing:
+            counts.call_failed(about, outcome)
 
     def replay(self, events: Iterable[Event]) -> None:
         """Begin with what the journal holds: matches that are open, tables that were told."""
@@ -213,9 +228,28 @@ class Meter(Counts):
 
     def _followed(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
-            self._begin(event)
-            self._end(event)
+            if type(event) in _BEGINNINGS:
+                self._begin(event)
+            elif type(event) in _ENDS:
+                self._end(event)
             yield event
+
+    def _begin(self, event: Any) -> None:
+        """Any: one of _BEGINNINGS."""
+        self._open.setdefault(event.match_id, Counts())
+        if len(self._open) > OPEN_KEPT:
+            self._close(next(iter(self._open)))
+
+    def _end(self, event: Any) -> None:
+        """Any: one of _ENDS."""
+        over = list(self._open) if isinstance(event, RoundEnded | LeagueEnded) else [event.match_id]
+        for match_id in over:
+            self._close(match_id)
+
+    def _close(self, match_id: str) -> None:
+        counts = self._open.pop(match_id, None)
+        if counts is not None:
+            self.merge(counts)
 
     def lines_dropped(self, lines: int) -> None:
         """So many lines of the log could not be written."""
@@ -224,33 +258,17 @@ class Meter(Counts):
     def happened(self, events: Iterable[Event]) -> None:
         """Events became true."""
         for event in events:
-            is_followed = type(event) in _FOLLOWED
-            if is_followed:
+            kind, match_id, code = type(event), getattr(event, "match_id", None), getattr(event, "code", None)
+            if kind in _BEGINNINGS:
                 self._begin(event)
-            self.about(getattr(event, "match_id", None)).count(event)
-            if is_followed:
+            counts = self._open.get(match_id, self) if match_id else self
+            counts.events[kind.__name__] += 1
+            if code is not None:
+                counts.faults[kind.__name__, code] += 1
+            if kind in _RESULTS:
                 self.tables.changed(event)
+            elif kind in _ENDS:
                 self._end(event)
-
-    def _begin(self, event: Event) -> None:
-        """A match may begin with it."""
-        if isinstance(event, MatchBegun | InvitationAnswered):
-            self._open.setdefault(event.match_id, Counts())
-            if len(self._open) > OPEN_KEPT:
-                self._close(next(iter(self._open)))
-
-    def _end(self, event: Event) -> None:
-        """A match may end with it, or all of them."""
-        if isinstance(event, MatchDecided | MatchDropped | GameEnded):
-            self._close(event.match_id)
-        elif isinstance(event, RoundEnded | LeagueEnded):
-            for match_id in list(self._open):
-                self._close(match_id)
-
-    def _close(self, match_id: str) -> None:
-        counts = self._open.pop(match_id, None)
-        if counts is not None:
-            self.merge(counts)
 
     def prometheus(self, gauges: Mapping[str, float]) -> str:
         """The text /metrics shows; a gauge goes by its name, with labels if it has any: `agents{role="player"}`."""
@@ -268,11 +286,6 @@ class Meter(Counts):
             lines += _histogram("league_standings_latency_seconds", {"": self.tables.durations})
         lines += _gauges({"timer_lag_seconds": self.lag_s, **gauges})
         return "\n".join(lines) + "\n"
-
-
-def _add(counts: defaultdict[Counted, int], more: Mapping[Counted, int]) -> None:
-    for what, count in more.items():
-        counts[what] += count
 
 
 def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:
@@ -328,6 +341,10 @@ class ErrorNote:
         about = f" about {self.match_id}" if self.match_id else ""
         said = f"answers {self.message_type}{about} with" if self.is_answer else f"says {self.message_type}{about}:"
         return f"{self.peer} {said} {self.code} {self.text}"
+
+
+ERRORS_TOLD = frozenset({GameError.type, LeagueError.type})
+"""The requests that tell us of an error."""
 
 
 def error_told(asked: Asked) -> ErrorNote | None:

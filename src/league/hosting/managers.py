@@ -59,7 +59,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     host.gauges, dashboard = league_gauges, Dashboard(league, statistics)
     host.tables = partial(_tables, host, league, StatisticsPage(host, statistics))
     app = App(
-        host.post,
+        host.respond,
         {**host.basic_pages(), **league_pages(host, statistics)},
         host.refusal,
         other_pages(host, dashboard),

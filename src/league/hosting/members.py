@@ -121,7 +121,7 @@ class MemberProcess:
         host.tables = partial(member_tables, host, member.tools)
         host.own_tools = OwnTools(host, member.tools) if member.tools else None
         app = App(
-            post=host.post,
+            post=host.respond,
             get=host.basic_pages(),
             refusal=host.refusal,
             rest=referee_pages(host) if self._role is Role.REFEREE else None,

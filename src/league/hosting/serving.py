@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
-from league.agent.agent import Agent, LiveJournal, Setup
+from league.agent.agent import Agent, Setup
 from league.agent.log import Log
+from league.agent.recovery import LiveJournal
 from league.hosting import USAGE, CommandError, console, system
 from league.hosting.addresses import endpoint_at, names_at
 from league.hosting.mcp_tables import member_tables
@@ -109,6 +110,12 @@ class HostedAgent:
     def port(self) -> int:
         assert self._server is not None, "it listens"
         return self._server.port
+
+    def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
+        """A request to /mcp; the answer itself where it is there at once."""
+        if self.agent is not None and self.own_tools is None:
+            return self.agent.respond(raw, origin)
+        return self.post(raw, origin)
 
     async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
         """A request to /mcp; `is_mcp`: its caller speaks MCP."""
@@ -229,7 +236,7 @@ def default_journal(league_id: str) -> str:
 def open_journal(agent: Agent, location: str, identity: Mapping[str, str], transcript: Mode) -> LiveJournal:
     """The journal an agent keeps, or none."""
     if not location:
-        return VolatileJournal(agent.notice_here)
+        return VolatileJournal()
     try:
         path = urls.parse(location).path
         return SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=transcript))

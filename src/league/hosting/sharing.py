@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event as Flag
 from threading import Lock, Thread
 
-from league.agent.agent import LiveJournal
+from league.agent.recovery import LiveJournal
 from league.agent.sources import Clock
 from league.events import Event
 from league.hosting import CommandError

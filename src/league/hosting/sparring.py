@@ -12,7 +12,8 @@ from functools import partial
 import msgspec
 
 from league.agent import sources
-from league.agent.agent import Agent, LiveJournal, Setup
+from league.agent.agent import Agent, Setup
+from league.agent.recovery import LiveJournal
 from league.events import Event
 from league.hosting import USAGE, CommandError, players, referees, serving
 from league.hosting.options import PlayerOptions, RefereeOptions, defaults
@@ -142,7 +143,7 @@ class SparringSession:
         """All ports first, so that everybody's address is known before anybody speaks."""
         for name in (MANAGER, REFEREE_ID, *self._plan.names):
             host = self._hosts[name] = HostedAgent()
-            await host.listen(Door(self._plan.host, LIMIT), 0, App(post=host.post))
+            await host.listen(Door(self._plan.host, LIMIT), 0, App(post=host.respond))
         endpoints = {name: host.endpoint for name, host in self._hosts.items() if name != MANAGER}
         manager = partial(SparringManager, self._plan.fixtures, endpoints, sources.chance)
         await self._start(MANAGER, Role.MANAGER, manager)

@@ -121,6 +121,8 @@ class SqliteJournal(JournalReader):
     moment, the group may be found whole after the restart, though its senders were told that nothing was stored.
     """
 
+    is_volatile = False
+
     def __init__(
         self,
         path: str | Path,

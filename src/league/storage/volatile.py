@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from league.events import Event
-from league.storage.journal import Entry, MemoryJournal, decode
-from league.storage.notices import Durable, Notify, WriteFailed
+from league.storage.journal import Entry, decode, encode
+from league.storage.notices import WriteFailed
 from league.storage.reading import Follower, Followers
 from league.storage.transcript import LetterNote
 
 
-class VolatileJournal(MemoryJournal):
-    """Has the interface of the journal on disk, but is kept in memory only."""
+class VolatileJournal:
+    """Has the interface of the journal on disk, but is kept in memory only: there is nothing to wait for."""
 
-    is_full = False
-    keeps_letters = False
+    is_volatile = True
+    is_full = keeps_letters = False
 
-    def __init__(self, notify: Notify) -> None:
-        super().__init__()
-        self._notify = notify
+    def __init__(self) -> None:
         self._lines: list[bytes] = []
+        self._secrets: dict[str, str] = {}
         self._followers = Followers()
 
     def append(self, entry: Entry) -> None:
-        super().append(entry)
-        entries = self.sync()
-        self._lines += self._durable[-1][0]
-        self._notify(Durable(0, entries))
+        self._lines += list(map(encode, entry.events))
+        self._secrets.update(entry.secrets)
         self._followers.wake()
 
-    def enqueue(self, entry: Entry) -> None:
-        """There is no disk to wait for."""
-        self.append(entry)
+    enqueue = append
+
+    def events(self) -> Iterator[Event]:
+        return map(decode, self._lines)
+
+    def secrets(self) -> Mapping[str, str]:
+        return dict(self._secrets)
 
     def wake_writer(self) -> None:
         """Nothing is queued."""

@@ -52,13 +52,10 @@ def wrong(match_id: str) -> e.WrongAnswer:
 
 def count_everything(meter: Meter, match_id: str = "R1M1") -> None:
     """All that an answer of a player makes a shell count."""
-    counts = meter.about(match_id)
-    counts.judged(Unsealed("CHOOSE_PARITY_RESPONSE", None))
-    counts.call_ended("CHOOSE_PARITY_CALL", ("P01", "conv"), "timeout")
-    counts.call_ended("CHOOSE_PARITY_CALL", ("P01", "conv"), "answered")
-    counts.round_trip.add(0.2)
-    counts.received["CHOOSE_PARITY_CALL", "ok"] += 1
-    counts.answered("CHOOSE_PARITY_CALL", 0.2)
+    read = Unsealed("CHOOSE_PARITY_RESPONSE", None)
+    meter.call_ended("CHOOSE_PARITY_CALL", ("P01", "conv"), "timeout", match_id)
+    meter.call_ended("CHOOSE_PARITY_CALL", ("P01", "conv"), "answered", match_id, read, 0.2)
+    meter.answered("CHOOSE_PARITY_CALL", "ok", read, 0.2, match_id)
     meter.happened([moved(match_id), wrong(match_id)])
 
 
@@ -107,7 +104,7 @@ def test_open_matches_are_not_kept_without_end() -> None:
 def test_what_is_about_no_match_shows_at_once() -> None:
     meter = Meter()
     meter.happened([begun(), e.RoundAnnounced(at=1.0, round_id=2)])
-    meter.about(None).received["LEAGUE_QUERY", "ok"] += 1
+    meter.answered("LEAGUE_QUERY", "ok", Unsealed("LEAGUE_QUERY", None), 0.2)
     shown = meter.prometheus({})
     assert 'event="RoundAnnounced"' in shown
     assert 'message_type="LEAGUE_QUERY"' in shown

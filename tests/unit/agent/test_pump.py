@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -51,11 +52,15 @@ def test_a_lazy_event_that_is_lost_leaves_the_machine_without_it() -> None:
     assert desk.clerk.noted == ["Ann"]
 
 
-def test_what_is_stored_while_it_is_appended_leaves_with_the_same_actions() -> None:
-    desk = Desk()
-    letter_id, actions = desk.order("note", "Ann")
-    assert desk.pump.durable(len(actions.append), actions) is actions
-    assert [one.letter_id for one in actions.replies] == [letter_id]
+def test_nothing_waits_for_a_journal_that_is_not_kept() -> None:
+    desk = Desk(is_volatile=True)
+    letter_id, actions = desk.order("note_and_tell", "Ann")
+    assert [events for events, _ in actions.append] != []
+    assert ([one.letter_id for one in actions.replies], len(actions.calls), actions.is_awaited) == (
+        [letter_id],
+        2,
+        False,
+    )
     assert desk.sync().replies == []
 
 
@@ -222,13 +227,13 @@ def test_after_a_write_that_failed_no_question_is_of_use_any_more() -> None:
 
 def test_the_machine_is_woken_when_it_asked_to_be() -> None:
     desk = Desk()
-    desk.clerk.deadline = 7.0
-    assert desk.pump.timer == 7.0
+    desk.order("wake_later", now=4.0)
+    assert desk.pump.timer == desk.pump.due == 7.0
     desk.pump.advance(6.9)
     assert desk.clerk.seen == []
     desk.pump.advance(7.0)
     assert desk.clerk.seen == [("tick", 7.0)]
-    assert desk.pump.timer is None
+    assert desk.pump.due == math.inf
 
 
 def test_when_a_write_fails_everybody_waiting_is_told_once_and_the_state_is_what_is_on_disk() -> None:

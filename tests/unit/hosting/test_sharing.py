@@ -65,7 +65,7 @@ class Said:
 
 
 def volatile() -> VolatileJournal:
-    journal = VolatileJournal(lambda _: None)
+    journal = VolatileJournal()
     journal.append(entry(1))
     return journal
 

@@ -62,7 +62,7 @@ def test_what_a_peer_never_answers_takes_no_memory_for_ever() -> None:
     meter = Meter()
     for number in range(5000):
         meter.call_ended("GAME_OVER", number, "refused")
-    assert len(meter._failing) <= 1000
+    assert len(meter.failing) <= 1000
 
 
 def test_illegal_choices_are_counted_against_all_choices() -> None:
