@@ -117,7 +117,7 @@ def _clause(case: BadInput, role: str) -> Clause:
 def judged(case: BadInput, probe: Probe, is_unchanged: bool, may_be_taken: bool) -> CheckOutcome:
     """No answer, an answer as if it were right, and another state are failures; another refusal than the catalogue's is
     a warning."""
-    found = _answered(probe)
+    found, status = _answered(probe), probe.response.status
     told = f"sent {case.what}; answered {found}"
     if not is_unchanged:
         advice = "Judge a request wholly before you change anything, and change nothing when you refuse it."
@@ -129,14 +129,11 @@ def judged(case: BadInput, probe: Probe, is_unchanged: bool, may_be_taken: bool)
         return warning(wanted, "Answer what is not HTTP with a status, or end the connection.", probe)
     if probe.trouble is not None:
         return broken(wanted, "Answer every request, and keep listening whatever was sent.", probe)
-    if _is_refusal(probe) and probe.response.status < 500:
+    is_refused = probe.parsed.error is not None or status >= 400
+    if is_refused and status < 500:
         return warning(wanted, "Refuse it with the status and the error of the catalogue (2.4, 10.1).", probe)
-    taken = warning if may_be_taken and probe.response.status < 500 else broken
+    taken = warning if may_be_taken and status < 500 else broken
     return taken(wanted, "Refuse what breaks a clause; do nothing of what it asks.", probe)
-
-
-def _is_refusal(probe: Probe) -> bool:
-    return probe.parsed.error is not None or probe.response.status >= 400
 
 
 def _answered(probe: Probe) -> str:
