@@ -377,7 +377,7 @@ def observable_clauses() -> str:
 
 
 def coverage_page() -> str:
-    from league.conformance.coverage import page  # reads the clauses, which `write` may just have written
+    from scripts.coverage import page  # reads the clauses, which `write` may just have written
 
     return page()
 

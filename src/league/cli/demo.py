@@ -74,14 +74,14 @@ def _check(args: argparse.Namespace) -> None:
 async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event) -> int:
     """Play until the end, or until somebody wants it to end; then nothing is left running."""
     from league.cli.demo_run import DemoPlan, DemoRun
-    from league.cli.terminal import NoScreen, screen_for
+    from league.cli.terminal import Screen, screen_for
     from league.hosting.serving import until
 
     strategies = tuple(args.strategy.split(","))
     plan = DemoPlan(
         args.players, args.referees, args.game, strategies, args.seed, args.port, args.journal, not args.no_shared
     )
-    demo = DemoRun(plan, NoScreen() if args.json else screen_for(sys.stdout), started)
+    demo = DemoRun(plan, Screen() if args.json else screen_for(sys.stdout), started)
     try:
         if await until(stop, _play(demo, args.json, args.stay, args.open)) or demo.is_over:
             return 0

@@ -218,14 +218,11 @@ def _sync_time(folder: Path) -> float:
 
 
 def _write_ahead(folder: Path) -> str:
-    connection = sqlite3.connect(folder / "probe.db")
-    try:
+    with closing(sqlite3.connect(folder / "probe.db")) as connection:
         mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         connection.execute("CREATE TABLE probe(value)")
         connection.commit()
         return mode
-    finally:
-        connection.close()
 
 
 def _files() -> Iterator[Diagnosis]:

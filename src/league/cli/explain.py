@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from league.cli import CommandError, journal_errors, print_result, terminal
-from league.cli.source import add_match_argument, add_source_options, match_in, source_of
+from league.cli.source import add_match_options, match_in, source_of
 from league.hosting.display import Style, paint
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ examples:
 Clauses are named by requirement and section of spec/league-v2.md. No token is ever shown."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    add_match_argument(parser)
-    add_source_options(parser)
+configure = add_match_options
 
 
 def run(args: argparse.Namespace) -> int:

@@ -50,15 +50,9 @@ def _counted(evidence: Evidence) -> tuple[int, int]:
 
 def _unverified(evidence: Evidence) -> list[str]:
     """The matches whose result in force rests on its referee's word."""
-    from league.events import ResultAccepted, ResultVoided
+    from league.promises.history import in_force
 
-    in_force: dict[str, bool] = {}
-    for event in evidence.manager:
-        if isinstance(event, ResultAccepted):
-            in_force[event.match_id] = event.verified
-        elif isinstance(event, ResultVoided):
-            in_force.pop(event.match_id, None)
-    return [match_id for match_id, is_verified in in_force.items() if not is_verified]
+    return [result.match_id for result in in_force(evidence.manager) if not result.verified]
 
 
 def _verified(evidence: Evidence, report: PromiseReport) -> dict[str, object]:

@@ -20,9 +20,9 @@ from league.hosting import Parser, did_you_mean
 
 COMMANDS: Mapping[str, str] = {
     "demo": "demo",
-    "manager": "manager",
-    "referee": "referee",
-    "player": "player",
+    "manager": "roles",
+    "referee": "roles",
+    "player": "roles",
     "mcp": "mcp",
     "start": "operator",
     "pause": "operator",

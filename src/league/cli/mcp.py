@@ -7,9 +7,8 @@ import signal
 import sys
 from contextlib import suppress
 
-from league.cli import USAGE, CommandError, examples, print_lines
-from league.cli.source import add_manager_option
-from league.hosting.addresses import agent_url, usual_manager
+from league.cli import examples, print_lines
+from league.cli.source import add_operator_options, manager_url
 
 NAME = "mcp"
 HELP = "bridge stdin and stdout to a manager, for assistants that start local MCP servers"
@@ -24,23 +23,14 @@ EXAMPLE = examples(
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    add_manager_option(parser)
-    parser.add_argument(
-        "--state", metavar="DIR", help="the folder where the manager keeps its admin token (else: LEAGUE_ADMIN_TOKEN)"
-    )
+configure = add_operator_options
 
 
 def run(args: argparse.Namespace) -> int:
     from league.cli.mcp_bridge import Bridge, written_to
     from league.hosting.kept_secrets import ADMIN_TOKEN, PLAYER_KEY
 
-    given = args.manager or usual_manager()
-    try:
-        url = agent_url(given)
-    except ValueError as error:
-        told = f"{given!r} is no address of a manager; it looks like http://127.0.0.1:8000"
-        raise CommandError(told, USAGE) from error
+    url = manager_url(args.manager)
     key = None if args.state else PLAYER_KEY.given_to_command(None)
     token = key or ADMIN_TOKEN.given_to_command(args.state)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

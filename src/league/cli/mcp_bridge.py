@@ -234,7 +234,7 @@ class Bridge:
 
     def _exchange(self, line: ClientLine) -> None:
         """One POST and its answer, in a session that is renewed if the server has forgotten it."""
-        session = self._session_for(line)
+        session = Session(line.version) if line.version else self._session
         with self._answer_to("POST", session, line) as response:
             if response.status != HTTPStatus.NOT_FOUND or not session.id:
                 self._pass_on(line, response)
@@ -242,9 +242,6 @@ class Bridge:
         self._renew(session)
         with self._answer_to("POST", self._session, line) as response:
             self._pass_on(line, response)
-
-    def _session_for(self, line: ClientLine) -> Session:
-        return Session(line.version) if line.version else self._session
 
     def _pass_on(self, line: ClientLine, response: HTTPResponse) -> None:
         """Give the client what the server says to this line."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from league.cli import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
-from league.cli.source import add_manager_option
-from league.hosting.addresses import usual_manager
+from league.cli.source import add_operator_options
 
 if TYPE_CHECKING:
     from league.cli.pages import Pages
@@ -47,18 +46,13 @@ class Order:
             parser.add_argument("target", metavar=self.target[0], help=self.target[1])
         if self.objections is not None:
             parser.add_argument("--anyway", action="store_true", help="also if somebody does not answer")
-        add_manager_option(parser)
-        parser.add_argument(
-            "--state",
-            metavar="DIR",
-            help="the folder where the manager keeps its admin token (else: LEAGUE_ADMIN_TOKEN)",
-        )
+        add_operator_options(parser)
         add_json_option(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from league.cli.pages import Pages
 
-        with closing(Pages(args.manager or usual_manager())) as pages:
+        with closing(Pages(args.manager)) as pages:
             token = _token(args.state, pages)
             if self.every is not None:
                 return self._give_all(pages, self._targets(args, pages), token, args.json)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
-from league.cli import USAGE, CommandError
-from league.cli.source import MATCHES
-from league.hosting.addresses import agent_url, split_http
+from league.cli import CommandError
+from league.cli.source import MATCHES, manager_url
+from league.hosting.addresses import split_http
 
 TIMEOUT_S = 10.0
 PAUSES_S = (1.0, 2.0, 4.0)
@@ -20,14 +20,11 @@ LARGEST = 64 << 20
 
 
 class Pages:
-    """The pages of one agent, over one connection that is kept. `url` may be its /mcp address or just its host."""
+    """The pages of one agent, over one connection that is kept. `url` may be its /mcp address or just its host; None is
+    where the manager usually is."""
 
-    def __init__(self, url: str) -> None:
-        try:
-            parts = split_http(agent_url(url))
-        except ValueError as error:
-            told = f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000"
-            raise CommandError(told, USAGE) from error
+    def __init__(self, url: str | None) -> None:
+        parts = split_http(manager_url(url))
         self.base = f"{parts.scheme}://{parts.netloc}"
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)

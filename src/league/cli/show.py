@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from league.cli import Command, CommandError, examples, print_result, terminal
-from league.cli.source import LeagueSource, add_match_argument, add_source_options, match_in, source_of
+from league.cli.source import LeagueSource, add_match_options, add_source_options, match_in, source_of
 
 SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
 MATCH = ("round_id", "match_id", "player_A_id", "player_B_id", "status", "winner", "outcome", "referee_id")
@@ -31,11 +31,6 @@ def _shows(find: Find, lines: Lines) -> Callable[[argparse.Namespace], int]:
         return 0
 
     return run
-
-
-def _configure_match(parser: argparse.ArgumentParser) -> None:
-    add_match_argument(parser)
-    add_source_options(parser)
 
 
 def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
@@ -147,7 +142,7 @@ COMMANDS = (
         "match",
         "show one match of a league",
         examples("league match R1M1", "league match R1M1 --journal league-data/my_league --json"),
-        _configure_match,
+        add_match_options,
         _shows(_find_match, _match),
     ),
     Command(

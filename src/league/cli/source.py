@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 from league.cli import USAGE, CommandError, add_json_option, journal_errors
-from league.hosting.addresses import usual_manager
+from league.hosting.addresses import agent_url, usual_manager
 
 MATCHES = "/api/matches/"
 
@@ -26,6 +26,24 @@ def add_manager_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_operator_options(parser: argparse.ArgumentParser) -> None:
+    """Which manager, and where its admin token is."""
+    add_manager_option(parser)
+    parser.add_argument(
+        "--state", metavar="DIR", help="the folder where the manager keeps its admin token (else: LEAGUE_ADMIN_TOKEN)"
+    )
+
+
+def manager_url(given: str | None) -> str:
+    """Where the manager takes requests: as the command line says, else as usual."""
+    url = given or usual_manager()
+    try:
+        return agent_url(url)
+    except ValueError as error:
+        told = f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000"
+        raise CommandError(told, USAGE) from error
+
+
 def add_source_options(parser: argparse.ArgumentParser, with_json: bool = True) -> None:
     """The options of a command that looks at a league."""
     add_manager_option(parser)
@@ -34,9 +52,10 @@ def add_source_options(parser: argparse.ArgumentParser, with_json: bool = True) 
         add_json_option(parser)
 
 
-def add_match_argument(parser: argparse.ArgumentParser) -> None:
-    """Which match."""
+def add_match_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that looks at a match."""
     parser.add_argument("match_id", metavar="MATCH_ID", help="the match, such as R1M1")
+    add_source_options(parser)
 
 
 def source_of(args: argparse.Namespace) -> LeagueSource:
@@ -47,7 +66,7 @@ def source_of(args: argparse.Namespace) -> LeagueSource:
         return JournalPages(args.journal)
     from league.cli.pages import Pages
 
-    return Pages(args.manager or usual_manager())
+    return Pages(args.manager)
 
 
 def match_in(source: LeagueSource, match_id: str) -> Any:
@@ -72,11 +91,6 @@ class JournalPages:
         manager = self._replayed.manager
         if path.startswith(MATCHES):
             return views.match(manager, unquote(path.removeprefix(MATCHES)))
-        shown = {
-            "/api/league": lambda: views.league(manager, self._replayed.seq),
-            "/api/standings": lambda: views.standings(manager),
-            "/api/schedule": lambda: views.schedule(manager),
-            "/api/agents": lambda: views.agents(manager),
-            "/api/statistics": lambda: analysis.document(analysis.analyse(observe(manager))),
-        }
-        return shown[path]()
+        if path == "/api/statistics":
+            return analysis.document(analysis.analyse(observe(manager)))
+        return views.PAGES[path](manager, self._replayed.seq)

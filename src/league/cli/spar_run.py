@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -111,7 +111,8 @@ def _lines(plan: SparringPlan, kept_at: str | None, ended: str, report: Sparring
     yield from _results(summary, bouts)
     yield from ("", "Response times in seconds:", *_times(summary.response_times))
     if summary.choices:
-        yield from ("", f"Your choices: {_spread(summary.choices)}")
+        choices = ", ".join(f"{choice} {count}" for choice, count in summary.choices.items())
+        yield from ("", f"Your choices: {choices}")
     for number, finding in enumerate(summary.findings, start=1):
         yield from ("", *_finding(number, finding, summary.played))
     if summary.hints:
@@ -148,10 +149,6 @@ def _times(timings: Sequence[Timing]) -> list[str]:
 def _timing(one: Timing) -> list[object]:
     spread = ("–" if value is None else f"{value:.3f}" for value in (one.least, one.median, one.most))
     return [one.call, f"{one.limit_s:g}", one.answered, one.unanswered, *spread]
-
-
-def _spread(choices: Mapping[str, int]) -> str:
-    return ", ".join(f"{choice} {count}" for choice, count in choices.items())
 
 
 def _finding(number: int, one: SparringFinding, played: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from league.hosting.display import Style, harmless, is_capable, paint, show, shown, width
 
@@ -96,8 +96,8 @@ def progress(league: Mapping[str, Any]) -> str:
 # --- a league while it is played --------------------------------------------------------------------------------------
 
 
-class Screen(Protocol):
-    """Whoever shows a league."""
+class Screen:
+    """Whoever shows a league; this one shows nothing (for --json)."""
 
     def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
         """The league as it is now, and its table (/api/league, /api/standings)."""
@@ -111,15 +111,7 @@ def screen_for(stream: TextIO) -> Screen:
     return LiveScreen(stream) if is_capable(stream) else LineScreen(stream)
 
 
-class NoScreen:
-    """For --json."""
-
-    def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None: ...
-
-    def end(self) -> None: ...
-
-
-class LineScreen:
+class LineScreen(Screen):
     """One line whenever a round is over."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -132,10 +124,8 @@ class LineScreen:
             self._shown = finished
             show(progress(league), self._stream)
 
-    def end(self) -> None: ...
 
-
-class LiveScreen:
+class LiveScreen(Screen):
     """Progress bar and table, drawn over what was drawn before."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from league.cli import USAGE, CommandError, examples, journal_errors
 from league.hosting.options import ManagerOptions
@@ -13,12 +12,7 @@ from league.hosting.options import ManagerOptions
 if TYPE_CHECKING:
     import asyncio
 
-    from league.dashboard.answers import Answering
     from league.dashboard.journal_league import JournalLeague
-    from league.events import Event
-    from league.manager.league import LeagueManager
-    from league.reports.history import LeagueHistory
-    from league.reports.match_facts import MatchFacts
     from league.transport.http import Answer, HttpRequest, Response
 
 NAME = "view"
@@ -29,8 +23,6 @@ EXAMPLE = examples(
     note="\nIt shows the league as the journal has it now, to this machine alone, until Ctrl-C.",
 )
 HOST = "127.0.0.1"
-
-Shown = TypeVar("Shown")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,38 +54,6 @@ def _read(location: str) -> JournalLeague:
         return JournalLeague(manager, journals, LeagueHistory(open_for_reading(journals.path)))
 
 
-class StoredLeague:
-    """The league of a journal, for its dashboard."""
-
-    is_live = False
-
-    def __init__(self, league: JournalLeague) -> None:
-        self._league = league
-
-    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
-        return show(self._league.manager)
-
-    async def facts(self, match_id: str) -> MatchFacts | None:
-        return self._league.facts(match_id)
-
-    async def records(self, player_id: str) -> Sequence[Event]:
-        return self._league.records(player_id)
-
-    async def answering(self) -> Mapping[str, Answering]:
-        return self._league.answering()
-
-    @property
-    def position(self) -> int:
-        return self._league.position
-
-    @property
-    def history(self) -> LeagueHistory:
-        return self._league.history
-
-    async def changed(self) -> None:
-        """It never does."""
-
-
 async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.Event) -> int:
     from league.hosting import console
     from league.hosting.bare_posts import NOTHING_HERE
@@ -102,7 +62,7 @@ async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.
     from league.hosting.statistics import LatestStatistics
     from league.transport.http import App
 
-    dashboard, host = Dashboard(StoredLeague(league), LatestStatistics()), HostedAgent()
+    dashboard, host = Dashboard(league, LatestStatistics()), HostedAgent()
 
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE

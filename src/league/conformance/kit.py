@@ -6,6 +6,8 @@ import asyncio
 import json
 import secrets
 import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -37,6 +39,8 @@ LONGEST_WAIT_S: Final = 10.0
 BUSY_RETRIES: Final = 3
 LAST_MATCH: Final = 1_000_000
 """Out of so many the number of the matches of a run is drawn."""
+Notify = Callable[[str], None]
+"""Gets lines for the person who waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +108,7 @@ class Kit:
         may_follow = first.is_empty or (first.is_readable and first.parsed.error is None)
         if may_follow and is_bare_acknowledgement(kind, first.parsed.content):
             return await self._with_posted_answer(first, self._posted_wait_s(first))
-        self.record.probes.append(first)
-        return first
+        return self._recorded(first)
 
     def _posted_wait_s(self, first: Probe) -> float:
         """How long to wait for an answer as a request of its own; short where none is to be expected."""
@@ -121,31 +124,25 @@ class Kit:
         """Send a JSON document that is no message of ours."""
         fields = document if isinstance(document, dict) else {}
         method = str(fields.get("method", ""))
-        made = await self._post(label, json.dumps(document).encode(), "", {}, fields.get("id"), method, proper)
-        self.record.probes.append(made)
-        return made
+        return self._recorded(
+            await self._post(label, json.dumps(document).encode(), "", {}, fields.get("id"), method, proper)
+        )
 
     async def send_raw(self, label: str, body: bytes, request_id: object = None) -> Probe:
         """Send bytes that are no proper request."""
-        made = await self._post(label, body, "", {}, request_id, "", proper=False)
-        self.record.probes.append(made)
-        return made
+        return self._recorded(await self._post(label, body, "", {}, request_id, "", proper=False))
 
     async def send_http(self, label: str, request: RawRequest) -> Probe:
         """Send a request that is wrong as HTTP already."""
         at = time.time()
         response = await send_request(request, HTTP_PROBE_S)
-        made = Probe(
-            label, "", {}, None, request.method, False, request.raw(), response, at, HTTP_PROBE_S, ParsedAnswer()
+        return self._recorded(
+            Probe(label, "", {}, None, request.method, False, request.raw(), response, at, HTTP_PROBE_S, ParsedAnswer())
         )
-        self.record.probes.append(made)
-        return made
 
     async def send_bad(self, label: str, request: RawRequest) -> Probe:
         """Send whatever this is, and read the answer as that of a message."""
-        made = await self.send_aside(request, label)
-        self.record.probes.append(made)
-        return made
+        return self._recorded(await self.send_aside(request, label))
 
     async def send_aside(self, request: RawRequest, label: str = "") -> Probe:
         """The same for what is not judged, and so not recorded."""
@@ -171,25 +168,18 @@ class Kit:
         return Probe(label, kind, message, request_id, method, proper, request.raw(), response, at, limit_s, parsed)
 
     async def _send(self, request: RawRequest, limit_s: float) -> tuple[RawResponse, float]:
-        """The answer, and when what it answers was sent."""
-        at = time.time()
-        response = await send_request(request, limit_s)
-        return await self._retry_busy(request, response, limit_s) if response.status in BUSY else (response, at)
-
-    async def _retry_busy(
-        self, request: RawRequest, response: RawResponse, limit_s: float
-    ) -> tuple[RawResponse, float]:
-        """The agent is busy: ask again when it said. That is no fault (section 6.3)."""
-        at = time.time()
-        for _ in range(BUSY_RETRIES):
+        """The answer, and when what it answers was sent. A busy agent is asked again when it said: that is no fault
+        (section 6.3)."""
+        retries = BUSY_RETRIES
+        while True:
+            at = time.time()
+            response = await send_request(request, limit_s)
+            if response.status not in BUSY or retries == 0:
+                return response, at
+            retries -= 1
             told = response.headers.get("retry-after", "2")
             pause = float(told) if told.isdecimal() else 2.0
             await asyncio.sleep(min(pause, LONGEST_WAIT_S) / self.options.time_scale)
-            at = time.time()
-            response = await send_request(request, limit_s)
-            if response.status not in BUSY:
-                break
-        return response, at
 
     async def _with_posted_answer(self, first: Probe, left_s: float) -> Probe:
         """The same probe with the answer that came as a request of its own, if one did."""
@@ -202,6 +192,21 @@ class Kit:
         taken = {id(one.posted) for one in self.record.probes if one.posted is not None}
         there = [one for one in self.record.arrivals if fits(one) and id(one) not in taken]
         posted = there[0] if there else await self.server.wait_for(fits, left_s)
-        made = replace(first, posted=posted)
-        self.record.probes.append(made)
-        return made
+        return self._recorded(replace(first, posted=posted))
+
+    def _recorded(self, probe: Probe) -> Probe:
+        self.record.probes.append(probe)
+        return probe
+
+
+@asynccontextmanager
+async def open_kit(options: Options, server: KitServer, record: RunRecord, notify: Notify) -> AsyncIterator[Kit]:
+    """A kit that can be registered with, as long as the block lasts."""
+    await server.open(options.host, options.listen or 0)
+    try:
+        kit = Kit(options, record, server)
+        if options.listen is not None:
+            notify(f"ready: {kit.manager_url}")
+        yield kit
+    finally:
+        await server.close()

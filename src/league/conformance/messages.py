@@ -164,42 +164,36 @@ class MessageWriter:
             "deadline": timestamps.write(deadline),
         }
 
-    def game_over(self, number: int, now: float, choice: str = "even") -> Object:
-        other = "odd" if choice == "even" else "even"
-        drawn = 4 if other == "even" else 7
-        reason = f"{self.opponent_id} chose {other}, number was {drawn} ({other})"
-        return {
-            **self._referee("GAME_OVER", number, now),
-            "game_type": EVEN_ODD,
-            "game_result": {
-                "status": "WIN",
-                "winner_player_id": self.opponent_id,
-                "drawn_number": drawn,
-                "number_parity": other,
-                "choices": {self.player_id: choice, self.opponent_id: other},
-                "reason": reason,
-                "attempt": 1,
-            },
-            "reason": reason,
-        }
-
-    def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """GAME_OVER of a match that is broken off: nobody wins."""
-        reason = "Technical loss: this match is not played on"
-        nothing = {"drawn_number": None, "number_parity": None} if game == EVEN_ODD else {}
+    def _over(self, number: int, now: float, game: str, reason: str, **result: object) -> Object:
         return {
             **self._referee("GAME_OVER", number, now),
             "game_type": game,
-            "game_result": {
-                "status": "TECHNICAL_LOSS",
-                "winner_player_id": None,
-                **nothing,
-                "choices": {self.player_id: None, self.opponent_id: None},
-                "reason": reason,
-                "attempt": 1,
-            },
+            "game_result": {**result, "reason": reason, "attempt": 1},
             "reason": reason,
         }
+
+    def game_over(self, number: int, now: float, choice: str = "even") -> Object:
+        other = "odd" if choice == "even" else "even"
+        drawn = 4 if other == "even" else 7
+        return self._over(
+            number,
+            now,
+            EVEN_ODD,
+            f"{self.opponent_id} chose {other}, number was {drawn} ({other})",
+            status="WIN",
+            winner_player_id=self.opponent_id,
+            drawn_number=drawn,
+            number_parity=other,
+            choices={self.player_id: choice, self.opponent_id: other},
+        )
+
+    def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
+        """GAME_OVER of a match that is broken off: nobody wins."""
+        result: Object = {"status": "TECHNICAL_LOSS", "winner_player_id": None}
+        if game == EVEN_ODD:
+            result |= {"drawn_number": None, "number_parity": None}
+        choices = {self.player_id: None, self.opponent_id: None}
+        return self._over(number, now, game, "Technical loss: this match is not played on", **result, choices=choices)
 
     def game_error(self, number: int, now: float, choice: object) -> Object:
         """About a choice that is called wrong."""

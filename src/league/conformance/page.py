@@ -79,8 +79,9 @@ def _body(report: CheckReport) -> Iterator[str]:
 
 def _article(one: CheckResult, record: RunRecord) -> str:
     clause, outcome = one.clause, one.outcome
+    detail = _marked(f"{outcome.detail[:1].upper()}{outcome.detail[1:]}.")
     parts = [
-        f'<article class="{one.verdict.value}"><h3>{_breakable(one.name)}</h3><p>{_sentence(outcome.detail)}</p>',
+        f'<article class="{one.verdict.value}"><h3>{_breakable(one.name)}</h3><p>{detail}</p>',
         f"<blockquote>Section {clause.section}, {clause.level}: {_marked(clause.sentence)}</blockquote>",
     ]
     if outcome.advice:
@@ -113,10 +114,6 @@ def _row(one: CheckResult) -> str:
 def _breakable(name: str) -> str:
     """An id with places where a line may end."""
     return re.sub(r"([._])", r"\1<wbr>", escape(name))
-
-
-def _sentence(text: str) -> str:
-    return _marked(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _marked(text: str) -> str:

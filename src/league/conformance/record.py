@@ -346,19 +346,14 @@ def _error_answer(error: object) -> ErrorAnswer:
     fields: Mapping[str, Any] = error if isinstance(error, dict) else {}
     data = fields.get("data")
     data = data if isinstance(data, dict) else fields
-    number = fields.get("code")
-    text = fields.get("message")
+    code, number, text = data.get("error_code"), fields.get("code"), fields.get("message")
     named = (data.get("error_name"), data.get("error_description"), text)
     return ErrorAnswer(
-        code=_text(data.get("error_code")),
+        code=code if isinstance(code, str) and code else None,
         name=next((one for one in named if isinstance(one, str) and one in BY_NAME), None),
         number=number if isinstance(number, int) and not isinstance(number, bool) else None,
         text=text if isinstance(text, str) else str(error),
     )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def tokens_known(record: RunRecord) -> Sequence[str]:

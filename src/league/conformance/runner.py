@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from league.conformance.checks import player_checks
 from league.conformance.clauses import Clause, clauses_for
-from league.conformance.kit import Kit, Options
+from league.conformance.kit import Notify, Options, open_kit
 from league.conformance.kit_server import KitServer
 from league.conformance.outcome import CheckOutcome, Verdict, judged
 from league.conformance.record import RunRecord
@@ -103,26 +103,20 @@ def scenarios_of(ids: list[str], alone: bool) -> frozenset[str]:
     return frozenset({"registration"} if alone else found)
 
 
-async def run(options: Options, notify: Callable[[str], None] = lambda _: None) -> CheckReport:
-    """Run the scenarios against the player and judge the record; `notify` gets lines for the person who waits."""
+async def run(options: Options, notify: Notify = lambda _: None) -> CheckReport:
+    """Run the scenarios against the player and judge the record."""
     ids = chosen(options.only)
     rejects = REJECTING.get(ids[0], "") if len(ids) == 1 else ""
     record = RunRecord(options.target, options.time_scale)
     server = KitServer(record, rejects, drops_first=options.drops_first or RETRIES in options.only)
     began = time.monotonic()
-    await server.open(options.host, options.listen or 0)
-    try:
-        kit = Kit(options, record, server)
-        if options.listen is not None:
-            notify(f"ready: {kit.manager_url}")
+    async with open_kit(options, server, record, notify) as kit:
         await run_scenarios(kit, scenarios_of(ids, alone=bool(rejects)))
-    finally:
-        await server.close()
     checks, clauses = player_checks(), clauses_for("player")
     results = tuple(CheckResult(clauses[name], judged(checks[name], clauses[name], record)) for name in ids)
     return CheckReport(record, results, time.monotonic() - began, kit.manager_url)
 
 
-def check_player(options: Options, notify: Callable[[str], None] = lambda _: None) -> CheckReport:
+def check_player(options: Options, notify: Notify = lambda _: None) -> CheckReport:
     """`run`, for callers without an event loop."""
     return asyncio.run(run(options, notify))

@@ -91,9 +91,10 @@ def _failure(number: int, one: CheckResult, record: RunRecord) -> Iterator[str]:
 def _evidence(evidence: Evidence, record: RunRecord) -> Iterator[str]:
     sent, received = (_short(text) for text in sent_and_received(evidence, record))
     if isinstance(evidence, Probe):
+        why = f" ({evidence.response.detail})" if evidence.trouble is not None else ""
         yield f"   The kit sent ({evidence.label}):"
         yield from _block(sent)
-        yield f"   and got, after {evidence.response.seconds:.2f} s{_why(evidence)}:"
+        yield f"   and got, after {evidence.response.seconds:.2f} s{why}:"
         yield from _block(received)
     else:
         yield f"   The player sent to {evidence.place}:"
@@ -104,10 +105,6 @@ def _short(http: str) -> str:
     """The first line and the body; the page and the JSON document have the rest."""
     head, end, body = http.partition("\n\n")
     return f"{head.partition(chr(10))[0]} …\n\n{body}" if end and body else http
-
-
-def _why(evidence: Probe) -> str:
-    return f" ({evidence.response.detail})" if evidence.trouble is not None else ""
 
 
 def _block(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from league.events import ResultAccepted
 from league.games import registry
-from league.games.contract import SEATS, Board, Game, Players, Seat
+from league.games.contract import SEATS, Board, Game, Players
 from league.reports.match_facts import MatchFacts
 
 
@@ -45,16 +45,12 @@ def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[B
         if not isinstance(move, Mapping) or not set(move) <= set(players):
             return
         try:
-            state = game.rules.play(state, {_seat(player, players): choice for player, choice in move.items()})
+            state = game.rules.play(state, {SEATS[players.index(player)]: choice for player, choice in move.items()})
         except (ValueError, TypeError):
             return  # a referee may report anything
         before, board = board, game.board(state)
         chosen = ", ".join(f"{player}: {choice}" for player, choice in move.items())
         yield _view(f"{number}. {chosen}", board, before)
-
-
-def _seat(player: str, players: Players) -> Seat:
-    return SEATS[players.index(player)]
 
 
 def _view(caption: str, board: Board, before: Board) -> BoardView:

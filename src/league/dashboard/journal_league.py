@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from league.dashboard import rendering
 from league.dashboard.answers import Answering, AnswerLog
@@ -23,58 +24,75 @@ from league.reports.statistics.analysis import analyse
 from league.reports.statistics.observations import observe
 from league.storage.reading import open_for_reading
 
+Shown = TypeVar("Shown")
+
 
 class JournalLeague:
-    """A manager replayed from its journal, with all journals at hand."""
+    """For a dashboard: a manager replayed from its journal, with all journals at hand."""
+
+    is_live = False
 
     def __init__(self, manager: LeagueManager, journals: Journals, history: LeagueHistory) -> None:
-        self.manager = manager
         self.history = history
-        self._journals = journals
+        self._manager, self._journals = manager, journals
 
     @property
     def position(self) -> int:
         return self._journals.seq
 
-    def facts(self, match_id: str) -> MatchFacts | None:
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        return show(self._manager)
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
         return facts_of(match_id, self._journals)
 
-    def records(self, player_id: str) -> Sequence[Event]:
-        matches = set(self.manager.ledger.matches_of.get(player_id, ()))
-        told = (event for one in self._journals.referees.values() for event in one.events)
-        return [event for event in told if getattr(event, "match_id", None) in matches]
+    async def records(self, player_id: str) -> Sequence[Event]:
+        return _records(self._manager, self._journals, player_id)
 
-    def answering(self) -> Mapping[str, Answering]:
-        log = AnswerLog()
-        for one in self._journals.referees.values():
-            log.add(one.events)
-        return log.of_players()
+    async def answering(self) -> Mapping[str, Answering]:
+        return _answering(self._journals)
+
+    async def changed(self) -> None:
+        """It never does."""
+
+
+def _records(manager: LeagueManager, journals: Journals, player_id: str) -> Sequence[Event]:
+    """What referees wrote down of the matches of a player."""
+    matches = set(manager.ledger.matches_of.get(player_id, ()))
+    told = (event for one in journals.referees.values() for event in one.events)
+    return [event for event in told if getattr(event, "match_id", None) in matches]
+
+
+def _answering(journals: Journals) -> Mapping[str, Answering]:
+    log = AnswerLog()
+    for one in journals.referees.values():
+        log.add(one.events)
+    return log.of_players()
 
 
 def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
     """The dashboard as files that open without a server."""
     assert journals.path is not None, "the manager's journal is among them"
     with open_for_reading(journals.path) as journal:
-        yield from _pages(JournalLeague(manager, journals, LeagueHistory(journal)))
+        yield from _pages(manager, journals, LeagueHistory(journal))
 
 
-def _pages(league: JournalLeague) -> Iterator[File]:
-    manager, above, below = league.manager, Renderer(SITE), Renderer(SITE_BELOW)
-    rounds = manager.ledger.finished_rounds
-    statistics, history = statistics_view(analyse(observe(manager))), HistoryView(rounds, league.position)
-    view = completed(league_view(manager), statistics, league.answering(), history)
+def _pages(manager: LeagueManager, journals: Journals, history: LeagueHistory) -> Iterator[File]:
+    above, below, rounds = Renderer(SITE), Renderer(SITE_BELOW), manager.ledger.finished_rounds
+    statistics, now = statistics_view(analyse(observe(manager))), HistoryView(rounds, journals.seq)
+    view = completed(league_view(manager), statistics, _answering(journals), now)
     yield PurePosixPath("index.html"), above.league(view).encode()
     for round_id in range(1, rounds + 1):
-        moment = league.history.after_round(round_id)
+        moment = history.after_round(round_id)
         assert moment is not None, "it is over"
         yield PurePosixPath("round", f"{round_id}.html"), below.league(as_it_was(moment, rounds)).encode()
     for name in rendering.ASSETS:
         yield PurePosixPath("assets", name), rendering.asset(name)
     for match_id in manager.ledger.matches:
-        facts = league.facts(match_id)
+        facts = facts_of(match_id, journals)
         assert facts is not None, "the schedule has it"
         yield PurePosixPath("match", rendering.file_of(match_id)), below.match(match_page(facts)).encode()
     for player_id in manager.player_ids:
-        page = player_page(manager, player_id, league.records(player_id))
+        page = player_page(manager, player_id, _records(manager, journals, player_id))
         assert page is not None, "it is registered"
         yield PurePosixPath("player", rendering.file_of(player_id)), below.player(page).encode()

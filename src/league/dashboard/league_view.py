@@ -3,6 +3,7 @@ is rendered and sent again."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -383,9 +384,7 @@ def _registrations(ledger: Ledger) -> str:
 
 def _agents(manager: LeagueManager) -> Iterator[AgentView]:
     ledger, silent = manager.ledger, manager.not_answering
-    deviations: dict[str, int] = {}
-    for agent_id, _, _ in ledger.deviations:
-        deviations[agent_id] = deviations.get(agent_id, 0) + 1
+    deviations = Counter(agent_id for agent_id, _, _ in ledger.deviations)
     for one in sorted(ledger.roster.members.values(), key=lambda one: (one.is_player, one.agent_id)):
         status = "not answering" if one.agent_id in silent and not one.withdrawn else views.status_of(one)
         yield AgentView(
@@ -394,6 +393,6 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
             status=status,
             is_well=status in ("registered", "playing", "finished"),
             technical=one.technical_losses,
-            deviations=deviations.get(one.agent_id, 0),
+            deviations=deviations[one.agent_id],
             endpoint=one.endpoint,
         )

@@ -44,36 +44,19 @@ class DiagramAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawProof:
-    """What the page computes again by itself."""
-
-    seed: str
-    label: str
-    number: int
-    promised: str
-    sentence: str
-    command: str
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MatchPage:
     """All of the page; `is_over` is false while it is to be decided, and `pending` says what is known till then."""
 
-    match_id: str
-    league_id: str
-    game_type: str
-    round_id: int
     players: tuple[Named, Named]
     points: tuple[int, int] | None
-    winner: str | None
     headline: str
     is_over: bool
     pending: str
     explanation: Explanation
     begun: str
     attempts: tuple[DiagramAttempt, ...]
-    proof: DrawProof | None
+    draw_label: str
+    """What the seed of the draw is hashed with: the page computes the draw again by itself."""
     boards: tuple[BoardView, ...]
 
 
@@ -84,20 +67,15 @@ def match_page(facts: MatchFacts) -> MatchPage:
     first, second = told.players
     points = (verdict.points[first], verdict.points[second]) if len(verdict.points) == 2 else None
     return MatchPage(
-        match_id=told.match_id,
-        league_id=told.league_id,
-        game_type=told.game_type,
-        round_id=told.round_id,
         players=(Named(first, told.names[first]), Named(second, told.names[second])),
         points=points,
-        winner=verdict.winner,
         headline=_WORDS.get(verdict.outcome, verdict.outcome.capitalize()),
         is_over=facts.status in OVER,
         pending=_pending(facts),
         explanation=told,
         begun=f"{datetime.fromtimestamp(told.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC" if told.started_at else "",
         attempts=tuple(_attempt(one, told) for one in told.attempts),
-        proof=_proof(facts, told),
+        draw_label=f"{told.league_id}|{told.match_id}|{facts.counted_attempt}",
         boards=board_views(facts),
     )
 
@@ -113,14 +91,6 @@ def _pending(facts: MatchFacts) -> str:
         f"It was given to {referee}{since}, and the manager has heard nothing of it yet.{limit} What passes between "
         f"{referee} and the players is learnt from its report: till then nobody can see here who has answered."
     )
-
-
-def _proof(facts: MatchFacts, told: Explanation) -> DrawProof | None:
-    draw = told.draw
-    if draw is None:
-        return None
-    label = f"{told.league_id}|{told.match_id}|{facts.counted_attempt}"
-    return DrawProof(draw.seed, label, draw.number, draw.promised or "", draw.sentence, draw.command, draw.holds)
 
 
 def _attempt(one: TimelineAttempt, told: Explanation) -> DiagramAttempt:

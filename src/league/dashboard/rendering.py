@@ -141,7 +141,7 @@ class Renderer:
         return self._template("league.html").render(view=view, lists=lists, position=position)
 
     def match(self, page: MatchPage, position: str = "") -> str:
-        return self._template("match.html").render(page=page, position=position)
+        return self._template("match.html").render(page=page, told=page.explanation, position=position)
 
     def player(self, page: PlayerPage) -> str:
         return self._template("player.html").render(page=page)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from league.dashboard.league_view import Named
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league.reports.statistics import tables
-from league.reports.statistics.findings import LeagueStatistics, Neighbours, RatingTable
+from league.reports.statistics.findings import LeagueStatistics, RatingTable
 from league.reports.statistics.words import EXPLAINED
 
 RECORD: Final = "won–drawn–lost"
@@ -120,11 +120,8 @@ def _rating_notes(table: RatingTable) -> Iterator[Note]:
     if table.groups > 1:
         yield Note("groups", f"The players are in {table.groups} groups.", EXPLAINED["groups"])
     if near := [one for one in table.neighbours if not one.apart]:
-        more = ", ".join(f"{one.better} and {one.worse}: {_more(one)}" for one in near)
+        pairs = ((f"{one.better} and {one.worse}", one.more_matches) for one in near)
+        more = ", ".join(f"{pair}: {'–' if count is None else f'{count:,}'}" for pair, count in pairs)
         yield Note("more matches", f"{more}.", EXPLAINED["more_matches"])
     advantage = f"{table.seat_advantage:+.0f} points ({tables.between(table.seat_interval, '+.0f')})."
     yield Note("seat A", advantage, EXPLAINED["seat_advantage"])
-
-
-def _more(pair: Neighbours) -> str:
-    return "–" if pair.more_matches is None else f"{pair.more_matches:,}"

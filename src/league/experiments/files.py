@@ -7,6 +7,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,8 +33,9 @@ def write(result: TournamentResult, folder: Path) -> list[Path]:
     document = {**result.document, "repeat": repeating(result)}
     written = [folder / "tournament.json"]
     written[0].write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    for name, make in (("standings", _standings), ("pairs", _pairs), ("matches", _matches)):
-        head, rows = make(result)
+    tables = {name: partial(_flat, result.document[name]) for name in ("standings", "pairs")}
+    for name, make in {**tables, "matches": partial(_matches, result)}.items():
+        head, rows = make()
         path = folder / f"{name}.csv"
         with path.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream)
@@ -41,7 +43,7 @@ def write(result: TournamentResult, folder: Path) -> list[Path]:
             writer.writerows(rows)
         written.append(path)
         if find_spec("pyarrow") is not None:
-            written.append(_parquet(folder / f"{name}.parquet", make(result)))
+            written.append(_parquet(folder / f"{name}.parquet", make()))
     return written
 
 
@@ -60,14 +62,6 @@ def _digest(name: str) -> str | None:
     """SHA-256 of the file a strategy was loaded from; None for a built-in one."""
     file = Path(name.rpartition(":")[0])
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.suffix == ".py" and file.is_file() else None
-
-
-def _standings(result: TournamentResult) -> Table:
-    return _flat(result.document["standings"])
-
-
-def _pairs(result: TournamentResult) -> Table:
-    return _flat(result.document["pairs"])
 
 
 def _flat(rows: Sequence[dict[str, Any]]) -> Table:

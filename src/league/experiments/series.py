@@ -142,7 +142,7 @@ class SeriesHistory(MatchHistory):
         return self._row(self._played[index])
 
     def _row(self, played: _Played) -> PastMatch:
-        seat, players = self._seat(played), _seated(played.seat)
+        seat, players = self._seat(played), NAMES if played.seat == PLAYER_A else (NAMES[1], NAMES[0])
         result = self._game.wire.game_result(played.state, players, played.failed, played.moves)
         number, parity = result.get("drawn_number"), result.get("number_parity")
         is_draw = played.winner is None and not played.failed
@@ -165,11 +165,6 @@ class SeriesHistory(MatchHistory):
 @lru_cache(maxsize=4)  # asked for several times in a match
 def _match_id(number: int) -> str:
     return f"M{number + 1}"
-
-
-def _seated(first: Seat) -> Players:
-    """Who is PLAYER_A and who is PLAYER_B."""
-    return NAMES if first == PLAYER_A else (NAMES[1], NAMES[0])
 
 
 class Side:

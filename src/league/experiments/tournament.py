@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -241,16 +240,13 @@ def _in_order(
     pool: ProcessPoolExecutor, plan: TournamentPlan, tasks: list[Task], jobs: int
 ) -> Iterator[tuple[int, SeriesResult]]:
     """Series are handed out a few ahead, so that a long tournament fits into memory."""
-    waiting: list[Future[SeriesResult]] = []
-    rest = iter(tasks)
-    order = iter(tasks)
-    while True:
-        while len(waiting) < 4 * jobs and (task := next(rest, None)) is not None:
-            waiting.append(pool.submit(play_task, plan, task))
-        if not waiting:
-            return
-        wait(waiting[:1], return_when=FIRST_COMPLETED)
-        yield next(order)[0], waiting.pop(0).result()
+    waiting: deque[tuple[int, Future[SeriesResult]]] = deque()
+    for task in tasks:
+        if len(waiting) == 4 * jobs:
+            at, result = waiting.popleft()
+            yield at, result.result()
+        waiting.append((task[0], pool.submit(play_task, plan, task)))
+    yield from ((at, result.result()) for at, result in waiting)
 
 
 def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:
@@ -269,20 +265,7 @@ def _off_the_loop(work: Callable[[], TournamentResult]) -> TournamentResult:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    box: list[TournamentResult | BaseException] = []
-
-    def put() -> None:
-        try:
-            box.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again below, in the thread that asked
-            box.append(error)
-
-    thread = threading.Thread(target=put)
-    thread.start()
-    thread.join()
-    if isinstance(box[0], BaseException):
-        raise box[0]
-    return box[0]
+    return ThreadPoolExecutor(1).submit(work).result()
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------

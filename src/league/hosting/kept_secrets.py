@@ -103,19 +103,11 @@ class KeptSecret:
 
     def _keep(self, path: Path, text: str) -> None:
         """Whole or not at all, and never readable by anybody else."""
-        unfinished = path.with_name(f".{self.file}.{os.getpid()}")
+        from league.reports.shared_files import replace_file  # only who starts a manager pays for it
+
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.unlink(missing_ok=True)
-            unfinished.touch(OWNER_ONLY, exist_ok=False)
-            with unfinished.open("w") as file:
-                file.write(f"{text}\n")
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
+            replace_file(path, f"{text}\n".encode(), mode=OWNER_ONLY)
         except OSError as error:
-            with suppress(OSError):
-                unfinished.unlink()
             why = error.strerror or str(error)
             sentence = f"the {self.name} cannot be kept in {path}: {why}; choose a folder with --state"
             raise CommandError(sentence) from error

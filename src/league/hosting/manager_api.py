@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ from league.hosting import admin_api
 from league.hosting.bare_posts import NOTHING_HERE, take
 from league.hosting.dashboard import Dashboard
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics, StatisticsPage
+from league.hosting.statistics import LatestStatistics, statistics_page
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
@@ -34,12 +35,6 @@ from league.transport.http import Answer, Handler, HttpRequest, Response
 View = Callable[[LeagueManager, int], object]
 """A view of the league at that position of its journal."""
 
-PAGES: Mapping[str, View] = {
-    "/api/league": views.league,
-    "/api/standings": lambda manager, _: views.standings(manager),
-    "/api/schedule": lambda manager, _: views.schedule(manager),
-    "/api/agents": lambda manager, _: views.agents(manager),
-}
 STATISTICS = "/api/statistics"
 MATCHES = "/api/matches/"
 REGISTER = "/register"
@@ -49,11 +44,8 @@ _NOTHING = b"null"
 
 def league_pages(host: HostedAgent, statistics: LatestStatistics) -> dict[str, Callable[[], Awaitable[Response]]]:
     """The pages at fixed paths."""
-
-    def page(view: View) -> Callable[[], Awaitable[Response]]:
-        return lambda: _shown(host, view)
-
-    return {path: page(view) for path, view in PAGES.items()} | {STATISTICS: StatisticsPage(host, statistics).show}
+    pages = {path: partial(_shown, host, view) for path, view in views.PAGES.items()}
+    return {**pages, STATISTICS: partial(statistics_page, host, statistics)}
 
 
 def league_gauges(agent: Agent) -> dict[str, float]:
@@ -113,11 +105,17 @@ async def match_page(host: HostedAgent, match_id: str) -> bytes | None:
 
 async def _records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:
     """What its referees told of a match that is decided; read from the journal, for nobody keeps it in memory."""
-    journal: object = host.running.journal
-    if not isinstance(journal, JournalReader):
+    journal = _journal(host)
+    if journal is None:
         return []
     found = await asyncio.to_thread(journal.records_of, match_id)
     return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.record} for one in found]
+
+
+def _journal(host: HostedAgent) -> JournalReader | None:
+    """The journal to read from, if the manager has started and keeps one."""
+    journal: object = host.agent.journal if host.agent else None
+    return journal if isinstance(journal, JournalReader) else None
 
 
 class LiveLeague:
@@ -155,8 +153,8 @@ class LiveLeague:
         if match is None or settings is None:
             return None
         facts = facts_from_pages({**match, "records": await _records(self._host, match_id)}, league, agents["agents"])
-        journal: object = self._host.running.journal
-        if not isinstance(journal, JournalReader):
+        journal = _journal(self._host)
+        if journal is None:
             return facts
         facts = with_manager_events(facts, await asyncio.to_thread(journal.events_of, match_id), settings)
         if facts.status != "COMPLETED":
@@ -166,16 +164,16 @@ class LiveLeague:
         return replace(facts, records=records)
 
     async def records(self, player_id: str) -> Sequence[Event]:
-        journal: object = self._host.running.journal if self._host.agent else None
-        if not isinstance(journal, JournalReader):
+        journal = _journal(self._host)
+        if journal is None:
             return ()
         found = await asyncio.to_thread(journal.records_with, player_id)
         told = records_of((one.referee_id, one.record) for one in found)
         return [event for one in told.values() for event in one.events]
 
     async def answering(self) -> Mapping[str, Answering]:
-        journal: object = self._host.running.journal if self._host.agent else None
-        return await asyncio.to_thread(self._read_answers, journal) if isinstance(journal, JournalReader) else {}
+        journal = _journal(self._host)
+        return await asyncio.to_thread(self._read_answers, journal) if journal else {}
 
     def _read_answers(self, journal: JournalReader) -> Mapping[str, Answering]:
         """Only records that are new are read; by one thread, also if whoever asked before went away meanwhile."""
@@ -192,8 +190,8 @@ class LiveLeague:
 
     @property
     def history(self) -> LeagueHistory | None:
-        journal: object = self._host.running.journal if self._host.agent else None
-        if not isinstance(journal, JournalReader):
+        journal = _journal(self._host)
+        if journal is None:
             return None
         if self._history is None or self._history.journal is not journal:
             self._history = LeagueHistory(journal)

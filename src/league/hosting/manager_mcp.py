@@ -17,10 +17,11 @@ from league.hosting import CommandError, admin_api, specification
 from league.hosting.manager_api import LiveLeague, match_page
 from league.hosting.mcp_tables import call_message, changed, message_tools, unlisted_tool
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import StatisticsPage
+from league.hosting.statistics import LatestStatistics, statistics_page
 from league.manager.league import LeagueManager
 from league.mcp.tables import (
     MARKDOWN,
+    NO_ARGUMENTS,
     Complete,
     McpCaller,
     Object,
@@ -30,7 +31,9 @@ from league.mcp.tables import (
     TemplateRow,
     ToolRow,
     check_arguments,
+    string,
     structured,
+    taking,
     text,
     user_says,
 )
@@ -48,33 +51,25 @@ INSTRUCTIONS: Final = (
 )
 ROUNDS: Final = 5
 """So many rounds of the schedule are shown at once."""
-_TEXT: Final = {"type": "string"}
-_MATCH: Final = {
-    "type": "object",
-    "properties": {"match_id": {**_TEXT, "description": "such as R1M1"}},
-    "required": ["match_id"],
-}
-_NOTHING: Final[Object] = {"type": "object", "properties": {}}
-_ENTRY: Final = {
-    "type": "object",
-    "properties": {
-        "display_name": {**_TEXT, "description": "what the player is called; nobody else in the league may be"},
-        "contact_endpoint": {**_TEXT, "description": "where it serves, such as http://127.0.0.1:8101/mcp"},
-        "version": {**_TEXT, "description": "of the player (default 1.0.0)"},
-        "game_types": {
-            "type": "array",
-            "items": _TEXT,
-            "description": "what it can play (default: this league's game)",
-        },
+_MATCH: Final = taking("match_id", match_id=string("such as R1M1"))
+_ENTRY: Final = taking(
+    "display_name",
+    "contact_endpoint",
+    display_name=string("what the player is called; nobody else in the league may be"),
+    contact_endpoint=string("where it serves, such as http://127.0.0.1:8101/mcp"),
+    version=string("of the player (default 1.0.0)"),
+    game_types={
+        **string("what it can play (default: this league's game)"),
+        "type": "array",
+        "items": {"type": "string"},
     },
-    "required": ["display_name", "contact_endpoint"],
-}
-_SOME_ROUNDS: Final = {
-    "type": "object",
-    "properties": {
-        "from_round": {"type": "integer", "minimum": 1, "description": f"the first of {ROUNDS} rounds (default 1)"}
-    },
-}
+)
+_SOME_ROUNDS: Final = taking(
+    from_round={"type": "integer", "minimum": 1, "description": f"the first of {ROUNDS} rounds (default 1)"}
+)
+_KEY: Final = string("the same key again does nothing more")
+_KEYED: Final = {**taking(key=_KEY), "required": []}
+_AIMED: Final = taking("target", target=string("whom or what: an id"), key=_KEY)
 _ORDERS: Final[Mapping[str, str]] = {
     "start": "Starts the league with those who are registered.",
     "pause": "Pauses the league: matches that are played go on, no others begin.",
@@ -92,7 +87,7 @@ _JSON = msgspec.json.Encoder()
 class LeagueOffer:
     """The tables of a manager's server."""
 
-    def __init__(self, host: HostedAgent, league: LiveLeague, statistics: StatisticsPage) -> None:
+    def __init__(self, host: HostedAgent, league: LiveLeague, statistics: LatestStatistics) -> None:
         self._host, self._league, self._statistics = host, league, statistics
 
     def tables(self) -> ServerTables:
@@ -122,7 +117,7 @@ class LeagueOffer:
                 self._register,
                 is_judged=False,
             ),
-            shown("standings", "Standings", "The table of the league.", _NOTHING, self._tool(self._standings)),
+            shown("standings", "Standings", "The table of the league.", NO_ARGUMENTS, self._tool(self._standings)),
             shown("schedule", "Schedule", f"{ROUNDS} rounds with their matches.", _SOME_ROUNDS, self._some_rounds),
             shown("match", "Match", "A match, its result and what its referee told.", _MATCH, self._match_tool),
             shown("explain_match", "Explain a match", "Why a match ended so, in words.", _MATCH, self._explain_tool),
@@ -130,7 +125,7 @@ class LeagueOffer:
                 "statistics",
                 "Statistics",
                 "Points or ratings with intervals, who is tied, and what is luck.",
-                _NOTHING,
+                NO_ARGUMENTS,
                 self._tool(self._analysis),
             ),
         )
@@ -140,18 +135,12 @@ class LeagueOffer:
         return [one for one in message_tools(self._host) if one.name != "register_player"]
 
     def _orders(self) -> Sequence[ToolRow]:
-        target = {"target": {**_TEXT, "description": "whom or what: an id"}}
-        key = {"key": {**_TEXT, "description": "the same key again does nothing more"}}
         return [
             ToolRow(
                 f"operator_{order.replace('-', '_')}",
                 f"Operator: {order.replace('-', ' ')}",
                 about,
-                {
-                    "type": "object",
-                    "properties": {**(target if order in admin_api.WITH_TARGET else {}), **key},
-                    "required": ["target"] if order in admin_api.WITH_TARGET else [],
-                },
+                _AIMED if order in admin_api.WITH_TARGET else _KEYED,
                 partial(self._order, order),
                 destructive=order in _DESTRUCTIVE,
                 for_operator=True,
@@ -341,7 +330,7 @@ class LeagueOffer:
         return {"players": [one for one in agents if one["role"] == "player"]}
 
     async def _analysis(self) -> views.Object:
-        return msgspec.json.decode((await self._statistics.show()).body, type=dict[str, Any])
+        return msgspec.json.decode((await statistics_page(self._host, self._statistics)).body, type=dict[str, Any])
 
     async def _round(self, _caller: McpCaller, names: Mapping[str, str]) -> str:
         wanted = names["round_id"]

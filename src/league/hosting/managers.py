@@ -18,7 +18,7 @@ from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, 
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
-from league.hosting.statistics import LatestStatistics, StatisticsPage
+from league.hosting.statistics import LatestStatistics
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
@@ -57,7 +57,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     statistics = LatestStatistics()
     league = LiveLeague(host)
     host.gauges, dashboard = league_gauges, Dashboard(league, statistics)
-    host.tables = partial(_tables, host, league, StatisticsPage(host, statistics))
+    host.tables = partial(_tables, host, league, statistics)
     app = App(
         host.respond,
         {**host.basic_pages(), **league_pages(host, statistics)},
@@ -89,7 +89,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     return 0
 
 
-def _tables(host: HostedAgent, league: LiveLeague, statistics: StatisticsPage) -> ServerTables:
+def _tables(host: HostedAgent, league: LiveLeague, statistics: LatestStatistics) -> ServerTables:
     from league.hosting.manager_mcp import LeagueOffer  # reports in words: only who has MCP clients pays for them
 
     return LeagueOffer(host, league, statistics).tables()

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell
 from league.agent.thinking import Think
-from league.events import AgentState, Event
+from league.events import Event
 from league.hosting import console, serving
 from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
@@ -22,7 +22,7 @@ from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
 from league.hosting.own_tools import OwnTools
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
-from league.machine import Machine, Refusal
+from league.machine import Machine
 from league.mcp.tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
@@ -32,6 +32,10 @@ from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.letters import Speaker
 from league.transport.resolving import Resolver
+
+if TYPE_CHECKING:  # a process of one role does not load the other
+    from league.player.competitor import Competitor
+    from league.referee.desk import RefereeDesk
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 """A member takes what its manager sends, and that may be large (R-24)."""
@@ -51,23 +55,6 @@ class HostedMember:
     on_stopping: Callable[[], Awaitable[None]] | None = None
     tools: MemberTools | None = None
     """What else it offers MCP clients."""
-
-
-class MemberMachine(Protocol):
-    """What both kinds of machine say about themselves and their registration."""
-
-    @property
-    def agent_id(self) -> str: ...
-    @property
-    def state(self) -> AgentState: ...
-    @property
-    def is_asking(self) -> bool: ...
-    @property
-    def rejected(self) -> Refusal | None: ...
-    @property
-    def pending(self) -> Refusal | None: ...
-    @property
-    def trouble(self) -> str: ...
 
 
 class MemberProcess:
@@ -170,8 +157,8 @@ class MemberProcess:
 # --- registration -----------------------------------------------------------------------------------------------------
 
 
-def _machine(agent: Agent) -> MemberMachine:
-    return cast(MemberMachine, agent.machine)
+def _machine(agent: Agent) -> Competitor | RefereeDesk:
+    return cast("Competitor | RefereeDesk", agent.machine)
 
 
 def _is_refused(agent: Agent) -> bool:
@@ -203,7 +190,7 @@ async def _report_obstacles(host: HostedAgent) -> None:
         console.complain(f"the manager refused {host.endpoint}: {said}")
 
 
-def _obstacle(machine: MemberMachine, endpoint: str) -> str:
+def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
     """What this member waits for, in a sentence, if it does not just take its time."""
     if machine.pending is not None:
         return f"{endpoint} is no member yet and keeps trying: {machine.pending.detail}"

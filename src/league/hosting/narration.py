@@ -209,14 +209,12 @@ def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
     return f"{event.match_id}: {event.reason}{how}"
 
 
-def _not_counted(_: RefereeDesk, event: events.ReportSettled) -> str:
-    return "" if event.answer == "ACCEPTED" else f"{event.match_id}: the manager does not count it ({event.answer})"
-
-
 REFEREE: Mapping[type[Event], Sentence] = {
     events.Registered: _registered,
     events.MatchDecided: _decided,
-    events.ReportSettled: _not_counted,
+    events.ReportSettled: lambda _, event: (
+        "" if event.answer == "ACCEPTED" else f"{event.match_id}: the manager does not count it ({event.answer})"
+    ),
     events.MatchDropped: lambda _, event: f"{event.match_id} is dropped: {event.why}",
     events.LeagueEnded: lambda _, event: f"the league is over; the champion is {event.champion}",
     events.Withdrawn: lambda *_: WITHDRAWN,

@@ -162,16 +162,13 @@ def _from_file(file: Path) -> ModuleType:
 def _made(spec: str, module: ModuleType, name: str) -> object:
     cls = getattr(module, name, None)
     if not callable(cls):
-        there = ", ".join(one for one, value in vars(module).items() if _is_class_of(module, value)) or "none"
+        classes = [one for one, value in vars(module).items() if isinstance(value, type)]
+        there = ", ".join(one for one in classes if getattr(module, one).__module__ == module.__name__) or "none"
         raise CommandError(f"cannot load {spec}: {module.__name__} has no class {name!r}; its classes: {there}")
     try:
         return cls()
     except (Exception, SystemExit) as error:  # the author's code, as above
         raise _cannot_load(spec, error) from error
-
-
-def _is_class_of(module: ModuleType, value: object) -> bool:
-    return isinstance(value, type) and value.__module__ == module.__name__
 
 
 def _cannot_load(spec: str, error: BaseException) -> CommandError:

@@ -76,19 +76,14 @@ class LatestStatistics:
         self._rests_until = loop.time() + REST * (loop.time() - began)
 
 
-class StatisticsPage:
+async def statistics_page(host: HostedAgent, statistics: LatestStatistics) -> Response:
     """GET /api/statistics of a manager."""
+    if host.agent is None:
+        return Response(503, b"{}")
 
-    def __init__(self, host: HostedAgent, statistics: LatestStatistics) -> None:
-        self._host = host
-        self._statistics = statistics
-
-    async def show(self) -> Response:
-        if self._host.agent is None:
-            return Response(503, b"{}")
-        found = await self._statistics.of(await self._host.agent.shown(self._look))
-        return Response(200, msgspec.json.encode(document(found)))
-
-    def _look(self, machine: Machine, _journal_seq: int) -> Observations | None:
+    def look(machine: Machine, _journal_seq: int) -> Observations | None:
         assert isinstance(machine, LeagueManager)
-        return self._statistics.look(machine)
+        return statistics.look(machine)
+
+    found = await statistics.of(await host.agent.shown(look))
+    return Response(200, msgspec.json.encode(document(found)))

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from league.mcp.server import Context
+from league.mcp.subscriptions import Context
 from league.protocol.errors import PeerError
 
 CHOICE = "choice"

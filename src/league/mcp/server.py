@@ -11,18 +11,25 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Final
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from league.mcp.subscriptions import Subscriptions
-from league.mcp.tables import Complete, McpCaller, ServerTables, ToolRow, check_arguments, refused
+from league.mcp.subscriptions import Context, Subscriptions
+from league.mcp.tables import (
+    Complete,
+    McpCaller,
+    ResourceRow,
+    ServerTables,
+    TemplateRow,
+    ToolRow,
+    check_arguments,
+    refused,
+)
 from league.protocol.errors import PeerError
 
-Context = ServerRequestContext[Any, Any]
-"""Any: this server keeps nothing between requests, and is asked over any transport."""
-
+Page = types.PaginatedRequestParams | None
+"""Which part of a list is asked for: ours have one page."""
 _LOG = logging.getLogger(__name__)
 _MOST_COMPLETIONS: Final = 100
 """MCP's own limit."""
@@ -84,7 +91,7 @@ class _Offer:
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
-    async def list_tools(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(self, context: Context, _: Page) -> types.ListToolsResult:
         is_operator = self._tables.is_operator(caller_of(context))
         shown = [one for one in self._tables.tools if is_operator or not one.for_operator]
         return types.ListToolsResult(tools=[_listed(one) for one in shown])
@@ -108,35 +115,13 @@ class _Offer:
 
     # --- resources ----------------------------------------------------------------------------------------------------
 
-    async def list_resources(
-        self, _context: Context, _: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        rows = self._tables.resources
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(
-                    uri=one.uri, name=one.name, title=one.title, description=one.about, mime_type=one.media_type
-                )
-                for one in rows
-            ]
-        )
+    async def list_resources(self, _context: Context, _: Page) -> types.ListResourcesResult:
+        rows = [types.Resource(uri=one.uri, **_told(one)) for one in self._tables.resources]
+        return types.ListResourcesResult(resources=rows)
 
-    async def list_templates(
-        self, _context: Context, _: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        rows = self._tables.templates
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    uri_template=one.template,
-                    name=one.name,
-                    title=one.title,
-                    description=one.about,
-                    mime_type=one.media_type,
-                )
-                for one in rows
-            ]
-        )
+    async def list_templates(self, _context: Context, _: Page) -> types.ListResourceTemplatesResult:
+        rows = [types.ResourceTemplate(uri_template=one.template, **_told(one)) for one in self._tables.templates]
+        return types.ListResourceTemplatesResult(resource_templates=rows)
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -151,7 +136,7 @@ class _Offer:
 
     # --- prompts and completion ---------------------------------------------------------------------------------------
 
-    async def list_prompts(self, _context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    async def list_prompts(self, _context: Context, _: Page) -> types.ListPromptsResult:
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
@@ -198,6 +183,11 @@ class _Offer:
         if isinstance(of, types.PromptReference):
             return self._prompts[of.name].complete if of.name in self._prompts else {}
         return next((one.complete for one in self._tables.templates if one.template == of.uri), {})
+
+
+def _told(one: ResourceRow | TemplateRow) -> dict[str, Any]:
+    """What a list says of a resource (Any: arguments of the package's classes)."""
+    return {"name": one.name, "title": one.title, "description": one.about, "mime_type": one.media_type}
 
 
 def _listed(one: ToolRow) -> types.Tool:

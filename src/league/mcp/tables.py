@@ -32,6 +32,19 @@ class McpCaller:
     context: Any = None
 
 
+def taking(*required: str, **properties: Object) -> Object:
+    """The schema of a tool's arguments."""
+    schema = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema
+
+
+def string(about: str) -> Object:
+    """An argument that is a text."""
+    return {"type": "string", "description": about}
+
+
+NO_ARGUMENTS: Final = taking()
+
 Complete = Callable[[str], Awaitable[Sequence[str]]]
 """The values that begin so."""
 

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
-from league.events import GameEnded, MatchAssigned, MatchDecided, MatchTaken, MoveMade, ResultAccepted
-from league.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
+from league import events as e
+from league.promises.evidence import SAME_MOMENT_S, Evidence, Object
 from league.promises.findings import Breach, call_at, event_at, no_manager_journal
-from league.promises.history import inner, places, text
+from league.promises.history import Statement, inner, places, text
 from league.promises.secrecy import secrets_of, unobservable
 
 
-class _Answer(NamedTuple):
-    """Something a player said in a match: to whom, when, what, and in which call."""
-
-    to: str
-    at: float
-    content: Object
-    call: RecordedCall
-
-
-def _answers(evidence: Evidence) -> Mapping[tuple[str, str], list[_Answer]]:
+def _answers(evidence: Evidence) -> Mapping[tuple[str, str], list[Statement]]:
     """By player and match, what it answered or posted."""
-    found: dict[tuple[str, str], list[_Answer]] = {}
+    found: dict[tuple[str, str], list[Statement]] = {}
     for call in evidence.traffic or ():
         sender, receiver = evidence.agent(call.sender_node), evidence.agent(call.receiver_node)
         match_id = text(call.message, "match_id") or ""
-        found.setdefault((sender, match_id), []).append(_Answer(receiver, call.sent_at, call.message, call))
+        found.setdefault((sender, match_id), []).append(Statement(receiver, call.sent_at, call.message, call))
         if call.accepted:
             at = call.answered_at or call.sent_at
-            found.setdefault((receiver, match_id), []).append(_Answer(sender, at, call.accepted, call))
+            found.setdefault((receiver, match_id), []).append(Statement(sender, at, call.accepted, call))
     return found
 
 
@@ -40,7 +30,7 @@ def _answers(evidence: Evidence) -> Mapping[tuple[str, str], list[_Answer]]:
 def leaks(evidence: Evidence) -> Iterator[Breach]:
     said, referees = _answers(evidence), _referees(evidence)
     for journal in evidence.referees.values():
-        begun = {(taken.match_id, taken.attempt): taken.at for _, taken in places(journal, MatchTaken)}
+        begun = {(taken.match_id, taken.attempt): taken.at for _, taken in places(journal, e.MatchTaken)}
         for secret in secrets_of(journal):
             since = begun.get((secret.match_id, secret.attempt), secret.since)
             for one in said.get((secret.player_id, secret.match_id), ()):
@@ -53,10 +43,10 @@ def leaks(evidence: Evidence) -> Iterator[Breach]:
 def _referees(evidence: Evidence) -> Mapping[str, set[str]]:
     """By match, whoever was given it."""
     found: dict[str, set[str]] = {}
-    for _, assigned in places(evidence.manager, MatchAssigned):
+    for _, assigned in places(evidence.manager, e.MatchAssigned):
         found.setdefault(assigned.match_id, set()).add(assigned.referee_id)
     for referee, journal in evidence.referees.items():
-        for _, taken in places(journal, MatchTaken):
+        for _, taken in places(journal, e.MatchTaken):
             found.setdefault(taken.match_id, set()).add(referee)
     return found
 
@@ -78,24 +68,24 @@ def undecided(evidence: Evidence) -> Iterator[Breach]:
 
 
 def undecided_unobservable(evidence: Evidence) -> str | None:
-    counted = {result.referee_id for _, result in places(evidence.manager, ResultAccepted)}
+    counted = {result.referee_id for _, result in places(evidence.manager, e.ResultAccepted)}
     missing = sorted(one for one in counted if not evidence.referees.get(one))
     return no_manager_journal(evidence) or (f"there is no journal of {', '.join(missing)}" if missing else None)
 
 
 def _results(evidence: Evidence) -> Iterator[Breach]:
     """The manager's results are decisions of referees, and of none that has no business here."""
-    for place, result in places(evidence.manager, ResultAccepted):
+    for place, result in places(evidence.manager, e.ResultAccepted):
         referee, where = result.referee_id, event_at("manager", place)
         if referee in (evidence.impostors or ()):
             yield Breach(f"{result.match_id} was decided by {referee}, an impostor", where)
         journal = evidence.referees.get(referee)
-        decisions = (event for _, event in places(journal or (), MatchDecided) if event.match_id == result.match_id)
+        decisions = (event for _, event in places(journal or (), e.MatchDecided) if event.match_id == result.match_id)
         if journal and not any(_is_same(event, result) for event in decisions):
             yield Breach(f"{result.match_id} counts as {referee} did not decide it", where)
 
 
-def _is_same(decided: MatchDecided, result: ResultAccepted) -> bool:
+def _is_same(decided: e.MatchDecided, result: e.ResultAccepted) -> bool:
     ends = [(one.attempt, one.status, one.winner, one.points) for one in (decided, result)]
     return ends[0] == ends[1]
 
@@ -104,7 +94,7 @@ def _moves(evidence: Evidence) -> Iterator[Breach]:
     """A choice that counts was said by its player."""
     said = _answers(evidence)
     for referee, journal in evidence.referees.items() if evidence.traffic is not None else ():
-        for place, move in places(journal, MoveMade):
+        for place, move in places(journal, e.MoveMade):
             answers = said.get((move.player_id, move.match_id), ())
             if not any(move.choice in _texts(one.content) for one in answers):
                 detail = f"{move.player_id} never answered {move.choice} in {move.match_id}"
@@ -124,10 +114,10 @@ def _endings(evidence: Evidence) -> Iterator[Breach]:
     decided = {
         (event.match_id, event.status, event.winner)
         for journal in evidence.referees.values()
-        for _, event in places(journal, MatchDecided)
+        for _, event in places(journal, e.MatchDecided)
     }
     for player, journal in evidence.players.items():
-        for place, ended in places(journal, GameEnded):
+        for place, ended in places(journal, e.GameEnded):
             is_known = evidence.referees.get(ended.referee_id) or evidence.impostors is not None
             if is_known and ended.trusted and (ended.match_id, ended.status, ended.winner) not in decided:
                 yield Breach(f"{player} was told a result of {ended.match_id} nobody decided", event_at(player, place))

@@ -18,7 +18,7 @@ from league.promises import (
     verdicts,
 )
 from league.promises.evidence import Evidence
-from league.promises.findings import Promise, PromiseFinding, PromiseReport, no_manager_journal, no_traffic
+from league.promises.findings import Promise, PromiseFinding, PromiseReport, no_traffic
 
 PROMISES: Sequence[Promise] = (
     Promise(
@@ -31,13 +31,11 @@ PROMISES: Sequence[Promise] = (
         2,
         "One result in force per match, ended only by a void (the operator's or an outage's), itself an event.",
         results.more_than_one,
-        no_manager_journal,
     ),
     Promise(
         3,
         "It came from the referee and attempt that were current, or is a recorded walkover.",
         results.not_current,
-        no_manager_journal,
     ),
     Promise(
         4,
@@ -55,7 +53,6 @@ PROMISES: Sequence[Promise] = (
         6,
         "A match gives 3, 2 or 0 points, and the table's sums agree.",
         standings.wrong_sums,
-        no_manager_journal,
     ),
     Promise(
         7,
@@ -67,7 +64,6 @@ PROMISES: Sequence[Promise] = (
         8,
         "Nothing is invented: every result has its report, its assignment, its registrations.",
         results.invented,
-        no_manager_journal,
     ),
     Promise(
         9,
@@ -79,7 +75,6 @@ PROMISES: Sequence[Promise] = (
         10,
         "Rounds in order, to each player final table, completion, announcement; one LEAGUE_COMPLETED for each end.",
         rounds.breaches,
-        no_manager_journal,
     ),
     Promise(
         11,
@@ -94,7 +89,7 @@ PROMISES: Sequence[Promise] = (
         secrecy.breaches,
         secrecy.unobservable,
     ),
-    Promise(14, "Ids are never reused.", delivery.reused, no_manager_journal),
+    Promise(14, "Ids are never reused.", delivery.reused),
     Promise(
         15,
         "Memory, sockets, tasks and logs stay bounded under attack.",

@@ -5,35 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
-from league.events import (
-    AgentRegistered,
-    ChoiceGiven,
-    ChoiceRefused,
-    Event,
-    GameEnded,
-    InvitationAnswered,
-    LeagueEnded,
-    LeaguePaused,
-    LeagueResumed,
-    LeagueStartOrdered,
-    MatchAssigned,
-    MatchDecided,
-    MatchTaken,
-    MatchUnparked,
-    MoveMade,
-    OutageEnded,
-    PlayerFaulted,
-    PlayerJoined,
-    PlayerWithdrawn,
-    ReportSettled,
-    ResultAccepted,
-    ResultVoided,
-    ScheduleMade,
-)
+from league import events as e
 from league.promises.evidence import Evidence, RecordedCall
 from league.promises.findings import Breach, call_at, event_at
-from league.promises.history import inner, places, text, whole
+from league.promises.history import inner, members, places, text, whole
 
 REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUEST": "referee_id"}
 
@@ -66,18 +43,18 @@ def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[RecordedCall, 
 
 
 def _lost_members(evidence: Evidence) -> Iterator[Breach]:
-    members = {event.agent_id for _, event in places(evidence.manager, AgentRegistered)}
+    known = {event.agent_id for _, event in places(evidence.manager, e.AgentRegistered)}
     for call, agent_id in _accepted_registrations(evidence):
-        if agent_id not in members:
+        if agent_id not in known:
             yield Breach(f"the registration of {agent_id} was accepted and is not in the journal", call_at(call))
 
 
 def _lost_results(evidence: Evidence) -> Iterator[Breach]:
     """Of what referees reported: nothing is owed to others that send a report."""
-    referees = {event.agent_id for _, event in places(evidence.manager, AgentRegistered) if event.role == "referee"}
+    referees = members(evidence.manager, "referee")
     stored = {
         (result.match_id, result.referee_id, attempt, result.winner)
-        for _, result in places(evidence.manager, ResultAccepted)
+        for _, result in places(evidence.manager, e.ResultAccepted)
         for attempt in (None, result.attempt)
     }
     for call in evidence.to_manager("MATCH_RESULT_REPORT"):
@@ -97,15 +74,15 @@ def _is_acknowledged(call: RecordedCall) -> bool:
 
 
 def reused(evidence: Evidence) -> Iterator[Breach]:
-    yield from _repeated("manager", evidence.manager, {AgentRegistered: lambda event: event.agent_id}, "the id {}")
+    yield from _repeated("manager", evidence.manager, {e.AgentRegistered: lambda event: event.agent_id}, "the id {}")
     ids: Counter[str] = Counter()
-    for place, schedule in places(evidence.manager, ScheduleMade):
+    for place, schedule in places(evidence.manager, e.ScheduleMade):
         ids.update(pairing.match_id for pairings in schedule.rounds for pairing in pairings)
         for match_id, times in ids.items():
             if times > 1:
                 yield Breach(f"{times} matches are called {match_id}", event_at("manager", place))
     attempts: dict[str, int] = {}
-    for place, lease in places(evidence.manager, MatchAssigned):
+    for place, lease in places(evidence.manager, e.MatchAssigned):
         if lease.attempt <= attempts.get(lease.match_id, 0):
             yield Breach(f"attempt {lease.attempt} of {lease.match_id} came again", event_at("manager", place))
         attempts[lease.match_id] = lease.attempt
@@ -146,45 +123,19 @@ def unanswered(evidence: Evidence) -> Iterator[Breach]:
 
 Key = Callable[..., Hashable | None]
 """What may happen once only; None: not judged."""
-
-
-def _attempt(event: MatchTaken | MatchDecided | ReportSettled) -> Hashable:
-    return event.match_id, event.attempt
-
-
-def _invitation(event: InvitationAnswered) -> Hashable:
-    return event.match_id, event.attempt, event.referee_id, event.conversation_id, event.trusted
-
-
-def _seat(event: PlayerJoined | PlayerFaulted) -> Hashable:
-    return event.match_id, event.attempt, event.player_id
-
-
-Order = LeaguePaused | LeagueResumed | LeagueStartOrdered | OutageEnded | PlayerWithdrawn | ResultVoided | MatchUnparked
-
-
-def _order(event: Order) -> Hashable | None:
-    return event.key or None  # without a key nobody ordered it
-
-
-ONCE: Mapping[type[Event], Key] = {
-    AgentRegistered: lambda event: (event.role, event.endpoint),
-    ResultAccepted: lambda event: (event.match_id, event.attempt),
-    LeaguePaused: _order,
-    LeagueResumed: _order,
-    OutageEnded: _order,
-    LeagueStartOrdered: _order,
-    PlayerWithdrawn: _order,
-    ResultVoided: _order,
-    MatchUnparked: _order,
-    MatchTaken: _attempt,
-    MatchDecided: _attempt,
-    ReportSettled: _attempt,
-    PlayerJoined: _seat,
-    PlayerFaulted: _seat,
-    MoveMade: lambda event: (event.match_id, event.attempt, event.player_id, event.turn),
-    InvitationAnswered: _invitation,
-    GameEnded: lambda event: (event.match_id, event.attempt, event.referee_id, event.trusted),
+_ORDERED = (
+    *(e.LeaguePaused, e.LeagueResumed, e.LeagueStartOrdered, e.OutageEnded),
+    *(e.PlayerWithdrawn, e.ResultVoided, e.MatchUnparked),
+)
+_OF_ATTEMPTS = (e.MatchTaken, e.MatchDecided, e.ReportSettled, e.ResultAccepted)
+ONCE: Mapping[type[e.Event], Key] = {
+    e.AgentRegistered: attrgetter("role", "endpoint"),
+    **dict.fromkeys(_ORDERED, lambda event: event.key or None),  # without a key nobody ordered it
+    **dict.fromkeys(_OF_ATTEMPTS, attrgetter("match_id", "attempt")),
+    **dict.fromkeys((e.PlayerJoined, e.PlayerFaulted), attrgetter("match_id", "attempt", "player_id")),
+    e.MoveMade: attrgetter("match_id", "attempt", "player_id", "turn"),
+    e.InvitationAnswered: attrgetter("match_id", "attempt", "referee_id", "conversation_id", "trusted"),
+    e.GameEnded: attrgetter("match_id", "attempt", "referee_id", "trusted"),
 }
 
 
@@ -196,7 +147,7 @@ def changed_twice(evidence: Evidence) -> Iterator[Breach]:
         yield from _ended_twice(name, journal)
 
 
-def _repeated(name: str, journal: Sequence[Event], once: Mapping[type[Event], Key], label: str) -> Iterator[Breach]:
+def _repeated(name: str, journal: Sequence[e.Event], once: Mapping[type[e.Event], Key], label: str) -> Iterator[Breach]:
     seen: set[Hashable] = set()
     for place, event in enumerate(journal):
         key = once[type(event)](event) if type(event) in once else None
@@ -207,15 +158,15 @@ def _repeated(name: str, journal: Sequence[Event], once: Mapping[type[Event], Ke
         seen.add((type(event), key))
 
 
-def _chosen_twice(name: str, journal: Sequence[Event]) -> Iterator[Breach]:
+def _chosen_twice(name: str, journal: Sequence[e.Event]) -> Iterator[Breach]:
     """A player chooses once a turn, and once more for each choice that was refused."""
     refused: Counter[Hashable] = Counter()
     given: Counter[Hashable] = Counter()
     for place, event in enumerate(journal):
-        if not isinstance(event, ChoiceRefused | ChoiceGiven):
+        if not isinstance(event, e.ChoiceRefused | e.ChoiceGiven):
             continue
         turn = (event.match_id, event.attempt, event.referee_id, event.turn)
-        if isinstance(event, ChoiceRefused):
+        if isinstance(event, e.ChoiceRefused):
             refused[turn] += 1
             continue
         given[turn] += 1
@@ -223,14 +174,14 @@ def _chosen_twice(name: str, journal: Sequence[Event]) -> Iterator[Breach]:
             yield Breach(f"a second choice for turn {event.turn} of {event.match_id}", event_at(name, place))
 
 
-def _ended_twice(name: str, journal: Sequence[Event]) -> Iterator[Breach]:
+def _ended_twice(name: str, journal: Sequence[e.Event]) -> Iterator[Breach]:
     """A league ends once, and once more if a match was played again: here, or elsewhere with another table."""
     ended: tuple[str, int | None, int | None] | None = None
     for place, event in enumerate(journal):
-        if isinstance(event, LeagueEnded):
+        if isinstance(event, e.LeagueEnded):
             end = (event.champion, event.rank, event.points)
             if end == ended:
                 yield Breach("a second LeagueEnded of the end", event_at(name, place))
             ended = end
-        elif isinstance(event, MatchTaken | InvitationAnswered):
+        elif isinstance(event, e.MatchTaken | e.InvitationAnswered):
             ended = None

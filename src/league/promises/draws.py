@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from league.events import MatchDecided, MatchTaken, NumberDrawn, ResultAccepted
+from league import events as e
 from league.promises.evidence import Evidence
 from league.promises.findings import Breach, call_at, event_at
-from league.promises.history import inner, places, settings_of, text, whole
-
-Attempt = tuple[str, int]
-"""A match id and an attempt."""
+from league.promises.history import Attempt, inner, places, settings_of, text, whole
 
 
 class _Draw(NamedTuple):
@@ -39,7 +36,7 @@ def unobservable(evidence: Evidence) -> str | None:
 def _seeds_used_twice(evidence: Evidence) -> Iterator[Breach]:
     seeds: dict[str, Attempt] = {}
     for referee, journal in evidence.referees.items():
-        for place, taken in places(journal, MatchTaken):
+        for place, taken in places(journal, e.MatchTaken):
             attempt = (taken.match_id, taken.attempt)
             if seeds.setdefault(taken.seed, attempt) != attempt:
                 yield Breach(f"{_name(attempt)} has the seed of {_name(seeds[taken.seed])}", event_at(referee, place))
@@ -51,7 +48,7 @@ def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
         return
     drawn: set[Attempt] = set()
     for referee, journal in evidence.referees.items():
-        for place, event in places(journal, NumberDrawn):
+        for place, event in places(journal, e.NumberDrawn):
             attempt = (event.match_id, event.attempt)
             if attempt in drawn:
                 yield Breach(f"{_name(attempt)} has a second number", event_at(referee, place))
@@ -74,11 +71,11 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
     for referee, journal in evidence.referees.items():
         for place, event in enumerate(journal):
             where = event_at(referee, place)
-            if isinstance(event, MatchTaken):
+            if isinstance(event, e.MatchTaken):
                 yield _Draw((event.match_id, event.attempt), None, event.seed, None, where)
-            elif isinstance(event, MatchDecided):
+            elif isinstance(event, e.MatchDecided):
                 yield _shown((event.match_id, event.attempt), event.details, where)
-    for place, result in places(evidence.manager, ResultAccepted):
+    for place, result in places(evidence.manager, e.ResultAccepted):
         yield _shown((result.match_id, result.attempt), result.details, event_at("manager", place))
 
 

@@ -12,6 +12,14 @@ from league.promises.evidence import Evidence, RecordedCall
 Verdict = Literal["kept", "broken", "unobservable"]
 
 
+def no_manager_journal(evidence: Evidence) -> str | None:
+    return None if evidence.manager else "there is no manager's journal"
+
+
+def no_traffic(evidence: Evidence) -> str | None:
+    return "the traffic was not recorded" if evidence.traffic is None else None
+
+
 @dataclass(frozen=True, slots=True)
 class Breach:
     """One violation: what is wrong, and which event or message shows it."""
@@ -27,7 +35,7 @@ class Promise:
     number: int
     sentence: str
     breaches: Callable[[Evidence], Iterator[Breach]]
-    unobservable: Callable[[Evidence], str | None]
+    unobservable: Callable[[Evidence], str | None] = no_manager_journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +81,3 @@ def event_at(journal: str, position: int) -> str:
 def call_at(call: RecordedCall) -> str:
     """Which call it is, for people."""
     return f"{call.kind or 'call'} {call.sender_node} to {call.receiver_node} at {call.sent_at:.3f}"
-
-
-# --- why a promise may be unobservable --------------------------------------------------------------------------------
-
-
-def no_manager_journal(evidence: Evidence) -> str | None:
-    return None if evidence.manager else "there is no manager's journal"
-
-
-def no_traffic(evidence: Evidence) -> str | None:
-    return "the traffic was not recorded" if evidence.traffic is None else None

@@ -7,30 +7,58 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple, TypeVar
 
-from league.events import (
-    AgentRegistered,
-    Event,
-    LeagueCreated,
-    LeagueSettings,
-    ResultAccepted,
-    ResultVoided,
-    ScheduleMade,
-    WalkoverDecided,
-)
-from league.promises.evidence import Object
+from league import events as e
+from league.promises.evidence import Evidence, Object, RecordedCall
 from league.promises.rules import MatchOutcome, Players, Row
 
-Result = ResultAccepted | WalkoverDecided
-Some = TypeVar("Some", bound=Event)
+Result = e.ResultAccepted | e.WalkoverDecided
+Some = TypeVar("Some", bound=e.Event)
+InMatch = TypeVar("InMatch", e.MatchTaken, e.MatchDecided)
+Attempt = tuple[str, int]
+"""A match id and an attempt."""
 
 
-def places(events: Sequence[Event], kind: type[Some]) -> Iterator[tuple[int, Some]]:
+def places(events: Sequence[e.Event], kind: type[Some]) -> Iterator[tuple[int, Some]]:
     """The events of one kind, with their positions."""
     return ((place, event) for place, event in enumerate(events) if isinstance(event, kind))
 
 
-def settings_of(manager: Sequence[Event]) -> LeagueSettings | None:
-    return next((event.settings for _, event in places(manager, LeagueCreated)), None)
+def members(events: Sequence[e.Event], role: str) -> set[str]:
+    """The ids of all players, or of all referees, that registered."""
+    return {event.agent_id for _, event in places(events, e.AgentRegistered) if event.role == role}
+
+
+def by_attempt(evidence: Evidence, kind: type[InMatch]) -> Mapping[Attempt, InMatch]:
+    """The events of one kind in the journals of all referees, by match and attempt."""
+    return {
+        (event.match_id, event.attempt): event
+        for journal in evidence.referees.values()
+        for _, event in places(journal, kind)
+    }
+
+
+def in_force(manager: Sequence[e.Event]) -> list[e.ResultAccepted]:
+    """The reported results that stand at the end."""
+    found: dict[str, e.ResultAccepted] = {}
+    for event in manager:
+        if isinstance(event, e.ResultAccepted):
+            found[event.match_id] = event
+        elif isinstance(event, e.ResultVoided):
+            found.pop(event.match_id, None)
+    return list(found.values())
+
+
+def settings_of(manager: Sequence[e.Event]) -> e.LeagueSettings | None:
+    return next((event.settings for _, event in places(manager, e.LeagueCreated)), None)
+
+
+class Statement(NamedTuple):
+    """Something an agent said: to whom, when, what, and in which call."""
+
+    to: str
+    at: float
+    content: Object
+    call: RecordedCall
 
 
 class Slot(NamedTuple):
@@ -41,9 +69,9 @@ class Slot(NamedTuple):
     players: Players
 
 
-def schedule_of(manager: Sequence[Event]) -> Mapping[str, Slot]:
+def schedule_of(manager: Sequence[e.Event]) -> Mapping[str, Slot]:
     """Match id to its place in the schedule."""
-    rounds = [pairings for _, made in places(manager, ScheduleMade) for pairings in made.rounds]
+    rounds = [pairings for _, made in places(manager, e.ScheduleMade) for pairings in made.rounds]
     return {
         pairing.match_id: Slot(round_id, pairing.match_id, (pairing.player_a, pairing.player_b))
         for round_id, pairings in enumerate(rounds, start=1)
@@ -53,7 +81,7 @@ def schedule_of(manager: Sequence[Event]) -> Mapping[str, Slot]:
 
 def outcome_of(result: Result) -> MatchOutcome:
     """A walkover counts as a technical loss of whoever was withdrawn."""
-    if isinstance(result, WalkoverDecided):
+    if isinstance(result, e.WalkoverDecided):
         return MatchOutcome(result.winner, technical=True)
     return MatchOutcome(result.winner, result.status == "TECHNICAL_LOSS")
 
@@ -64,7 +92,7 @@ class TableHistory:
     A table is identified by the exclusive or of its rows' hashes, so that each prefix costs only two rows.
     """
 
-    def __init__(self, manager: Sequence[Event]) -> None:
+    def __init__(self, manager: Sequence[e.Event]) -> None:
         self.schedule = schedule_of(manager)
         self.rows: dict[str, Row] = {}
         self.since: list[float] = [float("-inf")]
@@ -78,12 +106,12 @@ class TableHistory:
         for place, event in enumerate(manager):
             self._take(place, event)
 
-    def _take(self, place: int, event: Event) -> None:
-        if isinstance(event, AgentRegistered) and event.role == "player":
+    def _take(self, place: int, event: e.Event) -> None:
+        if isinstance(event, e.AgentRegistered) and event.role == "player":
             self._put(self.rows.get(event.agent_id, Row(event.agent_id)))
-        elif isinstance(event, ResultAccepted | WalkoverDecided):
+        elif isinstance(event, e.ResultAccepted | e.WalkoverDecided):
             self._decide(event.match_id, outcome_of(event))
-        elif isinstance(event, ResultVoided):
+        elif isinstance(event, e.ResultVoided):
             self._decide(event.match_id, None)
         else:
             return

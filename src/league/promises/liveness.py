@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from league.events import LeagueFinished, LeagueReopened
+from league import events as e
 from league.promises.evidence import Evidence
 from league.promises.findings import Breach
 
@@ -12,8 +12,8 @@ AT_THE_END = "at the end"
 
 
 def _is_finished(evidence: Evidence) -> bool:
-    ends = [event for event in evidence.manager if isinstance(event, LeagueFinished | LeagueReopened)]
-    return bool(ends) and isinstance(ends[-1], LeagueFinished)
+    ends = [event for event in evidence.manager if isinstance(event, e.LeagueFinished | e.LeagueReopened)]
+    return bool(ends) and isinstance(ends[-1], e.LeagueFinished)
 
 
 def stuck(evidence: Evidence) -> Iterator[Breach]:

@@ -12,24 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from league.events import (
-    AgentRegistered,
-    AgentStateChanged,
-    Event,
-    MatchAssigned,
-    MatchDecided,
-    MatchHeld,
-    MatchInterrupted,
-    OutageBegan,
-    OutageEnded,
-    PlayerWithdrawn,
-    ResultAccepted,
-    ResultVoided,
-    RoundOpened,
-)
+from league import events as e
 from league.promises.evidence import Evidence
 from league.promises.findings import Breach, event_at, no_manager_journal
-from league.promises.history import inner, places, schedule_of, settings_of
+from league.promises.history import Attempt, by_attempt, inner, places, schedule_of, settings_of
 from league.protocol.tokens import MANAGER
 
 NOTICED_WITHIN_S = 4.0
@@ -44,7 +30,7 @@ class _Loss:
     """A technical loss in force of players out of reach, and what was known when it was taken."""
 
     place: int
-    result: ResultAccepted
+    result: e.ResultAccepted
     losers: frozenset[str]
     counted: frozenset[str]
     assigned_at: float
@@ -62,7 +48,7 @@ def unfair_losses(evidence: Evidence) -> Iterator[Breach]:
     for place, event in enumerate(evidence.manager):
         for detail in journal.take(place, event):
             yield Breach(detail, event_at("manager", place))
-    decided = _decisions(evidence)
+    decided = by_attempt(evidence, e.MatchDecided)
     deaths = [one.at for one in evidence.recoveries or () if evidence.agent(one.node) == MANAGER]
     for loss in journal.in_force.values():
         where = event_at("manager", loss.place)
@@ -76,7 +62,7 @@ def unobservable(evidence: Evidence) -> str | None:
     settings = settings_of(evidence.manager)
     if settings is not None and settings.outage_minutes <= 0:
         return "this league is never held"
-    some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, ResultAccepted))
+    some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, e.ResultAccepted))
     unknown = "who was down, and when, is not known" if evidence.downtimes is None and some else None
     return no_manager_journal(evidence) or unknown
 
@@ -100,42 +86,42 @@ class _Journal:
         self._declined: Counter[str] = Counter()
         self.in_force: dict[str, _Loss] = {}
 
-    def take(self, place: int, event: Event) -> Iterator[str]:
-        if isinstance(event, OutageEnded):
+    def take(self, place: int, event: e.Event) -> Iterator[str]:
+        if isinstance(event, e.OutageEnded):
             yield from self._ended(event)
-        elif isinstance(event, MatchHeld) and event.declined:
+        elif isinstance(event, e.MatchHeld) and event.declined:
             yield from self._excused(event)
-        elif isinstance(event, ResultAccepted):
+        elif isinstance(event, e.ResultAccepted):
             yield from self._accepted(place, event)
-        elif isinstance(event, RoundOpened):
+        elif isinstance(event, e.RoundOpened):
             self._opened, self._held_s = place, 0.0
             self._counted = {player for player, state in self._states.items() if state == "ACTIVE"}
-        elif isinstance(event, OutageBegan):
+        elif isinstance(event, e.OutageBegan):
             self._is_held = True
-        elif isinstance(event, AgentRegistered | AgentStateChanged | PlayerWithdrawn):
+        elif isinstance(event, e.AgentRegistered | e.AgentStateChanged | e.PlayerWithdrawn):
             self._agent(event)
-        elif isinstance(event, MatchAssigned | MatchInterrupted | MatchHeld | ResultVoided):
+        elif isinstance(event, e.MatchAssigned | e.MatchInterrupted | e.MatchHeld | e.ResultVoided):
             self._match(event)
 
-    def _agent(self, event: AgentRegistered | AgentStateChanged | PlayerWithdrawn) -> None:
-        if isinstance(event, PlayerWithdrawn):
+    def _agent(self, event: e.AgentRegistered | e.AgentStateChanged | e.PlayerWithdrawn) -> None:
+        if isinstance(event, e.PlayerWithdrawn):
             self._left.add(event.agent_id)
-        elif isinstance(event, AgentStateChanged):
+        elif isinstance(event, e.AgentStateChanged):
             if event.agent_id in self._states:
                 self._states[event.agent_id] = event.state
         elif event.role == "player":
             self._states[event.agent_id] = "REGISTERED"
 
-    def _match(self, event: MatchAssigned | MatchInterrupted | MatchHeld | ResultVoided) -> None:
-        if isinstance(event, MatchAssigned):
+    def _match(self, event: e.MatchAssigned | e.MatchInterrupted | e.MatchHeld | e.ResultVoided) -> None:
+        if isinstance(event, e.MatchAssigned):
             self._assigned[event.match_id] = event.at
-        elif isinstance(event, MatchInterrupted):
+        elif isinstance(event, e.MatchInterrupted):
             self._interrupted.add((event.match_id, event.attempt))
         else:
             self.in_force.pop(event.match_id, None)
             self._again[event.match_id] = self._again.get(event.match_id, 0) + bool(event.why)
 
-    def _excused(self, event: MatchHeld) -> Iterator[str]:
+    def _excused(self, event: e.MatchHeld) -> Iterator[str]:
         """Played again because of players that declined to choose: thrice a match, and so often for each player."""
         if self._again.get(event.match_id, 0) >= AGAIN_AT_MOST:
             yield f"{event.match_id} was played again too often"
@@ -149,7 +135,7 @@ class _Journal:
         matches = sum(player in slot.players for slot in self._schedule.values())
         return self._declined[player] < max(DECLINED_AT_LEAST, matches // 10)
 
-    def _ended(self, event: OutageEnded) -> Iterator[str]:
+    def _ended(self, event: e.OutageEnded) -> Iterator[str]:
         for match_id, loss in self.in_force.items():
             if loss.place > self._opened:
                 yield f"{match_id} is still lost after an outage in its round"
@@ -158,7 +144,7 @@ class _Journal:
         if event.why != "answered":
             self._in_vain |= set(event.missing)
 
-    def _accepted(self, place: int, result: ResultAccepted) -> Iterator[str]:
+    def _accepted(self, place: int, result: e.ResultAccepted) -> Iterator[str]:
         slot = self._schedule.get(result.match_id)
         players = set(slot.players) if slot else set()
         at_fault = players - {result.winner} if result.status == "TECHNICAL_LOSS" else set()
@@ -180,24 +166,15 @@ class _Journal:
         self.in_force[result.match_id] = _Loss(place, result, losers, counted, assigned_at, may_hold, again)
 
 
-def _out_of_reach(result: ResultAccepted, losers: set[str]) -> Iterator[str]:
+def _out_of_reach(result: e.ResultAccepted, losers: set[str]) -> Iterator[str]:
     """Those whose fault is a silence, or not said."""
     faults = inner(result.details, "faults")
     return (player for player in losers if inner(faults, player).get("code") in (None, "E001", "E009"))
 
 
-def _decisions(evidence: Evidence) -> Mapping[tuple[str, int], float]:
-    """When each attempt was decided, by the journals of the referees."""
-    return {
-        (event.match_id, event.attempt): event.at
-        for journal in evidence.referees.values()
-        for _, event in places(journal, MatchDecided)
-    }
-
-
-def _down(evidence: Evidence, loss: _Loss, decided: Mapping[tuple[str, int], float]) -> set[str]:
+def _down(evidence: Evidence, loss: _Loss, decided: Mapping[Attempt, e.MatchDecided]) -> set[str]:
     """Who was down from the decision on until the manager must have noticed."""
-    since = decided.get((loss.result.match_id, loss.result.attempt), loss.result.at)
+    since = decided.get((loss.result.match_id, loss.result.attempt), loss.result).at
     until = loss.result.at + NOTICED_WITHIN_S
     times: Mapping[str, Sequence[tuple[float, float]]] = evidence.downtimes or {}
     return {player for player, some in times.items() if any(a <= since and until <= b for a, b in some)}

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from league.events import (
-    AgentRegistered,
-    Event,
-    LeagueClosed,
-    LeagueFinished,
-    LeagueReopened,
-    MatchAssigned,
-    PlayerWithdrawn,
-    ResultAccepted,
-    ResultVoided,
-    WalkoverDecided,
-)
+from league import events as e
 from league.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
 from league.promises.findings import Breach, breaches_in, event_at, no_manager_journal
 from league.promises.history import Slot, inner, places, schedule_of, text, whole
@@ -28,19 +17,19 @@ def more_than_one(evidence: Evidence) -> Iterator[Breach]:
     over = closed = False
     for place, event in enumerate(evidence.manager):
         where = event_at("manager", place)
-        if isinstance(event, ResultAccepted | WalkoverDecided):
+        if isinstance(event, e.ResultAccepted | e.WalkoverDecided):
             if event.match_id in in_force:
                 first = event_at("manager", in_force[event.match_id])
                 yield Breach(f"{event.match_id} has a second result beside {first}", where)
             in_force[event.match_id] = place
-        elif isinstance(event, ResultVoided):
+        elif isinstance(event, e.ResultVoided):
             if over:
                 yield Breach(f"{event.match_id} was voided after the end of the league", where)
             in_force.pop(event.match_id, None)
-        elif isinstance(event, LeagueReopened) and closed:
+        elif isinstance(event, e.LeagueReopened) and closed:
             yield Breach("the league was reopened after it was closed", where)
-        over = (over or isinstance(event, LeagueFinished)) and not isinstance(event, LeagueReopened)
-        closed = closed or isinstance(event, LeagueClosed)
+        over = (over or isinstance(event, e.LeagueFinished)) and not isinstance(event, e.LeagueReopened)
+        closed = closed or isinstance(event, e.LeagueClosed)
 
 
 # --- promise 3: from the current referee and attempt, or a walkover ---------------------------------------------------
@@ -58,24 +47,24 @@ class _Leases:
         self._holders: dict[str, tuple[str, int]] = {}
         self._withdrawn: set[str] = set()
 
-    def take(self, event: Event) -> Iterator[str]:
-        if isinstance(event, MatchAssigned):
+    def take(self, event: e.Event) -> Iterator[str]:
+        if isinstance(event, e.MatchAssigned):
             self._holders[event.match_id] = (event.referee_id, event.attempt)
-        elif isinstance(event, ResultVoided):
+        elif isinstance(event, e.ResultVoided):
             # What was voided must not come back: only a new assignment can bring a result.
             self._holders.pop(event.match_id, None)
-        elif isinstance(event, PlayerWithdrawn):
+        elif isinstance(event, e.PlayerWithdrawn):
             self._withdrawn.add(event.agent_id)
-        elif isinstance(event, ResultAccepted):
+        elif isinstance(event, e.ResultAccepted):
             holder = self._holders.get(event.match_id, ("nobody", 0))
             if holder != (event.referee_id, event.attempt):
                 yield f"{event.match_id} was with {holder[0]}, attempt {holder[1]}"
-        elif isinstance(event, WalkoverDecided):
+        elif isinstance(event, e.WalkoverDecided):
             slot = self._schedule.get(event.match_id)
             yield from _walkover(event, set(slot.players) if slot else set(), self._withdrawn)
 
 
-def _walkover(event: WalkoverDecided, players: set[str], withdrawn: set[str]) -> Iterator[str]:
+def _walkover(event: e.WalkoverDecided, players: set[str], withdrawn: set[str]) -> Iterator[str]:
     gone = set(event.withdrawn)
     if not gone or not gone <= players & withdrawn:
         yield f"a walkover in {event.match_id} though not all of {sorted(gone)} were withdrawn"
@@ -104,15 +93,15 @@ class _Origins:
             key = (text(call.message, "match_id") or "", evidence.agent(call.sender_node))
             self._reports.setdefault(key, []).append(call)
 
-    def take(self, event: Event) -> Iterator[str]:
-        if isinstance(event, AgentRegistered):
+    def take(self, event: e.Event) -> Iterator[str]:
+        if isinstance(event, e.AgentRegistered):
             self._registered.add(event.agent_id)
-        elif isinstance(event, MatchAssigned):
+        elif isinstance(event, e.MatchAssigned):
             self._leases.add((event.match_id, event.referee_id, event.attempt))
-        elif isinstance(event, ResultAccepted):
+        elif isinstance(event, e.ResultAccepted):
             yield from self._parties(event.match_id, {event.referee_id})
             yield from self._result(event)
-        elif isinstance(event, WalkoverDecided):
+        elif isinstance(event, e.WalkoverDecided):
             yield from self._parties(event.match_id, set())
 
     def _parties(self, match_id: str, referees: set[str]) -> Iterator[str]:
@@ -124,7 +113,7 @@ class _Origins:
         if strangers:
             yield f"never registered: {', '.join(sorted(strangers))}"
 
-    def _result(self, result: ResultAccepted) -> Iterator[str]:
+    def _result(self, result: e.ResultAccepted) -> Iterator[str]:
         referee = result.referee_id
         if (result.match_id, referee, result.attempt) not in self._leases:
             yield f"{result.match_id} was never assigned to {referee} as attempt {result.attempt}"
@@ -133,7 +122,7 @@ class _Origins:
             yield f"no report from {referee} says what is stored of {result.match_id}"
 
 
-def _says(report: RecordedCall, result: ResultAccepted) -> bool:
+def _says(report: RecordedCall, result: e.ResultAccepted) -> bool:
     winner = text(inner(report.message, "result"), "winner")
     return (
         whole(report.message, "attempt") in (None, result.attempt)
@@ -151,7 +140,7 @@ def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
     if evidence.faulted is None:
         return
     schedule = schedule_of(evidence.manager)
-    for place, result in places(evidence.manager, ResultAccepted):
+    for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
         if result.status == "TECHNICAL_LOSS" and slot is not None:
             losers = set(slot.players) - {result.winner}
@@ -160,6 +149,6 @@ def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
 
 
 def faults_unobservable(evidence: Evidence) -> str | None:
-    some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, ResultAccepted))
+    some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, e.ResultAccepted))
     unknown = "who was made to fail is not known" if evidence.faulted is None and some else None
     return no_manager_journal(evidence) or unknown

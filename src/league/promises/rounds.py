@@ -6,21 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from league.events import (
-    AgentRegistered,
-    AssignmentsSent,
-    Event,
-    LeagueFinished,
-    LeagueReopened,
-    ResultAccepted,
-    ResultVoided,
-    RoundFinished,
-    RoundOpened,
-    WalkoverDecided,
-)
+from league import events as e
 from league.promises.evidence import ON_ITS_WAY_S, SAME_MOMENT_S, Evidence, RecordedCall
 from league.promises.findings import Breach, breaches_in, call_at
-from league.promises.history import Slot, TableHistory, places, schedule_of, whole
+from league.promises.history import Slot, TableHistory, members, places, schedule_of, whole
 from league.promises.standings import rows_in
 from league.protocol.tokens import MANAGER
 
@@ -55,20 +44,20 @@ class _Rounds:
         """Finished rounds of which the operator voided a result: they may be opened and finished once more."""
         self._over = False
 
-    def take(self, event: Event) -> Iterator[str]:
-        if self._over and isinstance(event, RoundOpened | RoundFinished | ResultAccepted):
+    def take(self, event: e.Event) -> Iterator[str]:
+        if self._over and isinstance(event, e.RoundOpened | e.RoundFinished | e.ResultAccepted):
             yield f"{type(event).__name__} after the end of the league"
-        if isinstance(event, RoundOpened):
+        if isinstance(event, e.RoundOpened):
             yield from self._open(event.round_id)
-        elif isinstance(event, AssignmentsSent):
+        elif isinstance(event, e.AssignmentsSent):
             if event.round_id > self._opened:
                 yield f"referees got round {event.round_id} before it was opened"
-        elif isinstance(event, RoundFinished):
+        elif isinstance(event, e.RoundFinished):
             yield from self._finish(event.round_id)
-        elif isinstance(event, LeagueReopened | LeagueFinished):
-            yield from self._finish_league() if isinstance(event, LeagueFinished) else ()
-            self._over = isinstance(event, LeagueFinished)
-        elif isinstance(event, ResultAccepted | WalkoverDecided | ResultVoided):
+        elif isinstance(event, e.LeagueReopened | e.LeagueFinished):
+            yield from self._finish_league() if isinstance(event, e.LeagueFinished) else ()
+            self._over = isinstance(event, e.LeagueFinished)
+        elif isinstance(event, e.ResultAccepted | e.WalkoverDecided | e.ResultVoided):
             yield from self._decide(event)
 
     def _open(self, round_id: int) -> Iterator[str]:
@@ -79,14 +68,14 @@ class _Rounds:
             yield f"round {round_id} was opened before round {unfinished[0]} was finished"
         self._opened = max(self._opened, round_id)
 
-    def _decide(self, event: ResultAccepted | WalkoverDecided | ResultVoided) -> Iterator[str]:
+    def _decide(self, event: e.ResultAccepted | e.WalkoverDecided | e.ResultVoided) -> Iterator[str]:
         round_id = self._rounds.get(event.match_id, 0)
-        if isinstance(event, ResultVoided):
+        if isinstance(event, e.ResultVoided):
             self._undecided.setdefault(round_id, set()).add(event.match_id)
             self._again |= {round_id} & self._finished
             return
         self._undecided.setdefault(round_id, set()).discard(event.match_id)
-        if isinstance(event, ResultAccepted) and round_id > self._opened:
+        if isinstance(event, e.ResultAccepted) and round_id > self._opened:
             yield f"{event.match_id} has a result before round {round_id} was opened"
 
     def _finish(self, round_id: int) -> Iterator[str]:
@@ -120,15 +109,11 @@ def _by_receiver(calls: Sequence[RecordedCall]) -> Mapping[str, list[RecordedCal
     return found
 
 
-def _players(evidence: Evidence) -> set[str]:
-    return {event.agent_id for _, event in places(evidence.manager, AgentRegistered) if event.role == "player"}
-
-
 def _told_to_players(evidence: Evidence) -> Iterator[list[RecordedCall]]:
     """What the manager told each player about rounds, in the order of sending."""
     told = [call for call in evidence.traffic or () if call.kind in BEFORE_THE_END]
     from_manager = [call for call in told if evidence.agent(call.sender_node) == MANAGER]
-    players = _players(evidence)
+    players = members(evidence.manager, "player")
     yield from (calls for node, calls in _by_receiver(from_manager).items() if evidence.agent(node) in players)
 
 
@@ -175,9 +160,9 @@ def _next_may_leave(call: RecordedCall) -> float:
 
 
 def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
-    tables, players = TableHistory(evidence.manager), _players(evidence)
+    tables, players = TableHistory(evidence.manager), members(evidence.manager, "player")
     finals: dict[int, int] = {}
-    for place, event in places(evidence.manager, RoundFinished):
+    for place, event in places(evidence.manager, e.RoundFinished):
         finals.setdefault(event.round_id, tables.upto(place))
     updates = _by_receiver(evidence.from_manager("LEAGUE_STANDINGS_UPDATE"))
     for node, calls in _by_receiver(evidence.from_manager("ROUND_COMPLETED")).items():
@@ -194,7 +179,7 @@ def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _completed_once_and_last(evidence: Evidence) -> Iterator[Breach]:
-    finished = next((event.at for _, event in places(evidence.manager, LeagueFinished)), None)
+    finished = next((event.at for _, event in places(evidence.manager, e.LeagueFinished)), None)
     completed = _by_receiver(evidence.from_manager("LEAGUE_COMPLETED"))
     for calls in completed.values():
         if finished is None or calls[0].sent_at < finished - SAME_MOMENT_S:
@@ -213,7 +198,7 @@ def _may_say_again(evidence: Evidence, earlier: RecordedCall, later: RecordedCal
     """Did the manager go back to its journal in between, or was the league reopened?"""
     recovered = [one.at for one in evidence.recoveries or () if evidence.agent(one.node) == MANAGER]
     # What was decided before the reopening may leave the process a little later.
-    reopened = [event.at + ON_ITS_WAY_S for _, event in places(evidence.manager, LeagueReopened)]
+    reopened = [event.at + ON_ITS_WAY_S for _, event in places(evidence.manager, e.LeagueReopened)]
     return any(earlier.sent_at <= at <= later.sent_at for at in recovered) or any(
         earlier.sent_at <= at <= later.sent_at + ON_ITS_WAY_S for at in reopened
     )

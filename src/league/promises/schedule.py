@@ -7,24 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from league.events import (
-    AgentRegistered,
-    Event,
-    LeagueFinished,
-    LeagueSettings,
-    MatchTaken,
-    PlayerWithdrawn,
-    ScheduleMade,
-    WalkoverDecided,
-)
+from league import events as e
 from league.promises.evidence import Evidence, RecordedCall
 from league.promises.findings import Breach, call_at, event_at
-from league.promises.history import Slot, objects, places, schedule_of, settings_of, text, whole
+from league.promises.history import Slot, members, objects, places, schedule_of, settings_of, text, whole
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
     settings = settings_of(evidence.manager)
-    made = next(places(evidence.manager, ScheduleMade), None)
+    made = next(places(evidence.manager, e.ScheduleMade), None)
     if settings is None or made is None:
         return
     place, schedule = made
@@ -40,12 +31,12 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
 
 
 def unobservable(evidence: Evidence) -> str | None:
-    if next(places(evidence.manager, ScheduleMade), None) is None:
+    if next(places(evidence.manager, e.ScheduleMade), None) is None:
         return "there is no schedule yet"
     return None
 
 
-def _rounds(schedule: ScheduleMade) -> Iterator[str]:
+def _rounds(schedule: e.ScheduleMade) -> Iterator[str]:
     for round_id, pairings in enumerate(schedule.rounds, start=1):
         seats = Counter(player for one in pairings for player in (one.player_a, one.player_b))
         for one in pairings:
@@ -58,13 +49,14 @@ def _rounds(schedule: ScheduleMade) -> Iterator[str]:
             yield f"{schedule.byes[round_id - 1]} has a bye and plays in round {round_id}"
 
 
-def _entrants(before: Sequence[Event]) -> tuple[set[str], set[str]]:
+def _entrants(before: Sequence[e.Event]) -> tuple[set[str], set[str]]:
     """All registered players, and those withdrawn before the schedule was made."""
-    players = {event.agent_id for _, event in places(before, AgentRegistered) if event.role == "player"}
-    return players, {event.agent_id for _, event in places(before, PlayerWithdrawn)}
+    return members(before, "player"), {event.agent_id for _, event in places(before, e.PlayerWithdrawn)}
 
 
-def _pairs(schedule: ScheduleMade, settings: LeagueSettings, players: set[str], withdrawn: set[str]) -> Iterator[str]:
+def _pairs(
+    schedule: e.ScheduleMade, settings: e.LeagueSettings, players: set[str], withdrawn: set[str]
+) -> Iterator[str]:
     met = Counter(frozenset((one.player_a, one.player_b)) for pairings in schedule.rounds for one in pairings)
     playing = {player for pair in met for player in pair}
     for player in sorted(playing - players):
@@ -83,13 +75,13 @@ def _pairs(schedule: ScheduleMade, settings: LeagueSettings, players: set[str], 
             yield f"round {round_id} has {len(pairings)} matches for {len(field)} players"
 
 
-def _late(manager: Sequence[Event], settings: LeagueSettings, start: int) -> Iterator[Breach]:
+def _late(manager: Sequence[e.Event], settings: e.LeagueSettings, start: int) -> Iterator[Breach]:
     """Who came after the start plays everybody else in extra rounds, and nobody else plays in them."""
-    extras = list(places(manager, ScheduleMade))[1:]
+    extras = list(places(manager, e.ScheduleMade))[1:]
     if settings.late != "admit":
         yield from (Breach("extra rounds, and late players are refused", event_at("manager", one)) for one, _ in extras)
         return
-    late = {event.agent_id for _, event in places(manager[start:], AgentRegistered) if event.role == "player"}
+    late = members(manager[start:], "player")
     legs = 2 if settings.double else 1
     scheduled: set[str] = set()
     for place, extra in extras:
@@ -103,7 +95,7 @@ def _late(manager: Sequence[Event], settings: LeagueSettings, start: int) -> Ite
             if met[pair] > wanted or (met[pair] < wanted and settings.rounds is None):
                 yield Breach(f"{' and '.join(sorted(pair))} meet {met[pair]} more times, not {wanted}", where)
         yield from (Breach(detail, where) for detail in _rounds(extra))
-    finished = next(places(manager, LeagueFinished), None)
+    finished = next(places(manager, e.LeagueFinished), None)
     if finished is not None:
         players, withdrawn = _entrants(manager[: finished[0]])
         for player in sorted((players & late) - scheduled - withdrawn):
@@ -114,8 +106,8 @@ def _late(manager: Sequence[Event], settings: LeagueSettings, start: int) -> Ite
 
 
 def _announced(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach]:
-    referees = {event.agent_id for _, event in places(evidence.manager, AgentRegistered) if event.role == "referee"}
-    not_played = {event.match_id for _, event in places(evidence.manager, WalkoverDecided)}
+    referees = members(evidence.manager, "referee")
+    not_played = {event.match_id for _, event in places(evidence.manager, e.WalkoverDecided)}
     rounds: dict[int, set[Slot]] = {}
     for slot in slots.values():
         rounds.setdefault(slot.round_id, set()).add(slot)
@@ -153,6 +145,6 @@ def _invited(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach]:
 
 def _taken(evidence: Evidence, slots: Mapping[str, Slot]) -> Iterator[Breach]:
     for referee, journal in evidence.referees.items():
-        for place, taken in places(journal, MatchTaken):
+        for place, taken in places(journal, e.MatchTaken):
             if slots.get(taken.match_id) != Slot(taken.round_id, taken.match_id, taken.players):
                 yield Breach(f"{taken.match_id} was taken as the schedule does not have it", event_at(referee, place))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from league.events import Event, MatchTaken, MoveMade, PlayerFaulted
-from league.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
+from league import events as e
+from league.promises.evidence import SAME_MOMENT_S, Evidence, Object
 from league.promises.findings import Breach, call_at, no_traffic
-from league.promises.history import inner, places, text, whole
+from league.promises.history import Statement, inner, places, text, whole
 from league.promises.rules import SIMULTANEOUS
 
 RESULTS = ("GAME_OVER", "MATCH_RESULT_REPORT")
@@ -47,16 +47,16 @@ def unobservable(evidence: Evidence) -> str | None:
     return no_traffic(evidence) or (None if has_journal else "there is no referee's journal")
 
 
-def secrets_of(journal: Sequence[Event]) -> Iterator[Secret]:
+def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
     """A choice is secret until the other player of its turn has chosen, or lost by a fault. Where players take turns
     there are no secrets."""
-    games = {(taken.match_id, taken.attempt): taken for _, taken in places(journal, MatchTaken)}
+    games = {(taken.match_id, taken.attempt): taken for _, taken in places(journal, e.MatchTaken)}
     settled: dict[tuple[str, int, int], dict[str, float]] = {}
     for event in journal:
-        if isinstance(event, MoveMade | PlayerFaulted):
+        if isinstance(event, e.MoveMade | e.PlayerFaulted):
             turn = settled.setdefault((event.match_id, event.attempt, event.turn), {})
             turn.setdefault(event.player_id, event.at)
-    for _, move in places(journal, MoveMade):
+    for _, move in places(journal, e.MoveMade):
         taken = games.get((move.match_id, move.attempt))
         others = {
             player: at
@@ -68,30 +68,21 @@ def secrets_of(journal: Sequence[Event]) -> Iterator[Secret]:
             yield Secret(move.match_id, move.attempt, move.turn, move.player_id, move.choice, move.at, until)
 
 
-class _Statement(NamedTuple):
-    """Something the referee sent about a match: to whom, when, what, and in which call."""
-
-    to: str
-    at: float
-    content: Object
-    call: RecordedCall
-
-
-def _by_match(evidence: Evidence, referee: str) -> dict[str, list[_Statement]]:
-    found: dict[str, list[_Statement]] = {}
+def _by_match(evidence: Evidence, referee: str) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
     for call in evidence.traffic or ():
         sender, receiver = evidence.agent(call.sender_node), evidence.agent(call.receiver_node)
         if sender == referee:
             found.setdefault(text(call.message, "match_id") or "", []).append(
-                _Statement(receiver, call.sent_at, call.message, call)
+                Statement(receiver, call.sent_at, call.message, call)
             )
         elif receiver == referee and call.answer is not None:
             at = call.answered_at or call.sent_at
-            found.setdefault(text(call.answer, "match_id") or "", []).append(_Statement(sender, at, call.answer, call))
+            found.setdefault(text(call.answer, "match_id") or "", []).append(Statement(sender, at, call.answer, call))
     return found
 
 
-def _leaks(secret: Secret, sent: Sequence[_Statement]) -> Iterator[Breach]:
+def _leaks(secret: Secret, sent: Sequence[Statement]) -> Iterator[Breach]:
     for one in sent:
         if one.to == secret.player_id or not secret.since <= one.at < secret.until - SAME_MOMENT_S:
             continue
@@ -121,7 +112,7 @@ def _holds(value: object, secret: Secret) -> bool:
     return isinstance(value, list) and any(_holds(one, secret) for one in value)
 
 
-def _asks_differently(one: _Statement, secret: Secret, sent: Sequence[_Statement]) -> bool:
+def _asks_differently(one: Statement, secret: Secret, sent: Sequence[Statement]) -> bool:
     """Is this a call whose question changed after the choice?"""
     if text(one.content, "message_type") not in CALLS:
         return False

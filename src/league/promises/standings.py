@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from league.events import LeagueFinished, ResultAccepted, ResultVoided
+from league import events as e
 from league.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
 from league.promises.findings import Breach, call_at, event_at, no_manager_journal, no_traffic
 from league.promises.history import (
@@ -112,7 +112,8 @@ class _TableCheck:
             if not possible:
                 yield Breach("the table is not the fold of any prefix of the results", call_at(table.call))
                 continue
-            before = seen.setdefault(self._party(table.call), [])
+            call = table.call
+            before = seen.setdefault(call.sender_node if call.kind == "LEAGUE_QUERY" else call.receiver_node, [])
             known = [one for one in before if one[0] <= table.call.sent_at] if overlapping else before[-1:]
             floor = max((prefix for _, prefix in known), default=0)
             prefix = next((one for one in possible if one >= floor), None)
@@ -125,9 +126,6 @@ class _TableCheck:
     def _possible(self, table: _SentTable) -> list[int]:
         since = self._tables.since
         return [one for one in self._tables.prefixes(table.rows) if since[one] <= table.at + SAME_MOMENT_S]
-
-    def _party(self, call: RecordedCall) -> str:
-        return call.sender_node if call.kind == "LEAGUE_QUERY" else call.receiver_node
 
     def _ranks(self, table: _SentTable, prefix: int) -> Iterator[Breach]:
         order = [row.player_id for row in table.rows]
@@ -145,13 +143,13 @@ class _TableCheck:
 
     def champions(self, finals: Sequence[_SentTable]) -> Iterator[Breach]:
         """At each end all results are in, and the first of the table is the champion."""
-        ends = list(places(self._evidence.manager, LeagueFinished))
+        ends = list(places(self._evidence.manager, e.LeagueFinished))
         since = [-math.inf, *(end.at - SAME_MOMENT_S for _, end in ends[1:]), math.inf]
         for nth, (place, finished) in enumerate(ends):
             told = [one for one in finals if since[nth] <= one.at < since[nth + 1]]
             yield from self._champion(place, finished, told)
 
-    def _champion(self, place: int, finished: LeagueFinished, finals: Sequence[_SentTable]) -> Iterator[Breach]:
+    def _champion(self, place: int, finished: e.LeagueFinished, finals: Sequence[_SentTable]) -> Iterator[Breach]:
         last = self._tables.upto(place)
         rows = TableHistory(self._evidence.manager[:place]).rows
         champion = rows[self._order(list(rows.values()), last)[0]]
@@ -166,7 +164,7 @@ class _TableCheck:
 
 
 def _versions(evidence: Evidence) -> Iterator[Breach]:
-    voids = [event.at for _, event in places(evidence.manager, ResultVoided)]
+    voids = [event.at for _, event in places(evidence.manager, e.ResultVoided)]
     before: dict[str, _SentTable] = {}
     for table in _updates(evidence):
         earlier = before.get(table.call.receiver_node)
@@ -182,7 +180,7 @@ def _versions(evidence: Evidence) -> Iterator[Breach]:
 
 def wrong_sums(evidence: Evidence) -> Iterator[Breach]:
     schedule = schedule_of(evidence.manager)
-    for place, result in places(evidence.manager, ResultAccepted):
+    for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
         # Which of the two sides won is promise 4's affair; here only that the points are shared in a legal way.
         shares = sorted(result.points.values())

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from league.events import (
-    Event,
-    MatchDecided,
-    MatchTaken,
-    MoveMade,
-    NumberDrawn,
-    PlayerFaulted,
-    ResultAccepted,
-)
-from league.promises.evidence import Evidence, Object, RecordedCall
+from league import events as e
+from league.promises.evidence import Evidence, Object
 from league.promises.findings import Breach, call_at, event_at
-from league.promises.history import inner, outcome_of, places, schedule_of, settings_of, text, whole
+from league.promises.history import (
+    Attempt,
+    by_attempt,
+    inner,
+    outcome_of,
+    places,
+    schedule_of,
+    settings_of,
+    text,
+    whole,
+)
 from league.promises.rules import CannotJudgeError, MatchOutcome, Players, by_faults, commitment, drawn, judge, points
-
-Attempt = tuple[str, int]
-"""A match id and an attempt."""
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
@@ -40,7 +39,7 @@ def unobservable(evidence: Evidence) -> str | None:
 
 def _stored(evidence: Evidence) -> Iterator[Breach]:
     settings, schedule = settings_of(evidence.manager), schedule_of(evidence.manager)
-    for place, result in places(evidence.manager, ResultAccepted):
+    for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
         if settings is None or slot is None:
             continue
@@ -48,7 +47,7 @@ def _stored(evidence: Evidence) -> Iterator[Breach]:
             yield Breach(f"{result.match_id}: {detail}", event_at("manager", place))
 
 
-def _result(result: ResultAccepted, game_type: str, league_id: str, players: Players) -> Iterator[str]:
+def _result(result: e.ResultAccepted, game_type: str, league_id: str, players: Players) -> Iterator[str]:
     stored = outcome_of(result)
     if result.points != points(players, stored):
         yield f"{result.points} are not the points of winner {result.winner}, {result.status}"
@@ -92,21 +91,21 @@ def _is_seed(value: str) -> bool:
 class _Played:
     """What a referee's journal holds of one attempt."""
 
-    def __init__(self, taken: MatchTaken) -> None:
+    def __init__(self, taken: e.MatchTaken) -> None:
         self.taken = taken
         self.moves: dict[int, dict[str, str]] = {}
         self.faults: set[str] = set()
         self.number: int | None = None
 
-    def take(self, event: Event) -> None:
-        if isinstance(event, MoveMade):
+    def take(self, event: e.Event) -> None:
+        if isinstance(event, e.MoveMade):
             self.moves.setdefault(event.turn, {})[event.player_id] = event.choice
-        elif isinstance(event, PlayerFaulted):
+        elif isinstance(event, e.PlayerFaulted):
             self.faults.add(event.player_id)
-        elif isinstance(event, NumberDrawn):
+        elif isinstance(event, e.NumberDrawn):
             self.number = event.number
 
-    def problems(self, decided: MatchDecided) -> Iterator[str]:
+    def problems(self, decided: e.MatchDecided) -> Iterator[str]:
         players = self.taken.players
         stored = MatchOutcome(decided.winner, decided.status == "TECHNICAL_LOSS")
         if decided.points != points(players, stored):
@@ -130,7 +129,7 @@ class _Played:
         }
         return judge(self.taken.game_type, self.taken.players, details)
 
-    def _shown(self, decided: MatchDecided) -> Iterator[str]:
+    def _shown(self, decided: e.MatchDecided) -> Iterator[str]:
         """The details sent to everybody are what happened."""
         taken, details = self.taken, decided.details
         if taken.game_type != "even_odd":
@@ -146,16 +145,16 @@ class _Played:
             yield "told another seed than the one promised"
 
 
-def _decided(journal: Sequence[Event]) -> Iterator[tuple[int, str]]:
+def _decided(journal: Sequence[e.Event]) -> Iterator[tuple[int, str]]:
     played: dict[Attempt, _Played] = {}
     for place, event in enumerate(journal):
-        if isinstance(event, MatchTaken):
+        if isinstance(event, e.MatchTaken):
             played.setdefault((event.match_id, event.attempt), _Played(event))
-        elif isinstance(event, MoveMade | PlayerFaulted | NumberDrawn | MatchDecided):
+        elif isinstance(event, e.MoveMade | e.PlayerFaulted | e.NumberDrawn | e.MatchDecided):
             one = played.get((event.match_id, event.attempt))
             if one is None:
                 yield place, f"{event.match_id} was never taken as attempt {event.attempt}"
-            elif isinstance(event, MatchDecided):
+            elif isinstance(event, e.MatchDecided):
                 yield from ((place, f"{event.match_id}: {detail}") for detail in one.problems(event))
             else:
                 one.take(event)
@@ -164,18 +163,10 @@ def _decided(journal: Sequence[Event]) -> Iterator[tuple[int, str]]:
 # --- the traffic ------------------------------------------------------------------------------------------------------
 
 
-def _taken(evidence: Evidence) -> Mapping[Attempt, MatchTaken]:
-    return {
-        (taken.match_id, taken.attempt): taken
-        for journal in evidence.referees.values()
-        for _, taken in places(journal, MatchTaken)
-    }
-
-
 def _game_overs(evidence: Evidence) -> Iterator[Breach]:
     """GAME_OVER says what its referee decided."""
     for referee, journal in evidence.referees.items():
-        decided = {(event.match_id, event.attempt): event for _, event in places(journal, MatchDecided)}
+        decided = {(event.match_id, event.attempt): event for _, event in places(journal, e.MatchDecided)}
         for call in evidence.sent("GAME_OVER", referee) if journal else ():
             shown = inner(call.message, "game_result")
             one = decided.get((text(call.message, "match_id") or "", whole(shown, "attempt") or 0))
@@ -187,21 +178,18 @@ def _game_overs(evidence: Evidence) -> Iterator[Breach]:
 
 def _commitments(evidence: Evidence) -> Iterator[Breach]:
     """The commitment in each invitation is that of the seed in the result, or in the referee's journal."""
-    settings, taken = settings_of(evidence.manager), _taken(evidence)
+    settings, taken = settings_of(evidence.manager), by_attempt(evidence, e.MatchTaken)
     shown = {
         (result.match_id, result.attempt): text(result.details, "draw_seed")
-        for _, result in places(evidence.manager, ResultAccepted)
+        for _, result in places(evidence.manager, e.ResultAccepted)
     }
     for call in evidence.calls.get("GAME_INVITATION", ()):
         attempt = (text(call.message, "match_id") or "", whole(call.message, "attempt") or 0)
         promised = text(call.message, "draw_commitment")
         ours = taken.get(attempt)
-        seed, league_id = (ours.seed, ours.league_id) if ours else (shown.get(attempt), _league(call))
+        told = text(call.message, "league_id") or ""
+        seed, league_id = (ours.seed, ours.league_id) if ours else (shown.get(attempt), told)
         if settings is None or settings.game_type != "even_odd" or not seed or not _is_seed(seed):
             continue
         if (promised or ours) and promised != commitment(seed, league_id, *attempt):
             yield Breach("the commitment is not that of the seed", call_at(call))
-
-
-def _league(call: RecordedCall) -> str:
-    return text(call.message, "league_id") or ""

@@ -18,22 +18,10 @@ from league.events import Event, ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol import timestamps
-from league.reports import views
+from league.reports import shared_files, views
 from league.reports.journals import Journals
 from league.reports.letters import clean
-from league.reports.shared_files import (
-    File,
-    FinalStanding,
-    MatchAccount,
-    PastRow,
-    agents_file,
-    encoded,
-    head,
-    history_file,
-    is_about_agents,
-    match_file,
-    standings_file,
-)
+from league.reports.shared_files import File, FinalStanding, MatchAccount, PastRow
 from league.reports.statistics.findings import ModelPlay
 from league.reports.statistics.models import models
 from league.reports.views import Object
@@ -51,15 +39,15 @@ Export = Callable[[LeagueManager, Journals], Files]
 
 def shared(manager: LeagueManager, journals: Journals) -> Files:
     """The shared files."""
-    yield agents_file(manager, _newest(filter(is_about_agents, journals.manager)))
-    yield standings_file(manager, _newest(journals.manager))
+    yield shared_files.agents_file(manager, _newest(filter(shared_files.is_about_agents, journals.manager)))
+    yield shared_files.standings_file(manager, _newest(journals.manager))
     accounts = _Accounts(journals)
     for one in manager.ledger.matches.values():
-        yield match_file(_account(manager, one, accounts))
+        yield shared_files.match_file(_account(manager, one, accounts))
     rows, is_over = views.standings(manager)["standings"], manager.state == "LEAGUE_COMPLETED"
     for row in rows:
         final = FinalStanding(row["rank"], row["points"], rows[0]["player_id"]) if is_over else None
-        yield history_file(manager.ledger.settings.league_id, row, _past(manager, row["player_id"]), final)
+        yield shared_files.history_file(manager.ledger.settings.league_id, row, _past(manager, row["player_id"]), final)
 
 
 def as_csv(manager: LeagueManager, _: Journals, groups: Mapping[str, str] | None = None) -> Files:
@@ -81,7 +69,7 @@ def as_json(manager: LeagueManager, journals: Journals) -> Files:
     """One document with everything the manager knows."""
     ledger = manager.ledger
     document = {
-        **head(ledger.settings.league_id, _newest(journals.manager)),
+        **shared_files.head(ledger.settings.league_id, _newest(journals.manager)),
         "league": views.league(manager, journals.seq),
         **views.standings(manager),
         **views.schedule(manager),
@@ -89,7 +77,7 @@ def as_json(manager: LeagueManager, journals: Journals) -> Files:
         "matches": [views.match(manager, match_id) for match_id in ledger.matches],
         "models": msgspec.to_builtins(models(manager)),
     }
-    yield PurePosixPath("league.json"), encoded(document)
+    yield PurePosixPath("league.json"), shared_files.encoded(document)
 
 
 def _newest(events: Iterable[Event]) -> float:

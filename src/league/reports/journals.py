@@ -184,12 +184,9 @@ def _in_league(events: Sequence[Event], league_id: str | None) -> Sequence[Event
     again."""
     begun = [place for place, event in enumerate(events) if isinstance(event, Registered) and event.new_league]
     parts = [events[first:last] for first, last in pairwise([0, *begun, len(events)])]
-    wanted = [one for one in parts if league_id in (None, *_league_ids(one))]
+    in_league = ((one, {event.league_id for event in one if isinstance(event, Registered)}) for one in parts)
+    wanted = [one for one, leagues in in_league if league_id is None or league_id in leagues]
     return events if not begun else wanted[-1] if wanted else ()
-
-
-def _league_ids(events: Sequence[Event]) -> set[str]:
-    return {event.league_id for event in events if isinstance(event, Registered)}
 
 
 def _referee_journal(

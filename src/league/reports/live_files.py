@@ -14,17 +14,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from league.events import (
-    Event,
-    GameEnded,
-    LeagueCreated,
-    MatchDecided,
-    MatchDropped,
-    MatchRecordKept,
-    MatchTaken,
-    Registered,
-    ReportSettled,
-)
+from league import events as e
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 from league.machine import Machine
 from league.manager.league import LeagueManager
@@ -55,7 +45,7 @@ class TranscriptReader(Protocol):
 class FileFold(Protocol):
     """Makes the files of one role. A topic stands for one file."""
 
-    def apply(self, event: Event) -> Iterable[str]:
+    def apply(self, event: e.Event) -> Iterable[str]:
         """Take in the next event; the topics it changes."""
         ...
 
@@ -84,13 +74,13 @@ class _ManagerFiles:
         self._manager: LeagueManager | None = None
         self._newest = self._newest_about_agents = 0.0
 
-    def apply(self, event: Event) -> Iterable[str]:
-        if isinstance(event, LeagueCreated):
+    def apply(self, event: e.Event) -> Iterable[str]:
+        if isinstance(event, e.LeagueCreated):
             self._manager = blank_manager(event)
         if self._manager is None:
             return ()
         self._manager.apply(event)
-        if isinstance(event, MatchRecordKept):
+        if isinstance(event, e.MatchRecordKept):
             return ()
         self._newest = max(self._newest, event.at)
         if not shared_files.is_about_agents(event):
@@ -112,22 +102,22 @@ class _ManagerFiles:
 class _Played:
     """A match as its referee knows it: the newest attempt, and the events of all attempts."""
 
-    taken: MatchTaken
-    events: list[Event] = field(default_factory=list)
-    decided: MatchDecided | None = None
+    taken: e.MatchTaken
+    events: list[e.Event] = field(default_factory=list)
+    decided: e.MatchDecided | None = None
     ended: str = ""
     """COMPLETED, or DROPPED if the attempt does not count."""
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: e.Event) -> None:
         self.events.append(event)
         match event:
-            case MatchTaken():
+            case e.MatchTaken():
                 self.taken, self.decided, self.ended = event, None, ""
-            case MatchDecided(attempt=self.taken.attempt):
+            case e.MatchDecided(attempt=self.taken.attempt):
                 self.decided = event
-            case ReportSettled(attempt=self.taken.attempt):
+            case e.ReportSettled(attempt=self.taken.attempt):
                 self.ended = "COMPLETED" if event.answer == "ACCEPTED" else "DROPPED"
-            case MatchDropped(attempt=self.taken.attempt):
+            case e.MatchDropped(attempt=self.taken.attempt):
                 self.ended = "DROPPED"
             case _:
                 pass
@@ -157,13 +147,13 @@ class _RefereeFiles:
         self._referee_id = ""
         self._matches: dict[str, _Played] = {}
 
-    def apply(self, event: Event) -> Iterable[str]:
-        if isinstance(event, Registered):
+    def apply(self, event: e.Event) -> Iterable[str]:
+        if isinstance(event, e.Registered):
             self._referee_id = event.agent_id
         match_id = getattr(event, "match_id", None)
         if not isinstance(match_id, str):
             return ()
-        if isinstance(event, MatchTaken):
+        if isinstance(event, e.MatchTaken):
             known = self._matches.get(match_id)
             if known is None or known.taken.league_id != event.league_id:
                 self._matches[match_id] = _Played(event)
@@ -188,7 +178,7 @@ class _RefereeFiles:
         )
         return shared_files.match_file(account)
 
-    def _is_superseded(self, taken: MatchTaken) -> bool:
+    def _is_superseded(self, taken: e.MatchTaken) -> bool:
         """Did another referee write about a later attempt? A file older than ours belongs to an earlier league."""
         path = self._folder / shared_files.match_place(taken.league_id, taken.match_id)
         try:
@@ -212,11 +202,11 @@ class _PlayerFile:
         self._ends: dict[str, tuple[int, float]] = {}
         """The round of each match, and when it ended."""
 
-    def apply(self, event: Event) -> Iterable[str]:
+    def apply(self, event: e.Event) -> Iterable[str]:
         self._memory.apply(event)
-        if isinstance(event, Registered):
+        if isinstance(event, e.Registered):
             self._player_id, self._league_id = event.agent_id, event.league_id
-        elif isinstance(event, GameEnded):
+        elif isinstance(event, e.GameEnded):
             invited = self._memory.matches.of(event.match_id)
             self._ends[event.match_id] = (invited[-1].invitation.round_id if invited else 0, event.at)
         return (HISTORY,) if self._player_id else ()

@@ -260,7 +260,7 @@ def write_files(folder: Path, files: Iterable[File]) -> list[str]:
     return written
 
 
-def replace_file(path: Path, data: bytes, sync: bool = True) -> None:
+def replace_file(path: Path, data: bytes, sync: bool = True, mode: int = READABLE) -> None:
     """Replace a file atomically: a reader sees the old one or the new one. Without `sync` a power cut may lose it: for
     what will soon be written again."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -271,7 +271,7 @@ def replace_file(path: Path, data: bytes, sync: bool = True) -> None:
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
-        Path(part).chmod(READABLE)
+        Path(part).chmod(mode)
         Path(part).replace(path)
     except BaseException:
         with suppress(OSError):

@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
-from league.events import (
-    AttemptFailed,
-    Event,
-    MatchDecided,
-    MatchTaken,
-    MoveMade,
-    NumberDrawn,
-    PlayerFaulted,
-    WrongAnswer,
-)
+from league import events as e
 from league.protocol.exchanges import EXCHANGES
 from league.referee.match import DECLINED
 from league.reports.clauses import named, question
@@ -63,13 +54,13 @@ class Timing:
 # --- one match --------------------------------------------------------------------------------------------------------
 
 
-def friendly_match(events: Sequence[Event], guest_id: str, names: Mapping[str, str]) -> FriendlyMatch:
+def friendly_match(events: Sequence[e.Event], guest_id: str, names: Mapping[str, str]) -> FriendlyMatch:
     """A decided match as the guest sees it; `names` are its opponents'."""
-    taken = next(one for one in events if isinstance(one, MatchTaken))
-    decided = next(one for one in events if isinstance(one, MatchDecided))
+    taken = next(one for one in events if isinstance(one, e.MatchTaken))
+    decided = next(one for one in events if isinstance(one, e.MatchDecided))
     other = taken.players[1] if taken.players[0] == guest_id else taken.players[0]
-    faults = {one.player_id: one for one in events if isinstance(one, PlayerFaulted)}
-    numbers = [one.number for one in events if isinstance(one, NumberDrawn)]
+    faults = {one.player_id: one for one in events if isinstance(one, e.PlayerFaulted)}
+    numbers = [one.number for one in events if isinstance(one, e.NumberDrawn)]
     return FriendlyMatch(
         match_id=taken.match_id,
         opponent=names.get(other, other),
@@ -82,7 +73,7 @@ def friendly_match(events: Sequence[Event], guest_id: str, names: Mapping[str, s
     )
 
 
-def _outcome(decided: MatchDecided, guest_id: str, faults: Mapping[str, PlayerFaulted]) -> Outcome:
+def _outcome(decided: e.MatchDecided, guest_id: str, faults: Mapping[str, e.PlayerFaulted]) -> Outcome:
     if faults:
         return "technical loss" if guest_id in faults else "technical win"
     if decided.winner is None:
@@ -90,11 +81,11 @@ def _outcome(decided: MatchDecided, guest_id: str, faults: Mapping[str, PlayerFa
     return "won" if decided.winner == guest_id else "lost"
 
 
-def _moves(events: Sequence[Event], player_id: str) -> tuple[str, ...]:
-    return tuple(one.choice for one in events if isinstance(one, MoveMade) and one.player_id == player_id)
+def _moves(events: Sequence[e.Event], player_id: str) -> tuple[str, ...]:
+    return tuple(one.choice for one in events if isinstance(one, e.MoveMade) and one.player_id == player_id)
 
 
-def _in_short(fault: PlayerFaulted) -> str:
+def _in_short(fault: e.PlayerFaulted) -> str:
     if fault.code == DECLINED:
         return "declined the invitation"
     return f"{named(fault.code)} at {question(fault.phase)}: {fault.detail}"
@@ -107,12 +98,12 @@ def instructive(matches: Sequence[FriendlyMatch]) -> FriendlyMatch | None:
     return technical or lost or (matches[-1] if matches else None)
 
 
-def trouble_in(event: Event, guest_id: str) -> str | None:
+def trouble_in(event: e.Event, guest_id: str) -> str | None:
     """What went wrong with the guest and may still be put right, in a few words."""
-    if not isinstance(event, AttemptFailed | WrongAnswer) or event.player_id != guest_id:
+    if not isinstance(event, e.AttemptFailed | e.WrongAnswer) or event.player_id != guest_id:
         return None
     text = f"{named(event.code)} at {question(event.phase)}: {event.detail}"
-    if isinstance(event, AttemptFailed):
+    if isinstance(event, e.AttemptFailed):
         return text if event.retry is None else f"{text}; retry {event.retry} follows"
     return f"{text}; corrections left: {event.left}"
 

@@ -12,6 +12,7 @@ _LABEL = re.compile(r'([a-z_]+)="([^"]*)"')
 FIELD_TYPE, ILLEGAL = "E007", ("E004", "E024")
 REGISTRATIONS = ("LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST")
 QUERY = "LEAGUE_QUERY"
+CALLS = "league_calls_sent_total"
 
 Sample = tuple[str, Mapping[str, str], float]
 
@@ -68,7 +69,7 @@ def summarize(pages: Iterable[str]) -> Success:
         samples = samples_in(page)
         for name, labels, value in samples:
             _add(totals, seconds, name, labels, value)
-        attempts = [v for name, labels, v in samples if labels.get("message_type") in REGISTRATIONS and _is_call(name)]
+        attempts = [v for name, labels, v in samples if labels.get("message_type") in REGISTRATIONS and name == CALLS]
         registered += bool(attempts)
         first_try += sum(attempts) == 1
     reads, calls, choices = totals["read", ""], totals["call", ""], totals["move", ""] + totals["illegal", ""]
@@ -86,14 +87,10 @@ def summarize(pages: Iterable[str]) -> Success:
     )
 
 
-def _is_call(name: str) -> bool:
-    return name == "league_calls_sent_total"
-
-
 _COUNTED = {
     "league_messages_read_total": ("read", "verdict"),
     "league_calls_repeated_total": ("retry", "outcome"),
-    "league_calls_sent_total": ("call", "outcome"),
+    CALLS: ("call", "outcome"),
 }
 
 

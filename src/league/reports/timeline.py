@@ -7,7 +7,7 @@ clock, the referee's times are shifted by the difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -267,11 +267,8 @@ def _of_result(event: e.Event, by: str) -> _Words | None:
 
 def _result(event: e.ResultAccepted | e.MatchDecided, reason: str = "") -> str:
     won = f", won by {event.winner}" if event.winner else ""
-    return f"{event.status}{won}{reason}; points: {_score(event.points)}"
-
-
-def _score(points: Mapping[str, int]) -> str:
-    return ", ".join(f"{player} {count}" for player, count in points.items())
+    points = ", ".join(f"{player} {count}" for player, count in event.points.items())
+    return f"{event.status}{won}{reason}; points: {points}"
 
 
 def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -160,6 +160,15 @@ def agents(manager: LeagueManager) -> Object:
         "rejected": [fields(one, _APPLICANT) for one in applicants.rejected],
         "refused": [fields(one, _REFUSED) for one in ledger.refusals],
     }
+
+
+PAGES: Mapping[str, Callable[[LeagueManager, int], Object]] = {
+    "/api/league": league,
+    "/api/standings": lambda manager, _: standings(manager),
+    "/api/schedule": lambda manager, _: schedule(manager),
+    "/api/agents": lambda manager, _: agents(manager),
+}
+"""What a manager shows at fixed paths, after that many events of its journal."""
 
 
 def status_of(one: Member) -> str:

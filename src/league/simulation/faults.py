@@ -59,12 +59,10 @@ class Faults:
 
     def travel(self) -> Travel:
         """How a call travels."""
-        how = self.dice.choice(_NETWORK_FAULTS) if self.occurs(0.2, "network") else Travel.WELL
-        return self._count(how)
-
-    def _count(self, how: Travel) -> Travel:
-        if how is not Travel.WELL:
-            self.seen[how.value] += 1
+        if not self.occurs(0.2, "network"):
+            return Travel.WELL
+        how = self.dice.choice(_NETWORK_FAULTS)
+        self.seen[how.value] += 1
         return how
 
     def latency(self) -> float:

@@ -20,41 +20,9 @@ Misanswer = tuple[float, bytes, Failure | None]
 Misbehaviour = Callable[[str, bytes, Random], Misanswer | None]
 """From the kind of call and the honest answer to what is sent; None: nothing."""
 
-# ruff: noqa: ARG001 - all of these have the shape of a Misbehaviour
 
-
-def honest(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
+def honest(_kind: str, raw: bytes, _dice: Random) -> Misanswer | None:
     return 0.0, raw, None
-
-
-def _silent(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    return None if kind in MATCH_CALLS else (0.0, raw, None)
-
-
-def _undecided(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    """Joins every match and never chooses."""
-    return None if kind in _CHOICE_CALLS else (0.0, raw, None)
-
-
-def _slow(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    return (dice.uniform(1, 9) if kind in MATCH_CALLS else dice.uniform(0, 20)), raw, None
-
-
-def _babbling(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    return 0.0, dice.choice((b"banana", b"", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"\xff\xfe", raw + raw)), None
-
-
-def _crashing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    """A page of HTML and status 500."""
-    return 0.0, b"<html>Internal Server Error</html>", Failure.BROKEN
-
-
-def _overloaded(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    return 0.0, raw, Failure.BUSY if dice.random() < 0.7 else None
-
-
-def _declining(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    return 0.0, _changed(raw, {"accept": False}) if kind == "GAME_INVITATION" else raw, None
 
 
 _LIES: tuple[Mapping[str, object], ...] = (
@@ -77,23 +45,6 @@ def _lying(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return 0.0, _changed(raw, lie) if kind in MATCH_CALLS and dice.random() < 0.7 else raw, None
 
 
-def _refusing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    """Answers every call of a match with a JSON-RPC error."""
-    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
-    return 0.0, error if kind in MATCH_CALLS else raw, None
-
-
-def _excusing(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    """Says of every choice that the service that thinks for it does not answer: its matches are played again, but not
-    for ever."""
-    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":4014,"message":"PROVIDER_UNAVAILABLE"}}'
-    return 0.0, error if kind in _CHOICE_CALLS else raw, None
-
-
-def _flapping(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
-    return dice.choice((None, (0.0, raw, None), (0.0, raw, Failure.BROKEN), (7.0, raw, None)))
-
-
 def _changed(raw: bytes, changes: Mapping[str, object]) -> bytes:
     """The honest answer with some of its fields changed."""
     answer: dict[str, Any] = json.loads(raw)
@@ -103,18 +54,27 @@ def _changed(raw: bytes, changes: Mapping[str, object]) -> bytes:
     return json.dumps(answer).encode()
 
 
+_BABBLE = (b"banana", b"", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"\xff\xfe")
+_REFUSAL = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
+_EXCUSE = b'{"jsonrpc":"2.0","id":1,"error":{"code":4014,"message":"PROVIDER_UNAVAILABLE"}}'
+"""The service that thinks for it does not answer: its matches are played again, but not for ever."""
+
 MISBEHAVIOURS: Mapping[str, Misbehaviour] = {
-    "silent": _silent,
-    "undecided": _undecided,
-    "slow": _slow,
-    "babbling": _babbling,
-    "crashing": _crashing,
-    "overloaded": _overloaded,
-    "declining": _declining,
+    "silent": lambda kind, raw, _: None if kind in MATCH_CALLS else (0.0, raw, None),
+    "undecided": lambda kind, raw, _: None if kind in _CHOICE_CALLS else (0.0, raw, None),
+    "slow": lambda kind, raw, dice: (dice.uniform(1, 9) if kind in MATCH_CALLS else dice.uniform(0, 20), raw, None),
+    "babbling": lambda _, raw, dice: (0.0, dice.choice((*_BABBLE, raw + raw)), None),
+    "crashing": lambda *_: (0.0, b"<html>Internal Server Error</html>", Failure.BROKEN),
+    "overloaded": lambda _, raw, dice: (0.0, raw, Failure.BUSY if dice.random() < 0.7 else None),
+    "declining": lambda kind, raw, _: (
+        (0.0, _changed(raw, {"accept": False}), None) if kind == "GAME_INVITATION" else (0.0, raw, None)
+    ),
     "lying": _lying,
-    "refusing": _refusing,
-    "excusing": _excusing,
-    "flapping": _flapping,
+    "refusing": lambda kind, raw, _: (0.0, _REFUSAL if kind in MATCH_CALLS else raw, None),
+    "excusing": lambda kind, raw, _: (0.0, _EXCUSE if kind in _CHOICE_CALLS else raw, None),
+    "flapping": lambda _, raw, dice: dice.choice(
+        (None, (0.0, raw, None), (0.0, raw, Failure.BROKEN), (7.0, raw, None))
+    ),
     "thieving": honest,
 }
 

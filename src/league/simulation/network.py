@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,8 @@ class CallRecord:
     """One call under way; a `RecordedCall` when it is over."""
 
     sent_at: float
-    sender: str
-    receiver: str
+    sender_node: str
+    receiver_node: str
     message: dict[str, Any]
     travel: Travel
     answer: dict[str, Any] | None = None
@@ -48,19 +48,8 @@ class CallRecord:
         # An answer may still be on its way when the recording ends, but not for ever.
         recent = self.outcome == "open" and now - self.sent_at < STILL_ON_ITS_WAY_S
         missing = max(0, self.delivered - self.answers - self.excused) if recent else 0
-        return RecordedCall(
-            sent_at=self.sent_at,
-            sender_node=self.sender,
-            receiver_node=self.receiver,
-            message=self.message,
-            answer=self.answer,
-            answered_at=self.answered_at,
-            error=self.error,
-            delivered=self.delivered,
-            answers=self.answers,
-            excused=self.excused + missing,
-            outcome=self.outcome,
-        )
+        known = {one.name: getattr(self, one.name) for one in fields(RecordedCall)}
+        return RecordedCall(**known | {"excused": self.excused + missing})
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ An order is sent again under the same key until it is answered, as a person woul
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -73,7 +72,7 @@ class Operator:
         self.world.agenda.after(LOOK_S, self._look)
 
     def _void_some_match(self) -> None:
-        self._pick("replay-match", lambda: list(self.world.league.completed))
+        self._pick("replay-match", list(self.world.league.completed))
 
     def _void_after_the_end(self) -> None:
         """Soon after the league is over; then it ends once more."""
@@ -87,9 +86,8 @@ class Operator:
         """Not before the start if one player would be left: no other would come."""
         league = self.world.league
         if league.waiting != "WAITING_FOR_REGISTRATIONS" or len(self.world.players) > FEWEST_PLAYERS:
-            self._pick("withdraw", lambda: list(league.player_ids))
+            self._pick("withdraw", list(league.player_ids))
 
-    def _pick(self, order: str, choices: Callable[[], list[str]]) -> None:
-        found = choices()
-        if found:
-            self.order(order, self.world.faults.dice.choice(found))
+    def _pick(self, order: str, choices: list[str]) -> None:
+        if choices:
+            self.order(order, self.world.faults.dice.choice(choices))

@@ -9,8 +9,9 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
-from league.events import Event, LeagueSettings, ResultAccepted, ResultVoided
+from league.events import LeagueSettings
 from league.promises import PromiseFinding, check
+from league.promises.history import in_force
 from league.simulation.faults import KINDS
 from league.simulation.workers import worker_pool
 from league.simulation.world import World
@@ -121,17 +122,6 @@ def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
         unobservable=tuple(one.promise for one in report.findings if one.verdict == "unobservable"),
         excluded=excluded,
     )
-
-
-def in_force(manager: Sequence[Event]) -> list[ResultAccepted]:
-    """The results that stand at the end."""
-    found: dict[str, ResultAccepted] = {}
-    for event in manager:
-        if isinstance(event, ResultAccepted):
-            found[event.match_id] = event
-        elif isinstance(event, ResultVoided):
-            found.pop(event.match_id, None)
-    return list(found.values())
 
 
 def play_many(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:

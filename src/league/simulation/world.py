@@ -249,9 +249,9 @@ class World:
     def link_failed(self, record: CallRecord) -> None:
         """The network failed a call of a match: count it for the player's link."""
         kind = record.message.get("message_type", "")
-        if kind in MATCH_CALLS and record.travel is not Travel.TWICE and record.receiver in self.nodes:
+        if kind in MATCH_CALLS and record.travel is not Travel.TWICE and record.receiver_node in self.nodes:
             turn = record.message.get("move_request", {}).get("context", {}).get("turn", 1)
-            self.link_failures[record.receiver, record.message["match_id"], f"{kind} {turn}"] += 1
+            self.link_failures[record.receiver_node, record.message["match_id"], f"{kind} {turn}"] += 1
 
     def misbehave(self, receiver: Node, caller: Node, message: dict[str, Any], raw: bytes) -> Misanswer | None:
         """What a player sends in place of its honest answer; None: nothing."""

@@ -136,7 +136,7 @@ def read_answer(text: str, options: Sequence[str]) -> str | None:
         if (option := _same(part.strip(_AROUND), options)) is not None:
             return option
     for part in (answer, last):
-        mentioned = [one for one in options if _is_mentioned(one, part)]
+        mentioned = [one for one in options if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", part, re.IGNORECASE)]
         if len(mentioned) == 1:
             return mentioned[0]
     return None
@@ -159,7 +159,3 @@ def _in_json(answer: str) -> Iterator[str]:
     values = list(document.values()) if isinstance(document, dict) else []
     if len(values) == 1:
         yield str(values[0])
-
-
-def _is_mentioned(option: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text, re.IGNORECASE) is not None

@@ -39,11 +39,9 @@ def test_the_page_of_a_match_tells_what_explain_tells() -> None:
     html = Renderer(Links()).match(page)
     told = explain(facts)
     assert page.explanation == told
-    assert page.proof is not None
-    assert page.proof.holds
-    assert page.proof.label == f"{told.league_id}|{told.match_id}|1"
     assert told.draw is not None
-    assert f'data-seed="{told.draw.seed}"' in html
+    assert told.draw.holds
+    assert f'data-seed="{told.draw.seed}" data-label="{told.league_id}|{told.match_id}|1"' in html
     steps = [step for attempt in page.attempts for step in attempt.steps]
     assert len(steps) == sum(len(one.lines) for one in told.attempts)
     lines = [line for attempt in told.attempts for line in attempt.lines]

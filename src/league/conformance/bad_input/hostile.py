@@ -15,7 +15,7 @@ from league.conformance.bad_input.joining import advance, find_role, join, obser
 from league.conformance.bad_input.speaking import speaking
 from league.conformance.bad_input.wrong_messages import wrong_messages
 from league.conformance.clauses import Clause, clauses
-from league.conformance.kit import Kit, Options
+from league.conformance.kit import Kit, Notify, Options, open_kit
 from league.conformance.kit_server import KitServer
 from league.conformance.outcome import CheckOutcome, broken, kept, untestable, warning
 from league.conformance.record import Probe, RunRecord
@@ -57,28 +57,22 @@ def listed(role: str | None, only: Iterable[str] = ()) -> list[dict[str, str]]:
     ]
 
 
-def check_hostile(options: Options, role: str, notify: Callable[[str], None]) -> CheckReport:
+def check_hostile(options: Options, role: str, notify: Notify) -> CheckReport:
     """`run`, for callers without an event loop."""
     return asyncio.run(run(options, role, notify=notify))
 
 
 async def run(
-    options: Options, role: str = "", also: Observe | None = None, notify: Callable[[str], None] = lambda _: None
+    options: Options, role: str = "", also: Observe | None = None, notify: Notify = lambda _: None
 ) -> CheckReport:
     """Send everything; `role` is found out if it is not given. `also` observes more of the state than can be seen from
-    outside, `notify` gets lines for the person who waits. ValueError: it cannot be sent anything."""
+    outside. ValueError: it cannot be sent anything."""
     record = RunRecord(options.target, options.time_scale)
     server = KitServer(record, drops_first=False, derives=True)
     began = time.monotonic()
-    await server.open(options.host, options.listen or 0)
-    try:
-        kit = Kit(options, record, server)
-        if options.listen is not None:
-            notify(f"ready: {kit.manager_url}")
+    async with open_kit(options, server, record, notify) as kit:
         role = role or await find_role(kit)
         results = await _send_all(kit, role, also)
-    finally:
-        await server.close()
     return CheckReport(record, tuple(results), time.monotonic() - began, kit.manager_url, role)
 
 
@@ -123,7 +117,7 @@ def _clause(case: BadInput, role: str) -> Clause:
 def judged(case: BadInput, probe: Probe, is_unchanged: bool, may_be_taken: bool) -> CheckOutcome:
     """No answer, an answer as if it were right, and another state are failures; another refusal than the catalogue's is
     a warning."""
-    found = _answered(probe)
+    found, status = _answered(probe), probe.response.status
     told = f"sent {case.what}; answered {found}"
     if not is_unchanged:
         advice = "Judge a request wholly before you change anything, and change nothing when you refuse it."
@@ -135,14 +129,11 @@ def judged(case: BadInput, probe: Probe, is_unchanged: bool, may_be_taken: bool)
         return warning(wanted, "Answer what is not HTTP with a status, or end the connection.", probe)
     if probe.trouble is not None:
         return broken(wanted, "Answer every request, and keep listening whatever was sent.", probe)
-    if _is_refusal(probe) and probe.response.status < 500:
+    is_refused = probe.parsed.error is not None or status >= 400
+    if is_refused and status < 500:
         return warning(wanted, "Refuse it with the status and the error of the catalogue (2.4, 10.1).", probe)
-    taken = warning if may_be_taken and probe.response.status < 500 else broken
+    taken = warning if may_be_taken and status < 500 else broken
     return taken(wanted, "Refuse what breaks a clause; do nothing of what it asks.", probe)
-
-
-def _is_refusal(probe: Probe) -> bool:
-    return probe.parsed.error is not None or probe.response.status >= 400
 
 
 def _answered(probe: Probe) -> str:

@@ -64,16 +64,13 @@ def wrong_messages(role: str) -> Iterator[BadInput]:
     for row in _data()["inputs"]:
         if role in row["roles"]:
             yield _of_vector(row)
-    taken = [kind for kind, row in EXCHANGES.items() if _role(role) in row.receivers]
+    receiver = Role.MANAGER if role == "manager" else Role(role)
+    taken = [kind for kind, row in EXCHANGES.items() if receiver in row.receivers]
     for kind in taken:
         yield from _envelopes(kind)
     for kind in (*EXCHANGES, *REPLY_TYPES):
         if kind not in taken and not (kind in REPLY_TYPES and role == "referee"):
             yield from _not_for(kind, role)
-
-
-def _role(role: str) -> Role:
-    return Role.MANAGER if role == "manager" else Role(role)
 
 
 def bad_endpoints() -> list[Fields]:

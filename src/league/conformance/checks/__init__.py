@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from league.conformance.checks import (
-    choice,
-    errors,
-    fields,
-    general,
-    invitation,
-    notifications,
-    registration,
-    transport,
-)
+from league.conformance.checks import errors, fields, general, matches, notifications, registration, transport
 from league.conformance.clauses import clauses_for
 from league.conformance.outcome import Check
 
-SECTIONS = (transport, errors, registration, invitation, choice, notifications, general)
+SECTIONS = (transport, errors, registration, matches, notifications, general)
 
 
 @cache

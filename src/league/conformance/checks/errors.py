@@ -22,21 +22,11 @@ ADVICE: Mapping[str, str] = {
 }
 
 
-@if_joined
-def no_coercion(record: RunRecord) -> CheckOutcome:
-    advice = "Check the type of each field before you use it; never convert it. In Python, bool is an int: look twice."
-    return refused(record, "coercion", "E007", advice)
-
-
 def null_is_absent(record: RunRecord) -> CheckOutcome:
     optional = understood(record, ("optional null",), "Read an optional field that is null as if it were not there.")
     if optional.verdict is not Verdict.PASS:
         return optional
     return refused(record, "mandatory null", "E003", "Refuse a message whose mandatory field is null, as if missing.")
-
-
-def unknown_fields(record: RunRecord) -> CheckOutcome:
-    return understood(record, ("unknown fields",), "Take the fields you know and leave the others alone.")
 
 
 def all_timestamp_forms(record: RunRecord) -> CheckOutcome:
@@ -49,18 +39,23 @@ def all_timestamp_forms(record: RunRecord) -> CheckOutcome:
     return replace(others, verdict=Verdict.WARN) if others.verdict is Verdict.FAIL else others
 
 
-def clock_not_compared(record: RunRecord) -> CheckOutcome:
-    return understood(record, ("clock",), "Do not compare timestamps with your own clock: clocks differ.")
-
+NO_COERCION = "Check the type of each field before you use it; never convert it. In Python, bool is an int: look twice."
+UNKNOWN_FIELDS = "Take the fields you know and leave the others alone."
+OTHER_CLOCKS = "Do not compare timestamps with your own clock: clocks differ."
+_READINGS = ("dialect", "readings")
 
 CHECKS: Mapping[str, Check] = {
     **{
         name: Check(partial(refused, label=name, code="E034", advice=advice), ("strict_json",))
         for name, advice in ADVICE.items()
     },
-    "JSON.no_coercion": Check(no_coercion, ("dialect", "readings")),
-    "READING.null_is_absent": Check(null_is_absent, ("dialect", "readings")),
-    "READING.all_timestamp_forms": Check(all_timestamp_forms, ("dialect", "readings")),
-    "READING.clock_not_compared": Check(clock_not_compared, ("dialect", "readings")),
-    "PLAYER.ignores_unknown_fields": Check(unknown_fields, ("dialect", "readings")),
+    "JSON.no_coercion": Check(
+        if_joined(partial(refused, label="coercion", code="E007", advice=NO_COERCION)), _READINGS
+    ),
+    "READING.null_is_absent": Check(null_is_absent, _READINGS),
+    "READING.all_timestamp_forms": Check(all_timestamp_forms, _READINGS),
+    "READING.clock_not_compared": Check(partial(understood, labels=("clock",), advice=OTHER_CLOCKS), _READINGS),
+    "PLAYER.ignores_unknown_fields": Check(
+        partial(understood, labels=("unknown fields",), advice=UNKNOWN_FIELDS), _READINGS
+    ),
 }

@@ -50,7 +50,7 @@ def messages_of(record: RunRecord) -> Iterator[Message]:
             content = one.parsed.content
             wanted = EXCHANGES[one.kind].replies[0]
             # Any result acknowledges a notification; only one that calls itself a message is judged as one.
-            if wanted not in ACKS or _type_of(content) == wanted:
+            if wanted not in ACKS or (isinstance(content, dict) and content.get("message_type") == wanted):
                 yield one, wanted, content
     for arrival in record.requests():
         if arrival.kind in MESSAGES:
@@ -61,10 +61,6 @@ def _is_answer(one: Probe) -> bool:
     readable = one.is_readable and one.parsed.error is None and not one.is_busy
     # Whatever comes back from a game or a request that no document knows need not be a message.
     return readable and (one.is_answered or (one.plain and not isinstance(one.parsed.content, dict)))
-
-
-def _type_of(content: object) -> object:
-    return content.get("message_type") if isinstance(content, dict) else None
 
 
 def violations(wanted: str, content: object) -> tuple[Violation, ...]:

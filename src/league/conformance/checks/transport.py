@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from league.conformance.checks.common import if_joined, if_reached, is_empty_ack, not_busy, refused
@@ -208,6 +209,9 @@ def ping(record: RunRecord) -> CheckOutcome:
 # --- the player's own requests ----------------------------------------------------------------------------------------
 
 
+_NO_REQUEST: Final = "the player sent the kit no request of its own"
+
+
 def _own(record: RunRecord) -> list[Arrival]:
     return [one for one in _answered(record) if "jsonrpc" in _document(one)]
 
@@ -220,7 +224,7 @@ def _answered(record: RunRecord) -> list[Arrival]:
 def integer_ids(record: RunRecord) -> CheckOutcome:
     own = _own(record)
     if not own:
-        return untestable("the player sent the kit no request of its own")
+        return untestable(_NO_REQUEST)
     for one in own:
         given = _document(one).get("id")
         if isinstance(given, str):
@@ -231,7 +235,7 @@ def integer_ids(record: RunRecord) -> CheckOutcome:
 def own_id(record: RunRecord) -> CheckOutcome:
     own = _own(record)
     if not own:
-        return untestable("the player sent the kit no request of its own")
+        return untestable(_NO_REQUEST)
     for one in own:
         given = _document(one).get("id")
         if one.kind and (isinstance(given, bool) or not isinstance(given, int | str)):
@@ -263,6 +267,17 @@ def _document(one: Arrival) -> dict[str, object]:
     return one.document if isinstance(one.document, dict) else {}
 
 
+REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    "RPC.object": ("E035", 'A request without "jsonrpc": "2.0" is none: refuse it.'),
+    "RPC.batch": ("E035", "Refuse an array with one error, and do nothing of it."),
+    "RPC.bad_id": ("E035", "An id is a string or a whole number; refuse others."),
+    "RPC.unknown_method": ("E036", "Answer methods you do not have with the error -32601."),
+    "RPC.method_contradicts_type": (
+        "E038",
+        "Compare the method with params.message_type; if both are known and differ, refuse the request.",
+    ),
+}
+"""Requests that are wrong as JSON-RPC: the code each is refused with, and what to change."""
 _ALL = ("ping", "dialect", "match", "notifications", "requests")
 _OWN = ("registration", "dialect", "match")
 
@@ -280,31 +295,8 @@ CHECKS: Mapping[str, Check] = {
     "RPC.integer_ids": Check(integer_ids, _OWN),
     "RPC.id": Check(own_id, _OWN),
     "RPC.method": Check(own_method, _OWN),
-    "RPC.object": Check(
-        lambda record: refused(record, "RPC.object", "E035", 'A request without "jsonrpc": "2.0" is none: refuse it.'),
-        ("requests",),
-    ),
-    "RPC.batch": Check(
-        lambda record: refused(record, "RPC.batch", "E035", "Refuse an array with one error, and do nothing of it."),
-        ("requests",),
-    ),
-    "RPC.bad_id": Check(
-        lambda record: refused(record, "RPC.bad_id", "E035", "An id is a string or a whole number; refuse others."),
-        ("requests",),
-    ),
-    "RPC.unknown_method": Check(
-        lambda record: refused(
-            record, "RPC.unknown_method", "E036", "Answer methods you do not have with the error -32601."
-        ),
-        ("requests",),
-    ),
-    "RPC.method_contradicts_type": Check(
-        lambda record: refused(
-            record,
-            "RPC.method_contradicts_type",
-            "E038",
-            "Compare the method with params.message_type; if both are known and differ, refuse the request.",
-        ),
-        ("requests",),
-    ),
+    **{
+        name: Check(partial(refused, label=name, code=code, advice=advice), ("requests",))
+        for name, (code, advice) in REFUSED.items()
+    },
 }

@@ -63,7 +63,8 @@ def observe(manager: LeagueManager) -> Observations:
     """Look at the results in force of a league."""
     settings, players = manager.ledger.settings, manager.ledger.roster.of_role("player")
     results = list(manager.ledger.matches.values())
-    played = [one for one in results if isinstance(one.result, ResultAccepted) and not _is_technical(one.result)]
+    accepted = [(one, one.result) for one in results if isinstance(one.result, ResultAccepted)]
+    played = [one for one, result in accepted if result.status != "TECHNICAL_LOSS"]
     distinct = list(_distinct(played))
     seen = [Observation(one.player_a, one.player_b, one.result.winner) for one in distinct if one.result]
     by_models = models(manager)
@@ -77,7 +78,7 @@ def observe(manager: LeagueManager) -> Observations:
         technical_losses=technical_losses,
         matches=tuple(counted),
         left_out=LeftOut(
-            technical_losses=sum(isinstance(one.result, ResultAccepted) for one in results) - len(played),
+            technical_losses=len(accepted) - len(played),
             walkovers=sum(isinstance(one.result, WalkoverDecided) for one in results),
             repeated=len(played) - len(distinct),
             not_rated=len(seen) - len(counted),
@@ -86,10 +87,6 @@ def observe(manager: LeagueManager) -> Observations:
         models=by_models,
         unrated=tuple(_records(unrated, technical_losses, seen)),
     )
-
-
-def _is_technical(result: ResultAccepted) -> bool:
-    return result.status == "TECHNICAL_LOSS"
 
 
 def _distinct(played: Iterable[ScheduledMatch]) -> Iterator[ScheduledMatch]:

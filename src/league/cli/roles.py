@@ -1,0 +1,75 @@
+"""`league manager`, `referee` and `player`: the roles as servers."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from league.cli import Command
+from league.hosting import options
+
+
+def _manager(args: argparse.Namespace) -> int:
+    from league.hosting import managers
+
+    return managers.run(options.read(args, options.ManagerOptions))
+
+
+def _referee(args: argparse.Namespace) -> int:
+    from league.hosting import referees
+
+    return referees.run(options.read(args, options.RefereeOptions))
+
+
+def _player(args: argparse.Namespace) -> int:
+    from league.hosting import language_models, players
+
+    chosen = options.read(args, options.PlayerOptions)
+    specs = chosen.strategy.split(",")
+    language_models.check_options(chosen)
+    return players.run(chosen, [players.load(specs[number % len(specs)], chosen) for number in range(chosen.count)])
+
+
+COMMANDS = (
+    Command(
+        "manager",
+        "run the League Manager",
+        """\
+example: league manager --players 4 --referees 2
+  starts the league when four players and two referees have registered; the same --journal given again resumes it
+example: league manager --start 18:30 --enrolment approve
+  starts it at half past six with whoever the operator let in (league approve); the admin token is told at the first
+  start and kept in the journal's folder, or in --state DIR, or is what LEAGUE_ADMIN_TOKEN says""",
+        partial(options.configure, role=options.ManagerOptions),
+        _manager,
+    ),
+    Command(
+        "referee",
+        "run a referee",
+        """\
+example: league referee --manager http://127.0.0.1:8000/mcp
+  without --journal a referee forgets its matches when it is killed, and the manager gives them to another""",
+        partial(options.configure, role=options.RefereeOptions),
+        _referee,
+    ),
+    Command(
+        "player",
+        "run a player",
+        """\
+examples:
+  league player --manager http://127.0.0.1:8000/mcp --strategy frequency
+  league player --strategy my_module:MyPlayer --name "My player"
+  league player --count 10 --strategy random,mirror
+  league player --strategy mcp --name "My assistant"
+  league player --strategy llm --base-url http://127.0.0.1:11434/v1 --model llama3.2
+
+built-in strategies: random, always_even, always_odd, alternate, mirror, frequency,
+human (asks in this terminal), mcp (asks whoever is connected over MCP: a person or an assistant), llm
+Your own is a league.Player (from league import Player, serve), or any class with a method choose(self, turn)
+that returns one of turn.options. It is made without arguments, one for each player; its methods may be async.
+What goes wrong in it is shown here in full, with the message that caused it.
+A language model (llm) is asked through any OpenAI-compatible provider; the key is in LEAGUE_LLM_KEY.""",
+        partial(options.configure, role=options.PlayerOptions),
+        _player,
+    ),
+)
