@@ -79,7 +79,7 @@ class Clerk(Machine):
             self._reply(one, Pong())
 
     def _wake_later(self, letter: Letter, now: float) -> None:
-        self.alarm = now + 3
+        self.deadline = now + 3
         self._reply(letter, Pong())
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
