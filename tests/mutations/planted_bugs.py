@@ -331,9 +331,10 @@ BUGS = (
     ),
     Bug(
         "the other one is judged before it has answered",
-        "referee/match.py",
-        "        self.seated[self._settled(event.player_id)].fault = event\n",
-        "        self.seated[self._settled(event.player_id)].fault = event\n        self.awaited = []\n",
+        "referee/conduct.py",
+        "        if not self._askings:\n            self.proceed(now)\n",
+        "        if self.match.faults:\n            self._decide(now)\n"
+        "        elif not self._askings:\n            self.proceed(now)\n",
         stateful="test_match_machine.py",
     ),
     Bug(

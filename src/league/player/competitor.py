@@ -265,7 +265,7 @@ class Competitor(RoleMachine):
         if not isinstance(content, Unsealed):
             self._reply(letter, self._answer(content))
             return
-        message: Any = content.open()  # Any: as its handler has it
+        message: Any = content.message or content.open()  # Any: as its handler has it
         kind = type(message)
         if kind is RoundAnnouncement and self._early.hold(letter):
             return

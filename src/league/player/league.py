@@ -171,7 +171,7 @@ class ManagerMessages:
         us, known = self._context.membership, self._memory.referees
         me, may_change, new = us.agent_id, us.derived_tokens, {}
         for one in message.matches:
-            if me in (one.player_A_id, one.player_B_id):
+            if one.player_A_id == me or one.player_B_id == me:
                 digests = None if one.referee_tokens is None else tuple(one.referee_tokens)
                 named, before = AnnouncedReferee(one.referee_endpoint, digests), known.get(one.match_id)
                 if before is None or (may_change and before != named):

@@ -154,13 +154,14 @@ class InvitedMatches:
 
     def ended(self, event: GameEnded) -> InvitedMatch | None:
         """The match that is over, as whoever says so invited us to it, or else who did so last."""
-        last = None
+        its, last = None, None
         for last in self._by_match.get(event.match_id, _NOBODY).values():
             if last.referee_id == event.referee_id:
+                its = last
                 last.end(event.attempt)
             elif event.trusted:
                 last.superseded |= last.attempt < event.attempt
-        return self.by(event.match_id, event.referee_id) or last
+        return its or last
 
     def _current(self, event: ChoiceGiven | ChoiceRefused) -> InvitedMatch | None:
         match = self.by(event.match_id, event.referee_id)

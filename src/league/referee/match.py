@@ -396,6 +396,7 @@ _OF_LEAGUE: Final[DocketEffects] = {
     ConventionLearned: Docket._convention_learned,
     MatchTaken: Docket._taken,
 }
+"""What concerns no match that is known yet."""
 _OF_MATCH: Final[DocketEffects] = {
     MatchBegun: Docket._begun,
     PlayersTold: Docket._told,
@@ -404,3 +405,4 @@ _OF_MATCH: Final[DocketEffects] = {
     PlayerDeviated: Docket._deviated,
     PlayerFaulted: Docket._faulted,
 }
+"""What the events of a match change beside the match."""
