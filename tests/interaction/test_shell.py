@@ -28,6 +28,7 @@ from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league.protocol.messages import LeagueRegisterRequest
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
+from league.transport.http import Response
 from league.transport.http_client import HttpClient
 from league.transport.http_server import App, serve
 from league.transport.letters import Speaker
@@ -131,7 +132,7 @@ async def running(
         log=Log(folder / "log" if log else None),
     )
     agent = Agent(setup)
-    server = await serve("127.0.0.1", 0, App(agent.post))
+    server = await serve("127.0.0.1", 0, App(agent.respond))
     agent.start(SqliteJournal(path, agent.notice, settings=journal or Settings(busy_s=0.05)))
     try:
         yield Running(agent, path, f"http://127.0.0.1:{server.port}/mcp")
@@ -219,6 +220,20 @@ def test_what_cannot_be_stored_is_refused_and_everything_goes_on_when_the_disk_i
             status, answer = await manager.register("Ben")
             assert (status, answer["result"]["player_id"]) == (200, "P02")
             assert manager.members == ["Ann", "Ben"]
+
+    play(scene())
+
+
+def test_an_answer_that_waits_for_nothing_is_there_at_once(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with running(tmp_path) as manager:
+            await manager.ask(PING)  # what was written at the start is on disk now
+            at_once = manager.agent.respond(PING, "127.0.0.1")
+            later = manager.agent.respond(registration("Ann"), "127.0.0.1")
+            assert isinstance(at_once, Response)
+            assert not isinstance(later, Response)
+            assert (at_once.status, (await later).status) == (200, 200)
+            assert manager.members == ["Ann"]
 
     play(scene())
 

@@ -206,8 +206,9 @@ class Agent:
         if kind in ERRORS_TOLD and (error := error_told(asked)) is not None:
             self._note_error(error)
         answer = self._request(asked.content, origin, now, asked.convention)
-        told = partial(self._told, asked, kind, origin, speaker, now)
-        return told(answer.result()) if answer.done() else _later(answer, told)
+        if answer.done():
+            return self._told(asked, kind, origin, speaker, now, answer.result())
+        return _later(answer, partial(self._told, asked, kind, origin, speaker, now))
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """The answer to what is no request."""
