@@ -199,7 +199,7 @@ class Calls:
 
     def _understood(self, delivery: Delivery, negotiation: Negotiation, reaction: Reaction, now: float) -> None:
         to = delivery.attempt.to
-        if to is not None and (reaction is Reaction.ANSWERED or reaction is Reaction.REFUSED):
+        if to is not None and reaction in (Reaction.ANSWERED, Reaction.REFUSED):
             negotiation.on_understood(to.convention, now)
 
     def _react(self, delivery: Delivery, read: Interpretation, now: float) -> None:

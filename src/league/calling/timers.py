@@ -15,29 +15,34 @@ class Timers:
         self.next: float | None = None
         """When the next timer expires."""
         self._heap: list[tuple[float, int]] = []
+        """When each expires, and its number. One that was cleared stays until it is the first."""
+        self._entries: dict[Hashable, tuple[float, int]] = {}
         self._actions: dict[int, tuple[Hashable, Action]] = {}
-        self._numbers: dict[Hashable, int] = {}
         self._count = 0
 
     def set(self, name: Hashable, at: float, action: Action) -> None:
-        if name in self._numbers:
+        known = self._entries.get(name)
+        if known is not None:
+            if known[0] == at:
+                self._actions[known[1]] = (name, action)
+                return
             self.clear(name)
         self._count += 1
-        self._numbers[name] = self._count
+        entry = self._entries[name] = (at, self._count)
         self._actions[self._count] = (name, action)
-        heapq.heappush(self._heap, (at, self._count))
+        heapq.heappush(self._heap, entry)
         if self.next is None or at < self.next:
             self.next = at
 
     def clear(self, name: Hashable) -> None:
-        number = self._numbers.pop(name, None)
-        if number is not None:
-            del self._actions[number]
-            if self._heap[0][1] == number:
+        entry = self._entries.pop(name, None)
+        if entry is not None:
+            del self._actions[entry[1]]
+            if entry is self._heap[0]:
                 self._find_next()
 
     def is_set(self, name: Hashable) -> bool:
-        return name in self._numbers
+        return name in self._entries
 
     def run(self, now: float) -> None:
         """Act on every timer that has expired, also on those set meanwhile."""

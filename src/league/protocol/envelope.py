@@ -98,7 +98,7 @@ def seal(sender: str, now: float, conversation_id: str, auth_token: str | None =
     return {
         "protocol": PROTOCOL,
         "sender": sender,
-        "timestamp": timestamps.written(int(now)),
+        "timestamp": timestamps.of_second(int(now)),
         "conversation_id": conversation_id,
         "auth_token": auth_token,
     }

@@ -18,11 +18,11 @@ _SHORTEST_MONTH = "28"
 
 def write(at: float) -> str:
     """Seconds since the epoch as `YYYY-MM-DDTHH:MM:SSZ`, rounded down."""
-    return written(int(at))
+    return of_second(int(at))
 
 
 @lru_cache(maxsize=64)
-def written(second: int) -> str:
+def of_second(second: int) -> str:
     """A whole second; many messages leave within one."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from league.protocol.envelope import STRICT, Reading, seal, unseal
 from league.protocol.errors import PeerError, Stage
-from league.protocol.judge import shown
+from league.protocol.judge import KEPT, LONG, Remembered, shown
 from league.protocol.messages import GameInvitation, LeagueQuery
 from tests.support.vectors import message
 
@@ -369,3 +370,24 @@ def test_a_league_may_raise_the_bound_of_concurrent_matches() -> None:
     assert unseal(content).violations[0].path == "referee_meta.max_concurrent_matches"
     assert unseal(content, Reading("strict", max_concurrent_matches=25)).message is not None
     assert unseal(content, Reading("compat", max_concurrent_matches=24)).message is None
+
+
+# --- what was judged before -------------------------------------------------------------------------------------------
+
+
+def test_verdicts_are_remembered_but_not_of_long_texts_and_not_too_many() -> None:
+    asked: list[str] = []
+
+    def judged(text: str) -> bool:
+        asked.append(text)
+        return text != "wrong"
+
+    is_right = Remembered(judged)
+    for _ in range(2):
+        assert (is_right["right"], is_right["wrong"], is_right["x" * (LONG + 1)]) == (True, False, True)
+        assert (is_right[None], is_right[UNSET]) == (True, True)
+    assert asked == ["right", "wrong", "x" * (LONG + 1), "x" * (LONG + 1)]
+    for number in range(2 * KEPT):
+        assert is_right[str(number)]
+    assert len(is_right) <= KEPT
+    assert not is_right["wrong"]

@@ -310,3 +310,9 @@ def test_a_written_error_has_number_name_and_the_whole_message(code: str) -> Non
         "error_code": code,
         "error_description": row.name,
     }
+
+
+@pytest.mark.parametrize("method", ["ping", 'a "quoted" name', "back\\slash", "größe\n", ""])
+def test_whatever_a_method_is_called_a_call_is_json(method: str) -> None:
+    written = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {"a": 1}}
+    assert json.loads(encode_call(7, method, b'{"a":1}')) == written
