@@ -7,7 +7,6 @@ Another word is tried only after an answer that says "no such method": such a ca
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -206,9 +205,8 @@ class Caller:
 
 
 _NOTIFICATIONS = frozenset(one.message_type for one in EXCHANGES.values() if one.replies and one.replies[0] in ACKS)
-_REPLY = re.compile(rb'\{"jsonrpc":"2\.0","id":[0-9]+,"result":\{"message_type":"([A-Z_]+)"')
-_REPLIES = {kind: {reply.encode() for reply in row.replies} for kind, row in EXCHANGES.items()}
-_ERROR = b'"error'
+_BEFORE_ID, _AFTER_ID, _ERROR = b'{"jsonrpc":"2.0","id":', b',"result":{"message_type":"', b'"error'
+_REPLIES = {kind: tuple(reply.encode() + b'"' for reply in row.replies) for kind, row in EXCHANGES.items()}
 _NOTHING = EndpointForm()
 _NOT_HERE = (404, 405)
 
@@ -243,8 +241,15 @@ def _content(reply: HttpReply) -> object:
 def is_unknown(body: bytes, message_type: str) -> bool:
     """Does this answer say that there is no such method or tool? Then nothing happened. Whoever answers with the reply
     to the message has understood it."""
-    reply = _REPLY.match(body)
-    if reply is not None and reply[1] in _REPLIES.get(message_type, ()) and _ERROR not in body:
+    start = len(_BEFORE_ID)
+    end = body.find(_AFTER_ID, start, start + 20 + len(_AFTER_ID))
+    if (
+        end > 0
+        and body.startswith(_REPLIES.get(message_type, ()), end + len(_AFTER_ID))
+        and body.startswith(_BEFORE_ID)
+        and body[start:end].isdigit()
+        and _ERROR not in body
+    ):
         return False
     said = body.lower()
     for sign in _SIGNS_OF_UNKNOWN:
