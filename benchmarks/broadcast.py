@@ -1,5 +1,5 @@
 """What it costs to tell 99 players the table: the shell with its pump, its counters and its client, beside writing the
-same bytes. Those who are told are the same in both: they acknowledge whatever comes.
+same bytes. Those who are told are the same in both: they acknowledge whatever comes, as players of ours do.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks import Row
 from benchmarks.bare_http import BareClient, BareServer
 from benchmarks.codec import standings
+from benchmarks.floors import FROM_PLAYER
 from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.events import Event
@@ -20,7 +21,7 @@ from league.machine import Address, Answering, Letter, Machine, Outgoing, Step, 
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.protocol.messages import LeagueStandingsUpdate
+from league.protocol.messages import LeagueStandingsUpdate, StandingsUpdateAck
 from league.protocol.tokens import MANAGER
 from league.storage.volatile import VolatileJournal
 from league.transport.http import loop_factory
@@ -30,7 +31,7 @@ from league.transport.letters import Speaker
 NAME = "broadcast"
 PLAYERS = 99
 ROUNDS = 15
-ANSWER = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+ANSWER = jsonrpc.encode_result(1, StandingsUpdateAck(**FROM_PLAYER, status="ACKNOWLEDGED", player_id="P01", round_id=1))
 
 
 class _Herald(Machine):

@@ -7,7 +7,6 @@ Another word is tried only after an answer that says "no such method": such a ca
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -36,6 +35,9 @@ _SIGNS_OF_UNKNOWN = (
     *(b"wrong", b"no such", b"no handler", b"not ", b"not_", b"not-", b"n't"),
 )
 """Whatever says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""
+_ERROR, _SUCCESS, _ESCAPE, _STATUS, _GOOD = b"rror", b'"success"', b"\\", b'"status"', b'"status":"A'
+"""Where an answer can say it: in an `error`, with `isError` or `success`, in text within text, or as its `status`; but
+ACKNOWLEDGED and ACCEPTED are good ones."""
 _LIST = "tools/list"
 _GREETING = msgspec.json.encode(tools.GREETING)
 _GREETED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -76,7 +78,7 @@ class Caller:
             reply = await self._client.post(to.endpoint, raw, wait, limit, b"", to.origin, gives_way)
             if reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS):
                 reply = await self._settled(reply, to, raw, due, limit, b"", gives_way)
-            if not is_unknown(reply.body, message.type):
+            if not is_unknown(reply.body):
                 return reply
             candidates = _names(to.convention, message.type)[1:]
             return await self._try(candidates, request_id, message, body, to, due, limit) if candidates else reply
@@ -97,7 +99,7 @@ class Caller:
             known = self._known.get(to.endpoint, _NOTHING)
             raw = letters.write_call(request_id, message, body, to, tool, known.session)
             reply = await self._post_in_session(to, raw, due, limit, message.type in _NOTIFICATIONS, tool.name)
-            if not is_unknown(reply.body, message.type):
+            if not is_unknown(reply.body):
                 self._form_of(to.endpoint).words[to.convention, message.type] = tool
                 return reply
         self._forget(to.endpoint, candidates)
@@ -206,9 +208,6 @@ class Caller:
 
 
 _NOTIFICATIONS = frozenset(one.message_type for one in EXCHANGES.values() if one.replies and one.replies[0] in ACKS)
-_REPLY = re.compile(rb'\{"jsonrpc":"2\.0","id":[0-9]+,"result":\{"message_type":"([A-Z_]+)"')
-_REPLIES = {kind: {reply.encode() for reply in row.replies} for kind, row in EXCHANGES.items()}
-_ERROR = b'"error'
 _NOTHING = EndpointForm()
 _NOT_HERE = (404, 405)
 
@@ -240,12 +239,10 @@ def _content(reply: HttpReply) -> object:
     return None if answer.is_error else answer.content
 
 
-def is_unknown(body: bytes, message_type: str) -> bool:
-    """Does this answer say that there is no such method or tool? Then nothing happened. Whoever answers with the reply
-    to the message has understood it."""
-    reply = _REPLY.match(body)
-    if reply is not None and reply[1] in _REPLIES.get(message_type, ()) and _ERROR not in body:
-        return False
+def is_unknown(body: bytes) -> bool:
+    """Does this answer say that there is no such method or tool? Then nothing happened."""
+    if _ERROR not in body and _SUCCESS not in body and _ESCAPE not in body and body.count(_STATUS) == body.count(_GOOD):
+        return False  # nowhere could it say so
     said = body.lower()
     for sign in _SIGNS_OF_UNKNOWN:
         if sign in said:

@@ -57,7 +57,7 @@ class HttpRequest(Struct, eq=False):
     expects_continue: bool = False
     is_complete: bool = False
     is_welcome: bool = False
-    """It is a message, and so is whatever else has the same head: the head need not be judged again."""
+    """It is a message that is taken, and so is whatever else comes here with the same head."""
     refusal: Response | None = None
     """The answer, when it is clear from the head alone."""
 

@@ -7,6 +7,7 @@ import math
 import re
 import time
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Protocol, cast
 
 import httptools
@@ -247,9 +248,10 @@ class ClientConnection(asyncio.Protocol):
 
 
 _PLAIN = re.compile(
-    rb"HTTP/1\.1 200 OK\r\n(?:[Dd]ate: [ -~]{1,64}\r\n)?(?:[Cc]ontent-[Tt]ype: (application/json)\r\n)?"
-    rb"[Cc]ontent-[Ll]ength: (0|[1-9][0-9]{0,8})\r\n\r\n"
+    rb"HTTP/1\.1 200 OK\r\n(?:[Dd]ate: [ -~]{1,64}\r\n)?(?:[Cc]ontent-[Tt]ype: (application/json)\r\n)?[Cc]ontent-[Ll]"
 )
+_LENGTH, _END_OF_HEAD = b"ength: ", b"\r\n\r\n"
+_PLAIN_SIZE = 256
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _FRAME = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
 _KEPT_HEADERS = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
@@ -258,14 +260,21 @@ _KEPT_HEADERS = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
 def read_plain(data: bytes, limit: int) -> HttpReply | None:
     """The usual answer, as our servers write it, if it is here as a whole; any other is left to the parser, which reads
     this one alike."""
-    head = _PLAIN.match(data)
-    if head is None:
+    start = data.find(_LENGTH, 0, _PLAIN_SIZE)
+    end = data.find(_END_OF_HEAD, 0, _PLAIN_SIZE)
+    media_type = _plain_type(data[:start]) if 0 < start < end else None
+    length, body = data[start + len(_LENGTH) : end], data[end + len(_END_OF_HEAD) :]
+    if media_type is None or not length.isdigit() or len(body) != int(length) or len(body) > limit:
         return None
-    kind, length = head.groups()
-    body = data[head.end() :]
-    if len(body) != int(length) or len(body) > limit:
-        return None
-    return HttpReply(200, body, None, "application/json" if kind else "")
+    return HttpReply(200, body, None, media_type)
+
+
+@lru_cache(maxsize=64)
+def _plain_type(head: bytes) -> str | None:
+    """The media type in the head of a plain answer up to its length; None if it is another. With their dates, servers
+    change it every second."""
+    found = _PLAIN.fullmatch(head)
+    return None if found is None else (found[1] or b"").decode()
 
 
 def _reason(error: httptools.HttpParserError) -> str:

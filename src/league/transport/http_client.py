@@ -118,7 +118,7 @@ class HttpClient:
         target = self._targets.get((url, origin)) or self._target_of(url, origin)
         now = self._loop.time()
         deadline = now + timeout_s
-        request = b"%b%d\r\n%b\r\n%b" % (target.head, len(body), headers, body)
+        request = b"".join((target.head, b"%d\r\n%b\r\n" % (len(body), headers), body))
         endpoint = self._endpoints.get(target.key, _NOWHERE)
         connection = endpoint.free.pop() if endpoint.free and timeout_s > 0 else None
         for _ in range(2):

@@ -47,7 +47,7 @@ class ServerConnection(asyncio.Protocol):
         """When the wait for the client began that `deadline` ends."""
         self._table = table
         self._transport: asyncio.Transport
-        self._parser = RequestParser(table.limits, table.known_heads, self)
+        self._parser = RequestParser(table.limits, self)
         self._waiting: deque[HttpRequest] = deque()
         """Not yet answered, in order; the first is being answered. The last may still be being read."""
         self._task: asyncio.Task[None] | None = None
@@ -144,8 +144,9 @@ class ServerConnection(asyncio.Protocol):
             return False
         if table.requests >= table.limits.requests:
             return False
-        request.address, request.is_complete, self.deadline = self.address, True, NEVER
-        self._append(request)
+        request.is_complete, self.deadline = True, NEVER
+        table.requests += 1
+        self._waiting.append(request)
         self._answer(request)
         return True
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 
 import httptools
+from msgspec import Struct
 from msgspec.structs import replace
 
 from league.transport.http import HttpRequest, Limits
@@ -16,12 +17,13 @@ from league.transport.http import HttpRequest, Limits
 FRAMING = 8
 """A body in the smallest chunks takes six bytes for one; a client that needs more than this sends something else."""
 
-KNOWN_HEADS = 256
 KNOWN_SIZE = 1024
-"""So many heads are remembered, of at most this size."""
+"""The largest head that is remembered."""
+LENGTH_SIZE = 9
+"""Digits of a Content-Length, at most."""
 
 _END_OF_HEAD = b"\r\n\r\n"
-_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: (0|[1-9][0-9]{0,8})\r\n")
+_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,9})\r\n")
 _ONCE_ONLY = frozenset({b"host", b"origin", b"content-type", b"content-encoding"})
 _OFFER = (b"connection", b"upgrade")
 
@@ -66,59 +68,50 @@ class RequestListener(Protocol):
         """The request is complete."""
 
 
-class KnownHeads:
-    """Heads that were parsed before, for all connections of a server: most clients send the same few again and again.
+class KnownHead(Struct, frozen=True, gc=False):
+    """The head of a request that was parsed: most clients send the same one again and again. Two that differ in the
+    number of their Content-Length alone differ in nothing else."""
 
-    Only a request that came in one piece with nothing after it, and leaves the connection open, is found here. The same
-    bytes mean the same request, so it need not be parsed; two that differ in the number of their Content-Length alone
-    differ in nothing else.
-    """
+    before: bytes
+    """Up to that number."""
+    after: bytes
+    request: HttpRequest
+    """Without its body."""
 
-    def __init__(self) -> None:
-        self._heads: dict[bytes, HttpRequest] = {}
-        """Requests without body, by the bytes of their heads with a zero for the length."""
-
-    def find(self, data: bytes, largest: int) -> HttpRequest | None:
-        """The request that these bytes are, if its head is known and its body not too large."""
-        head, end, length = _split(data)
-        known = self._heads.get(head)
-        body = data[end:]
-        if known is None or len(body) != int(length or 0) or len(body) > largest:
+    def read(self, data: bytes, largest: int) -> HttpRequest | None:
+        """The request that these bytes are, if they are one with this head, whole and with nothing after it."""
+        if not data.startswith(self.before):
             return None
-        if length is None:
-            return replace(known)
-        return replace(known, headers={**known.headers, b"content-length": length}, body=body)
-
-    def add(self, data: bytes, request: HttpRequest) -> None:
-        """These bytes were parsed as this request."""
-        head, end, length = _split(data)
-        body = data[end:]
-        if not request.keep_alive or len(head) > KNOWN_SIZE or body != request.body or len(body) != int(length or 0):
-            return
-        if len(self._heads) >= KNOWN_HEADS:
-            self._heads.clear()
-        self._heads[head] = replace(request, body=b"", address="", is_complete=False, refusal=None)
+        start = len(self.before)
+        end = data.find(self.after, start, start + LENGTH_SIZE + len(self.after))
+        length, body = data[start:end], data[end + len(self.after) :]
+        if end < 0 or not length.isdigit() or len(body) != int(length) or len(body) > largest:
+            return None
+        return replace(self.request, headers={**self.request.headers, b"content-length": length}, body=body)
 
 
-def _split(data: bytes) -> tuple[bytes, int, bytes | None]:
-    """The head with a zero for the number in its Content-Length; where it ends; and that number."""
+def known_head(data: bytes, request: HttpRequest) -> KnownHead | None:
+    """Of bytes that were parsed as this request, if such may come again: its body was counted, nothing came after it,
+    and the connection stays open."""
     end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
     found = _LENGTH.search(data, 0, end)
-    if found is None:
-        return data[:end], end, None
+    if found is None or not request.keep_alive or end > KNOWN_SIZE or data[end:] != request.body:
+        return None
     start, behind = found.span(1)
-    return data[:start] + b"0" + data[behind:end], end, found[1]
+    read = replace(request, body=b"", is_complete=False, refusal=None)
+    return KnownHead(data[:start], data[behind:end], read)
 
 
 class RequestParser:
     """Reads the requests of one connection, in order."""
 
-    def __init__(self, limits: Limits, known: KnownHeads, listener: RequestListener) -> None:
+    def __init__(self, limits: Limits, listener: RequestListener) -> None:
         self.phase = _IDLE
         self.request = HttpRequest()
         """The one being read; between requests, the last one."""
         self._limits = limits
-        self._known = known
+        self._known: KnownHead | None = None
+        """Of the last request, if it may come again."""
         self._listener = listener
         self._llhttp: httptools.HttpRequestParser = httptools.HttpRequestParser(self)
         self._headers: dict[bytes, bytes] = {}
@@ -142,11 +135,11 @@ class RequestParser:
         if self.phase is not _IDLE:
             self._parse(data, was_idle=False)
             return
-        request = self._known.find(data, self._limits.body)
+        request = self._known.read(data, self._limits.body) if self._known is not None else None
         if request is None:
             self._parse(data, was_idle=True)
             if self._begun == 1 and self.phase is _IDLE:
-                self._known.add(data, self.request)
+                self._known = known_head(data, self.request)
             return
         if self._listener.request_came(request):
             self.request = request

@@ -8,7 +8,7 @@ from typing import Final
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.transport import mcp_door
-from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, host_of, is_json, refuse
+from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
 
 PAGES: Final = Rate(per_s=200, burst=2000)
 """Of one address; messages are limited by whoever takes them."""
@@ -42,8 +42,7 @@ class Router:
             return self.refuse(403, "pages from this Origin may not call here")
         if self._app.takes_messages(request.method, request.path):
             refusal = self._check_message(request.method, headers)
-            # A host that is ours by its name is so on every connection.
-            request.is_welcome = refusal is None and (host is None or host_of(host) in self._policy.hosts)
+            request.is_welcome = refusal is None
             return refusal
         return self._check_page(request)
 

@@ -16,7 +16,6 @@ from typing import Final, Protocol
 
 from league.transport.http import DEFAULT_LIMITS, AccessPolicy, App, Limits, Response, look_up
 from league.transport.http_connection import ServerConnection
-from league.transport.http_parser import KnownHeads
 from league.transport.http_response import ResponseHeads
 from league.transport.http_router import Router
 from league.transport.http_tls import TlsLayer
@@ -102,7 +101,6 @@ class ConnectionTable:
         self.router = router
         self.limits = limits
         self.loop = asyncio.get_running_loop()
-        self.known_heads = KnownHeads()
         self.response_heads = ResponseHeads()
         self.connections: dict[str, dict[Connection, None]] = {}
         """By the address of the client, the oldest first."""
