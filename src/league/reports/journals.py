@@ -65,7 +65,7 @@ def read_journals(location: str, match_id: str | None = None, letters: bool = Tr
     if found.path is None and not has_matches:
         raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
     beside = not path.is_dir() and any(one != path for one in path.parent.glob("*.db"))
-    records = records_of((one.referee_id, one.record) for one in found.manager if isinstance(one, MatchRecordKept))
+    records = records_of((one.referee_id, one.lines) for one in found.manager if isinstance(one, MatchRecordKept))
     return Journals(
         manager=[event for event in found.manager if not isinstance(event, MatchRecordKept)],
         referees={**records, **found.referees},
