@@ -288,7 +288,7 @@ BUGS = (
         "manager/outages.py",
         " or self.on_first_survey is not None or self._survey.is_binding",
         " or self.on_first_survey is not None",
-        faults=0.0,
+        faults=0.2,
         outages=1.0,
     ),
     # --- the referee --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Raw, Struct, field, json
 
 from league.events.base import AgentRole, AgentState, Event, LeagueState, Status
 from league.settings import LeagueSettings
@@ -230,7 +230,22 @@ class MatchRecordKept(Event, frozen=True, kw_only=True):
     match_id: str
     attempt: int
     referee_id: str
-    record: tuple[dict[str, Any], ...]
+    written: Raw = field(name="record")
+    """As JSON: hardly anybody who reads a journal looks into it."""
+
+    @property
+    def record(self) -> tuple[dict[str, Any], ...]:
+        """The referee's events (Any: they may say anything)."""
+        return _RECORD.decode(self.written)
+
+    @property
+    def lines(self) -> list[Raw]:
+        """The referee's events, each as JSON."""
+        return _LINES.decode(self.written)
+
+
+_RECORD = json.Decoder(tuple[dict[str, Any], ...])
+_LINES = json.Decoder(list[Raw])
 
 
 class WalkoverDecided(Event, frozen=True, kw_only=True):

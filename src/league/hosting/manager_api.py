@@ -109,7 +109,7 @@ async def _records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:
     if journal is None:
         return []
     found = await asyncio.to_thread(journal.records_of, match_id)
-    return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.record} for one in found]
+    return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.written} for one in found]
 
 
 def _journal(host: HostedAgent) -> JournalReader | None:
@@ -168,7 +168,7 @@ class LiveLeague:
         if journal is None:
             return ()
         found = await asyncio.to_thread(journal.records_with, player_id)
-        told = records_of((one.referee_id, one.record) for one in found)
+        told = records_of((one.referee_id, one.lines) for one in found)
         return [event for one in told.values() for event in one.events]
 
     async def answering(self) -> Mapping[str, Answering]:
@@ -180,7 +180,7 @@ class LiveLeague:
         with self._one_reads:
             self._answers_read, found = journal.records_after(self._answers_read)
             for one in found:
-                for told in records_of([(one.referee_id, one.record)]).values():
+                for told in records_of([(one.referee_id, one.lines)]).values():
                     self._answers.add(told.events)
             return self._answers.of_players()
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from league import events
 from league.events import Event, LeagueSettings, LeagueState
 from league.manager.excuses import excusable
-from league.manager.matches import MatchesInPlay, ResultInForce, decided
+from league.manager.matches import MatchesInPlay, ResultInForce, decided, told
 from league.manager.matches import ScheduledMatch as ScheduledMatch
 from league.manager.matches import ScheduledRound as ScheduledRound
 from league.manager.roster import Roster
@@ -261,15 +261,14 @@ class Ledger(Struct):
         """For those who explain and verify; the league itself goes by the report. What it takes from the record is how
         players are called, and their deviations."""
         players = self.matches[event.match_id].players
-        for one in event.record:
-            if one.get("player_id") not in players:
-                continue
-            if one.get("event") == "PlayerJoined":
-                self.roster.members[one["player_id"]].convention = convention_of(str(one.get("convention"))).value
-            elif one.get("event") == "PlayerDeviated":
-                self._deviated(one["player_id"], str(one.get("code")), str(one.get("requirement")))
-                if one.get("code") in REFUSED_BY_STRICT:
-                    self.roster.members[one["player_id"]].told.add(one["code"])
+        for one in told(event):
+            if one.event == "PlayerJoined" and one.player_id in players:
+                self.roster.members[one.player_id].convention = convention_of(str(one.convention)).value
+            elif one.event == "PlayerDeviated" and one.player_id in players:
+                code = str(one.code)
+                self._deviated(one.player_id, code, str(one.requirement))
+                if code in REFUSED_BY_STRICT:
+                    self.roster.members[one.player_id].told.add(code)
 
     def _deviated(self, player: str, code: str, requirement: str) -> None:
         """A record may say anything, and as much as it likes."""

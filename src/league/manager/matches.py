@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from league import events
@@ -88,3 +89,21 @@ class MatchesInPlay(Struct):
         self.remove(match)
         match.status = "WAITING"
         self.waiting[match.match_id] = None
+
+
+class ToldEvent(Struct):
+    """An event of a match record, as far as the league looks into it (Any: it may say anything)."""
+
+    event: Any = None
+    player_id: Any = None
+    convention: Any = None
+    code: Any = None
+    requirement: Any = None
+
+
+_TOLD = msgspec.json.Decoder(list[ToldEvent])
+
+
+def told(kept: events.MatchRecordKept) -> list[ToldEvent]:
+    """What a referee told of a match."""
+    return _TOLD.decode(kept.written)

@@ -5,11 +5,13 @@ the match (attempts, faults, seed, choices) comes within the report, or a refere
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from league.calling.delivery import Delivery, Ending, Policy
 from league.events import MatchRecordKept, RequestRefused, ResultAccepted, Status
@@ -36,6 +38,7 @@ UNUSABLE = frozenset({"E003", "E004", "E007", "E008", "E021", "E039"})
 """What is said of a report in which no result can be found."""
 
 Object = dict[str, Any]
+_JSON = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ class Results(ManagerPart):
         if report.match_record is None:
             self._fetch_record(match, referee, now)
         else:
-            found = tuple([one for one in report.match_record if isinstance(one, dict)])
+            found = [one for one in report.match_record if isinstance(one, dict)]
             self._kept(match.match_id, match.attempt, referee.agent_id, found, now)
 
     def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
@@ -217,9 +220,10 @@ class Results(ManagerPart):
         if (answer.match_id, answer.attempt) == (asked.match_id, asked.attempt):
             self._kept(asked.match_id, asked.attempt, delivery.peer, answer.events, now)
 
-    def _kept(self, match_id: str, attempt: int, referee_id: str, record: tuple[Object, ...], now: float) -> None:
+    def _kept(self, match_id: str, attempt: int, referee_id: str, record: Sequence[Object], now: float) -> None:
+        written = Raw(_JSON.encode(record))
         self.context.happened(
-            MatchRecordKept(at=now, match_id=match_id, attempt=attempt, referee_id=referee_id, record=record)
+            MatchRecordKept(at=now, match_id=match_id, attempt=attempt, referee_id=referee_id, written=written)
         )
 
     # --- what a report proves -----------------------------------------------------------------------------------------

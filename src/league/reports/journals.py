@@ -56,7 +56,8 @@ class Journals:
 
 
 def read_journals(location: str, match_id: str | None = None, letters: bool = True) -> Journals:
-    """Read a journal, or all journals of a folder. With a match, only the letters of that match are read."""
+    """Read a journal, or all journals of a folder. With a match, only its letters and records are read, and what else
+    was told of deviations."""
     path = urls.parse(location).path
     found = _read_all(path, match_id, letters)
     if path.is_dir() and not found.files:
@@ -65,7 +66,8 @@ def read_journals(location: str, match_id: str | None = None, letters: bool = Tr
     if found.path is None and not has_matches:
         raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
     beside = not path.is_dir() and any(one != path for one in path.parent.glob("*.db"))
-    records = records_of((one.referee_id, one.record) for one in found.manager if isinstance(one, MatchRecordKept))
+    kept = (one for one in found.manager if isinstance(one, MatchRecordKept) and _matters(one, match_id))
+    records = records_of((one.referee_id, one.lines) for one in kept)
     return Journals(
         manager=[event for event in found.manager if not isinstance(event, MatchRecordKept)],
         referees={**records, **found.referees},
@@ -73,6 +75,11 @@ def read_journals(location: str, match_id: str | None = None, letters: bool = Tr
         path=found.path,
         seq=len(found.manager),
     )
+
+
+def _matters(kept: MatchRecordKept, match_id: str | None) -> bool:
+    """With a match, other matches matter only as far as players deviated in them."""
+    return match_id in (None, kept.match_id) or b'"PlayerDeviated"' in bytes(kept.written)
 
 
 def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Sequence[LetterNote]]:

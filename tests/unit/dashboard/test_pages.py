@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from msgspec import Raw
 
 from examples.games.nim import league_nim
 from league import events as e
@@ -103,7 +104,8 @@ def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() 
 
 def test_records_that_were_read_are_not_read_again(tmp_path: Path) -> None:
     one, other = (
-        e.MatchRecordKept(at=AT, match_id=match_id, attempt=1, referee_id="REF01", record=()) for match_id in ("a", "b")
+        e.MatchRecordKept(at=AT, match_id=match_id, attempt=1, referee_id="REF01", written=Raw(b"[]"))
+        for match_id in ("a", "b")
     )
     path = on_disk(tmp_path / "journal.db", [one, e.RoundOpened(at=AT, round_id=1), other])
     with open_for_reading(path) as journal:

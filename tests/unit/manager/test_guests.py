@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Raw
 
 from league import events as e
 from league.machine import Content, Failure, Information, Inquiry, Pong, Refusal
@@ -515,9 +518,13 @@ def deviation(player: str = "P01", **changed: Any) -> Object:
     return {"event": "PlayerDeviated", **known, "requirement": "GAME_JOIN_ACK.accept", **changed}
 
 
+def written(record: Sequence[Object]) -> Raw:
+    return Raw(msgspec.json.encode(record))
+
+
 def kept(*record: Object) -> set[tuple[str, str, str]]:
     league = league_of(players=2)
-    event = e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", record=record)
+    event = e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", written=written(record))
     before = set(league.manager.ledger.deviations)
     league.manager.apply(event)
     return league.manager.ledger.deviations - before
@@ -529,7 +536,15 @@ def test_what_a_referee_let_pass_of_a_player_is_on_record_against_it_once() -> N
 
 @pytest.mark.parametrize(
     "changed",
-    [{"player_id": "P09"}, {"player_id": None}, {"code": "E777"}, {"requirement": "x" * 200}, {"event": "MoveMade"}],
+    [
+        {"player_id": "P09"},
+        {"player_id": None},
+        {"code": "E777"},
+        {"code": ["E003"]},
+        {"player_id": {}},
+        {"requirement": "x" * 200},
+        {"event": "MoveMade"},
+    ],
 )
 def test_a_record_puts_nothing_else_on_record(changed: Object) -> None:
     assert kept(deviation(**changed)) == set()
@@ -539,9 +554,8 @@ def test_a_record_puts_nothing_else_on_record(changed: Object) -> None:
 def test_what_a_player_was_told_travels_with_its_next_match() -> None:
     league = Managed(players=2).fill()
     told = [deviation(code=code, requirement="TOKEN.wrong_in_answer") for code in ("E012", "E011")]
-    league.manager.apply(
-        e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", record=(*told, deviation()))
-    )
+    record = written((*told, deviation()))
+    league.manager.apply(e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", written=record))
     league.answer_all(kind="ROUND_ANNOUNCEMENT", but=["REF01"])
     (one,) = plain(given(league).message)["matches"]  # type: ignore[arg-type]
     said = {one[f"player_{seat}_id"]: one.get(f"player_{seat}_told") for seat in "AB"}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from msgspec import Raw
 
 from league.events import LeagueSettings, MatchDecided, MatchRecordKept, ResultAccepted
 from league.machine import Acknowledged, Address, Answering, MatchRecord, RecordRequest, Refusal
@@ -126,7 +127,7 @@ def test_a_manager_keeps_the_record_of_every_match_and_matches_are_explained_fro
     kept = [event for event in evidence.manager if isinstance(event, MatchRecordKept)]
     results = [event for event in evidence.manager if isinstance(event, ResultAccepted)]
     assert {(one.match_id, one.attempt) for one in kept} == {(one.match_id, one.attempt) for one in results}
-    facts = facts_of("R1M1", Journals(evidence.manager, records_of((one.referee_id, one.record) for one in kept)))
+    facts = facts_of("R1M1", Journals(evidence.manager, records_of((one.referee_id, one.lines) for one in kept)))
     assert facts is not None
     assert facts.taken is not None
     assert explain(facts).verdict is not None
@@ -134,8 +135,10 @@ def test_a_manager_keeps_the_record_of_every_match_and_matches_are_explained_fro
 
 def test_what_a_lying_referee_puts_into_a_record_harms_nobody() -> None:
     lies: tuple[dict[str, str], ...] = ({"event": "Banana"}, {}, {"event": "MatchTaken"})
-    kept = MatchRecordKept(at=0.0, match_id="R1M1", attempt=1, referee_id="REF01", record=lies)
-    assert records_of([(kept.referee_id, kept.record)])["REF01"].events == []
+    written = Raw(json.dumps(lies).encode())
+    kept = MatchRecordKept(at=0.0, match_id="R1M1", attempt=1, referee_id="REF01", written=written)
+    for told in (kept.record, kept.lines):
+        assert records_of([(kept.referee_id, told)])["REF01"].events == []
 
 
 @pytest.mark.requirement("TOKEN.never_shown")
