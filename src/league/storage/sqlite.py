@@ -187,7 +187,7 @@ class SqliteJournal(JournalReader):
 
     def note(self, letter: LetterNote) -> None:
         """Keep a letter in the transcript, if it is kept and has room. Nothing waits for it, and it may be lost."""
-        if self.keeps_letters and (self._settings.transcript != "matches" or letter.match_id is not None):
+        if self._writer.keeps_letters and (self._settings.transcript != "matches" or letter.match_id is not None):
             self._queue.add_note(letter)
 
     @property
