@@ -30,6 +30,8 @@ class Benchmark(Protocol):
 
 
 def main() -> int:
+    # Processes are measured as they run where they are installed: what they import was compiled once, and kept.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(BENCHMARKS)}")
     names = parser.parse_args().names

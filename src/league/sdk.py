@@ -7,21 +7,23 @@ asked: the table, its round, how the league ended; and it may ask the manager.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from league.hosting import CommandError, Parser, options
 from league.player.history import PastMatch
 from league.player.news import LeagueQueryError, LeagueResult, ReceivedError, Round, Standings
 from league.player.strategies import Turn
 from league.protocol.fields import Parity
 from league.protocol.messages import ChooseParityCall, GameMoveCall
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from concurrent.futures import Future
+
+    from league.hosting.options import PlayerOptions
 
 __all__ = [
     "ChooseParityCall",
@@ -38,7 +40,7 @@ __all__ = [
     "serve",
 ]
 
-AskManager = Callable[[str, Mapping[str, Any]], Future[dict[str, Any]]]
+AskManager = Callable[[str, Mapping[str, Any]], "Future[dict[str, Any]]"]
 """Puts a query of this type, with these parameters, to the manager."""
 Hook = Callable[[], Awaitable[None] | None]
 
@@ -121,6 +123,8 @@ class Player:
         `player_id`) or GET_STATUS. From `async` methods: `data = await self.query("GET_STATUS")`; section 11 of the
         specification says what is in it. LeagueQueryError if the manager says no, or nothing.
         """
+        import asyncio
+
         return await asyncio.wrap_future(self._asked(query_type, player_id, round_id))
 
     def query_sync(
@@ -179,6 +183,8 @@ _HOOKS: Mapping[type, str] = {
 
 
 def _is_in_a_loop() -> bool:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -197,10 +203,13 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     """
     if not isinstance(player, Player):
         raise TypeError(f"serve() takes a player, such as serve(MyPlayer()), not {player!r}")
+    # All that serving needs is loaded only now; a module with a player in it is imported quickly.
+    from league.hosting import CommandError, options
+
     parser = _parser(player)
     args = parser.parse_args(argv)
     try:
-        status = _serve(player, args)
+        status = _serve(player, options.read(args, options.PlayerOptions))
     except CommandError as error:
         parser.exit(error.status, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:  # before the loop took the signals over
@@ -209,21 +218,24 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
         sys.exit(status)
 
 
-def _parser(player: Player) -> argparse.ArgumentParser:
+def _parser(player: Player) -> ArgumentParser:
+    from argparse import RawDescriptionHelpFormatter
+
+    from league.hosting import Parser, options
+
     script = Path(sys.argv[0]).name or "player.py"
     parser = Parser(
         prog=script,
         description=f"{type(player).__name__}, a player for leagues of the league.v2 protocol.",
         epilog=f"example: python {script} --manager http://127.0.0.1:8000/mcp --port 8101",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     options.configure(parser, options.PlayerOptions, _NOT_FOR_ONE)
     return parser
 
 
-def _serve(player: Player, args: argparse.Namespace) -> int:
-    from league.hosting import players  # all that serving needs is loaded only now, `--help` is quick without
+def _serve(player: Player, chosen: PlayerOptions) -> int:
+    from league.hosting import players  # only after the command line was read: `--help` is quick without
 
-    chosen = options.read(args, options.PlayerOptions)
     return players.run(chosen, [players.enter(player, type(player).__name__)])

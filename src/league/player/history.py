@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from msgspec import Struct, structs
 
-from league.events import GameEnded, Status
 from league.protocol.parts import Object
+
+if TYPE_CHECKING:  # whoever writes a player need not load them
+    from league.events import GameEnded, Status
 
 REMEMBERED: Final = 10_000
 """A player that lives for ever still fits into memory: beyond this the oldest matches are forgotten."""

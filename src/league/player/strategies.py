@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from league.machine import Considered, NoChoice
 from league.player.history import MatchHistory, PastMatch, scanned
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
+
+if TYPE_CHECKING:  # whoever writes a player need not load it
+    from league.machine import Considered, NoChoice
 
 EVEN: Final = "even"
 ODD: Final = "odd"
@@ -48,7 +50,7 @@ class Turn(Struct, frozen=True):
     """The message that asks, without its token."""
 
 
-Answer = str | Considered | NoChoice
+Answer: TypeAlias = "str | Considered | NoChoice"
 """The choice; or the choice and how it came about; or why there is none."""
 
 

@@ -8,17 +8,18 @@ from league.protocol.tokens import masked
 
 _SHOWN = (b"tok_", "tok_…".encode())
 """What is left of a token that its sender masked already."""
+_HIDDEN = "…".encode()
 _ESCAPE = re.compile(rb"\\(?:u00([2-7][0-9A-Fa-f])|.)", re.DOTALL)
-# It begins with three plain letters, and what stands before them is looked at behind them: so the search is fast.
+# It begins with three plain letters, by which it is found; what stands before them is looked at behind them.
 _TOKEN = re.compile(
     rb"""tok(?:
         en(?<="auth_token)(?<!\\"auth_token) (?P<key>"\s*+:\s*+)
-            (?: "(?P<value>(?:[^"\\]|\\.)*+)"?+
+            (?: "(?P<value>(?:[^"\\]++|\\.)*+)"?+
               | (?P<empty>null\b)
               | [\[{].*+ | [^\s,\]}]++ )            # no token looks so; nothing behind a [ or { is kept
       | en(?<=auth_token) (?P<inner> \\*+["']\s*+:\s*+\\*+["'] | = )   # JSON as text in JSON (MCP tools); a form
             (?P<inner_value>[^"'\\&\s]*+)
-      | _(?<="tok_)(?<!\\"tok_) (?:[^"\\]|\\.)*+
+      | _(?<="tok_)(?<!\\"tok_) (?:[^"\\]++|\\.)*+
       | _(?<![A-Za-z0-9]tok_) [A-Za-z0-9_.~+/=-]*+
     )""",
     re.VERBOSE | re.DOTALL,
@@ -27,9 +28,18 @@ _TOKEN = re.compile(
 
 def mask(body: bytes) -> bytes:
     """The body without its tokens: every value of `auth_token` and everything that starts with tok_."""
-    if b"\\u" in body:
+    # Every letter is masked: `find` is faster than `in`, and than the search for a pattern.
+    if body.find(b"\\u") >= 0:
         body = _ESCAPE.sub(_plain, body)
-    return _TOKEN.sub(_hide, body) if b"tok" in body else body
+    kept: list[bytes] = []
+    end, at = 0, body.find(b"tok")
+    while at >= 0:
+        found = _TOKEN.match(body, at)
+        if found:
+            kept += body[end:at], _hide(found)
+            end = found.end()
+        at = body.find(b"tok", max(end, at + 1))
+    return b"".join((*kept, body[end:])) if end else body
 
 
 def _plain(escape: re.Match[bytes]) -> bytes:
@@ -39,19 +49,21 @@ def _plain(escape: re.Match[bytes]) -> bytes:
 
 
 def _hide(found: re.Match[bytes]) -> bytes:
-    key, value, inner = found["key"], found["value"], found["inner"]
-    if key is not None:
-        return found[0] if found["empty"] or value == b"" else b'token%b"%b"' % (key, _masked(value or b""))
-    if inner is not None:
-        return b"token%b%b" % (inner, found["inner_value"] and _masked(found["inner_value"]))
-    return _masked(found[0])
+    group = found.lastgroup
+    if group is None:
+        return _masked(found[0])
+    if group == "value":
+        return b'token%b"%b"' % (found["key"], _masked(found["value"])) if found["value"] else found[0]
+    if group == "inner_value":
+        return b"token%b%b" % (found["inner"], found["inner_value"] and _masked(found["inner_value"]))
+    return found[0] if group == "empty" else b'token%b"%b"' % (found["key"], _HIDDEN)
 
 
 def _masked(token: bytes) -> bytes:
     if token in _SHOWN:
         return token
     # Half an escape, or what it stood for, would break the JSON around it.
-    return "…".encode() if b"\\" in token else masked(token.decode(errors="replace")).encode()
+    return _HIDDEN if token.find(b"\\") >= 0 else masked(token.decode(errors="replace")).encode()
 
 
 def without_tokens(text: str) -> str:

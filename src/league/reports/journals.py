@@ -11,14 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from league.events import Event, GameEnded, InvitationAnswered, LeagueCreated, MatchRecordKept, MatchTaken, Registered
 from league.manager.league import LeagueManager
 from league.manager.ledger import Ledger
-from league.promises import Evidence
 from league.protocol.exchanges import Role
 from league.storage import urls
 from league.storage.files import damaged
@@ -26,6 +25,9 @@ from league.storage.journal import decode
 from league.storage.notices import UNFIT, JournalError, UnfitEventError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
+
+if TYPE_CHECKING:
+    from league.promises import Evidence
 
 JOURNAL = "journal.db"
 FIRST_EVENTS = 20
@@ -97,6 +99,8 @@ def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Se
 
 def evidence(location: str) -> Evidence:
     """A journal, or all journals of a folder, as evidence for the promises."""
+    from league.promises import Evidence  # a manager reads journals too, and checks no promise
+
     path = urls.parse(location).path
     found = _read_all(path, None, letters=False)
     if not found.has_events:

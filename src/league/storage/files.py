@@ -28,8 +28,10 @@ WAL_LEFT_OVER = 64 << 20
 
 SCHEMA = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # `digest`: of all events up to this one, in the last event of each group: damage that SQLite does not see.
     """CREATE TABLE events(
-        seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL)""",
+        seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL,
+        digest BLOB NOT NULL)""",
     """CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
         BEGIN SELECT RAISE(ABORT, 'events are never changed'); END""",
     """CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
@@ -38,14 +40,13 @@ SCHEMA = (
     """CREATE TRIGGER events_are_added_at_the_end BEFORE INSERT ON events
         WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
         BEGIN SELECT RAISE(ABORT, 'events are added at the end only'); END""",
-    # The digest of all events up to this one, for the last event of each group: damage that SQLite does not see.
-    "CREATE TABLE digests(seq INTEGER PRIMARY KEY, digest BLOB NOT NULL)",
     "CREATE TABLE secrets(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE bodies(digest BLOB PRIMARY KEY, body BLOB NOT NULL)",
+    # A body that a letter shortly before had too is not stored again: `same_as` is the id of that letter, or 0.
     """CREATE TABLE letters(
-        id INTEGER PRIMARY KEY, at REAL NOT NULL, direction TEXT NOT NULL, peer TEXT NOT NULL, message_type TEXT,
-        match_id TEXT, kind TEXT NOT NULL, status TEXT NOT NULL, digest BLOB NOT NULL REFERENCES bodies(digest))""",
-    "CREATE INDEX letters_of_a_match ON letters(match_id) WHERE match_id IS NOT NULL",
+        id INTEGER PRIMARY KEY, at REAL NOT NULL, direction TEXT NOT NULL, peer TEXT NOT NULL,
+        message_type TEXT, match_id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
+        body BLOB NOT NULL, same_as INTEGER NOT NULL)""",
+    "CREATE INDEX letters_of_a_match ON letters(match_id) WHERE match_id <> ''",
     "CREATE INDEX remarks ON letters(kind) WHERE kind = 'remark'",
 )
 
@@ -55,6 +56,12 @@ DISK_ERRORS = (sqlite3.Error, UnicodeError, MemoryError)
 
 
 NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
+
+
+blob = bytearray
+"""Makes bytes into what is bound to a statement: sqlite3 looks for an adapter of `bytes` each time, which takes longer
+than all the rest."""
+NO_BLOB = blob()
 
 
 @contextmanager
@@ -225,14 +232,14 @@ def _examined(connection: sqlite3.Connection) -> tuple[int, bool]:
     """The last event up to which all can be read and is as it was written, and whether that is the last of all."""
     group: list[list[Any]] = []
     sound, digest = 0, b""
-    query = "SELECT seq, entry, at, kind, body, digest FROM events LEFT JOIN digests USING (seq) ORDER BY seq"
+    query = "SELECT seq, entry, at, kind, body, digest FROM events ORDER BY seq"
     try:
         for *row, stored in connection.execute(query):
             if row[0] != sound + len(group) + 1:
                 return sound + len(group), False
             decode(row[-1])
             group.append(row)
-            if stored is not None:
+            if stored:
                 digest = digest_after(digest, group)
                 if digest != stored:
                     return sound, False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock, Thread
@@ -34,7 +35,7 @@ class _GroupWriter:
     def __init__(self, path: Path, connection: sqlite3.Connection, settings: Settings) -> None:
         self._path, self._connection = path, connection
         with files.journal_errors(path, "opened"):
-            self._files = {one: _identity(one) for one in (path, Path(f"{path}-wal"))}
+            self._files = {one: _identity(one) for one in (str(path), f"{path}-wal")}
             self._transcript = TranscriptWriter(connection, settings.transcript_bytes)
             self.keeps_letters = settings.transcript != "off" and not self._transcript.is_stopped
             self.find_end()
@@ -42,26 +43,26 @@ class _GroupWriter:
     def find_end(self) -> None:
         """Read where events and transcript end: the numbers of the last event and of its entry, the digest of all."""
         self._transcript.find_end()
-        row = self._connection.execute("SELECT seq, entry FROM events ORDER BY seq DESC LIMIT 1").fetchone()
-        self._seq: int = row[0] if row else 0
-        self._entry: int = row[1] if row else 0
-        digest = self._connection.execute("SELECT digest FROM digests ORDER BY seq DESC LIMIT 1").fetchone()
-        self._digest: bytes = digest[0] if digest else b""
+        last = self._connection.execute("SELECT seq, entry, digest FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+        self._seq: int
+        self._entry: int
+        self._digest: bytes
+        self._seq, self._entry, self._digest = last or (0, 0, b"")
 
     def store(self, group: WriteGroup) -> list[Raw]:
         """Store a group; its events with their numbers."""
         self._connection.execute("BEGIN IMMEDIATE")
-        seq, rows, secrets = self._seq, [], []
+        seq, digest, rows, secrets = self._seq, self._digest, [], []
         for entry, queued in enumerate(group.entries, start=self._entry + 1):
             for at, kind, body in queued.events:
                 seq += 1
                 rows.append((seq, entry, at, kind, body))
             secrets += queued.secrets
-        self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
-        digest = files.digest_after(self._digest, rows) if rows else self._digest
         if rows:
-            self._connection.execute("INSERT INTO digests VALUES (?, ?)", (seq, digest))
-        self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
+            digest = files.digest_after(digest, rows)
+            self._connection.executemany(_ADD_EVENT, _bound(rows, digest))
+        if secrets:
+            self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
         self._transcript.write(group.notes, group.missing)
         self._check_file()
         self._connection.execute("COMMIT")
@@ -94,7 +95,7 @@ class _GroupWriter:
         """Bring what was stored to where it is found again: into the database, if only its log is lost, or else into a
         copy. What became of it, for people."""
         try:
-            if self._path.exists() and _identity(self._path) == self._files[self._path]:
+            if self._path.exists() and _identity(str(self._path)) == self._files[str(self._path)]:
                 busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                 if not busy:
                     return f"all that was stored is in {self._path}; start again"
@@ -105,6 +106,17 @@ class _GroupWriter:
 
     def close(self) -> None:
         self._connection.close()
+
+
+_ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
+Row = tuple[int, int, float, str, bytes]
+
+
+def _bound(rows: Sequence[Row], digest: bytes) -> Iterator[tuple[object, ...]]:
+    """The events of a group as they are stored; the last with the digest."""
+    last = rows[-1][0]
+    for seq, entry, at, kind, body in rows:
+        yield seq, entry, at, kind, files.blob(body), files.blob(digest) if seq == last else files.NO_BLOB
 
 
 class SqliteJournal(JournalReader):
@@ -177,7 +189,7 @@ class SqliteJournal(JournalReader):
 
     def note(self, letter: LetterNote) -> None:
         """Keep a letter in the transcript, if it is kept and has room. Nothing waits for it, and it may be lost."""
-        if self.keeps_letters and (self._settings.transcript != "matches" or letter.match_id is not None):
+        if self._writer.keeps_letters and (self._settings.transcript != "matches" or letter.match_id is not None):
             self._queue.add_note(letter)
 
     @property
@@ -269,6 +281,6 @@ class SqliteJournal(JournalReader):
             return self._failed
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)  # noqa: PTH116 - with every commit, and Path.stat takes three calls
     return found.st_dev, found.st_ino

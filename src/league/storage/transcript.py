@@ -1,4 +1,4 @@
-"""The transcript: every letter received or sent, without tokens; equal bodies are stored once, by their digest.
+"""The transcript: every letter received or sent, without tokens; what many are sent is stored once.
 
 It shares the group commit of the events, but nothing waits for it. Letters are lost with a group that cannot be stored,
 and when the disk is too slow; a remark then says how many are missing.
@@ -6,7 +6,6 @@ and when the disk is too slow; a remark then says how many are missing.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -16,11 +15,14 @@ from typing import Literal
 import msgspec
 
 from league.protocol.safe_text import mask, without_tokens
+from league.storage.files import NO_BLOB, blob
 
 Mode = Literal["full", "matches", "off"]
 DEFAULT_LIMIT = 256 << 20
 ROW_COST = 128
 """What a letter costs beside its body, roughly."""
+RECENT_BYTES = 1 << 20
+"""So much of what was stored is kept in mind, to recognise a broadcast in the letters to its receivers."""
 FIELD_LIMIT = 200
 """A peer chooses its message type and match id: what is longer is cut."""
 _RECORD = b',"match_record":['
@@ -70,38 +72,58 @@ class TranscriptWriter:
         self._size = self._number("transcript_bytes") or 0
         stopped_at = self._number("transcript_stopped")
         self.is_stopped = stopped_at is not None and self._limit <= stopped_at
+        self._last_id: int = self._connection.execute("SELECT coalesce(max(id), 0) FROM letters").fetchone()[0]
+        self._recent: dict[bytes, int] = {}
+        """Bodies stored shortly before, as they came, and the letters that have them."""
+        self._recent_bytes = 0
 
     def write(self, notes: Sequence[LetterNote], missing: int) -> None:
         """Store these notes, after a remark if others are missing before them."""
         if not notes or self.is_stopped:
             return
-        digests: dict[bytes, bytes] = {}
         rows: list[tuple[object, ...]] = []
         if missing:
             remark = _remark(notes[0].at, f"{missing} letters are missing here: they could not be stored")
-            rows.append(self._row(remark, digests))
+            rows.append(self._row(remark))
         for note in notes:
             if self._size + ROW_COST + len(note.body) > self._limit:
                 remark = _remark(note.at, f"the transcript ends here: it reached its limit of {self._limit} bytes")
-                rows.append(self._row(remark, digests))
+                rows.append(self._row(remark))
                 self._set("transcript_stopped", self._limit)
                 self.is_stopped = True
                 break
-            rows.append(self._row(note, digests))
+            rows.append(self._row(note))
         self._connection.executemany(_ADD_LETTER, rows)
         self._set("transcript_bytes", self._size)
 
-    def _row(self, note: LetterNote, digests: dict[bytes, bytes]) -> tuple[object, ...]:
-        """The note as it is stored; its body is, if it is new. `digests`: of the bodies that this group had before."""
-        digest = digests.get(note.body)
-        if digest is None:
-            body = mask(note.body)
-            digests[note.body] = digest = hashlib.sha256(body).digest()
-            new = self._connection.execute("INSERT OR IGNORE INTO bodies VALUES (?, ?)", (digest, body)).rowcount
-            self._size += new * len(body)
+    def _row(self, note: LetterNote) -> tuple[object, ...]:
+        """The note as it is stored: with its body, or with the letter before it that had the same."""
+        self._last_id += 1
         self._size += ROW_COST
-        texts = map(_text, (note.direction, note.peer, note.message_type, note.match_id, note.kind, note.status))
-        return note.at, *texts, digest
+        same_as = self._recent.get(note.body, 0)
+        return (
+            self._last_id,
+            note.at,
+            note.direction,
+            _text(note.peer),
+            _text(note.message_type),
+            _text(note.match_id or ""),
+            note.kind,
+            _text(note.status),
+            NO_BLOB if same_as else blob(self._new_body(note.body)),
+            same_as,
+        )
+
+    def _new_body(self, came: bytes) -> bytes:
+        """The body of the newest letter, without its tokens."""
+        if self._recent_bytes > RECENT_BYTES:
+            self._recent.clear()
+            self._recent_bytes = 0
+        self._recent[came] = self._last_id
+        self._recent_bytes += len(came)
+        body = mask(came)
+        self._size += len(body)
+        return body
 
     def _number(self, key: str) -> int | None:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -111,10 +133,7 @@ class TranscriptWriter:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
 
-_ADD_LETTER = (
-    "INSERT INTO letters(at, direction, peer, message_type, match_id, kind, status, digest)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_ADD_LETTER = "INSERT INTO letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def _remark(at: float, text: str) -> LetterNote:
@@ -129,11 +148,12 @@ def _text(field: str | None) -> str | None:
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-_LETTERS = """SELECT letters.id, at, direction, peer, message_type, match_id, kind, status, body
-    FROM letters JOIN bodies USING (digest) WHERE letters.id > :after AND {} ORDER BY letters.id LIMIT :limit"""
+_LETTERS = """SELECT id, at, direction, peer, message_type, nullif(match_id, ''), kind, status,
+        CASE same_as WHEN 0 THEN body ELSE (SELECT body FROM letters AS first WHERE first.id = letters.same_as) END
+    FROM letters WHERE id > :after AND {} ORDER BY id LIMIT :limit"""
 _CHOICES = {
     "all": _LETTERS.format("kind != 'remark'"),
-    "match": _LETTERS.format("match_id = :match_id AND kind != 'remark'"),
+    "match": _LETTERS.format("match_id = :match_id AND match_id <> '' AND kind != 'remark'"),
     "remarks": _LETTERS.format("kind = 'remark'"),
 }
 Choice = Literal["all", "match", "remarks"]

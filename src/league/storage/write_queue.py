@@ -61,13 +61,18 @@ class WriteQueue:
         """Of the lock; whoever only adds takes the lock itself, which is cheaper."""
         self._waiting, self._under_way = WriteGroup(), WriteGroup()
         self._is_failed = self._is_closed = False
+        self._is_idle = True
+        """Has nothing been queued for a while? Only then need the first letter wake the writer, to begin to wait."""
 
     def add_entry(self, entry: Entry) -> None:
         """Queue an entry behind all earlier ones, until the writer is woken; after a failure it is dropped."""
-        events = [(event.at, type(event).__name__, encode(event)) for event in entry.events]
-        secrets = list(entry.secrets.items())
-        size = sum([len(body) for _, _, body in events])
-        size += sum([len(f"{name}{value}".encode()) for name, value in secrets])
+        size, events, secrets = 0, [], list(entry.secrets.items())
+        for event in entry.events:
+            body = encode(event)
+            size += len(body)
+            events.append((event.at, type(event).__name__, body))
+        for name, value in secrets:
+            size += len(f"{name}{value}".encode())
         with self._lock:
             if self._is_closed:
                 raise JournalError(f"{self._path} is closed")
@@ -85,15 +90,17 @@ class WriteQueue:
 
     def add_note(self, letter: LetterNote) -> None:
         """Queue a letter if there is room; otherwise count it as missing."""
+        size = ROW_COST + len(letter.body)
         with self._lock:
-            size = ROW_COST + len(letter.body)
-            waiting = self._waiting.note_bytes + self._under_way.note_bytes
-            if self._is_failed or waiting + size > self._settings.notes_bytes:
-                self._waiting.missing += 1
+            waiting = self._waiting
+            size += waiting.note_bytes
+            if self._is_failed or size + self._under_way.note_bytes > self._settings.notes_bytes:
+                waiting.missing += 1
                 return
-            self._waiting.notes.append(letter)
-            self._waiting.note_bytes += size
-            if len(self._waiting.notes) == 1:
+            waiting.notes.append(letter)
+            waiting.note_bytes = size
+            if self._is_idle:
+                self._is_idle = False
                 self._changed.notify()
 
     @property
@@ -111,9 +118,10 @@ class WriteQueue:
         """Everything queued, once it is awaited; None when the queue is closed and empty."""
         with self._lock:
             while not self._waiting.is_awaited and not self._is_closed:
-                in_time = self._changed.wait(self._settings.notes_wait_s if self._waiting.notes else None)
+                in_time = self._changed.wait(None if self._is_idle else self._settings.notes_wait_s)
                 if not in_time and self._waiting.notes:
                     break
+                self._is_idle = not in_time
             if not self._waiting.entries and not self._waiting.notes:
                 return None
             taken, self._waiting = self._waiting, WriteGroup()

@@ -220,8 +220,8 @@ def test_the_journal_and_its_companions_are_for_the_owner_alone(path: Path, noti
     [
         "UPDATE events SET at = 0",
         "DELETE FROM events WHERE seq = 2",
-        "INSERT OR REPLACE INTO events VALUES (1, 1, 0, '', x'')",
-        "INSERT INTO events VALUES (9, 1, 0, '', x'')",
+        "INSERT OR REPLACE INTO events VALUES (1, 1, 0, '', x'', x'')",
+        "INSERT INTO events VALUES (9, 1, 0, '', x'', x'')",
     ],
 )
 def test_the_database_itself_refuses_to_change_an_event(
@@ -328,7 +328,7 @@ def test_a_file_name_with_signs_of_a_url_is_a_file_name(folder: Path, notices: N
 def test_an_event_of_an_unknown_kind_is_a_sentence_and_no_traceback(path: Path, notices: Notices) -> None:
     SqliteJournal(path, notices).close()
     with closing(sqlite3.connect(path)) as other, other:
-        other.execute("INSERT INTO events VALUES (1, 1, 0, 'Eclipse', ?)", (b'{"event":"Eclipse","at":0}',))
+        other.execute("INSERT INTO events VALUES (1, 1, 0, 'Eclipse', ?, x'')", (b'{"event":"Eclipse","at":0}',))
     with open_for_reading(path) as reader, pytest.raises(JournalError, match=r"is damaged: event 1 cannot be read"):
         list(reader.events())
 

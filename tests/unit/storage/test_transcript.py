@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,27 @@ def test_a_body_is_stored_once(journal: SqliteJournal, notices: Notices, path: P
     _settle(journal, notices)
     assert [one.body for one in journal.letters("R1M1")] == [body] * 100
     assert path.stat().st_size + path.with_name("journal.db-wal").stat().st_size < 1_000_000
+
+
+def test_a_body_is_recognised_in_a_later_group_but_not_in_one_that_was_never_stored(
+    journal: SqliteJournal, notices: Notices, path: Path
+) -> None:
+    told, lost = b'{"told":"%s"}' % (b"x" * 5000), b'{"lost":1}'
+    journal.note(_note(1, body=told))
+    _settle(journal, notices)
+    with locked_by_another(path):
+        journal.note(_note(2, body=lost))
+        journal.append(entry(100))
+        failed = notices.failed()
+    assert journal.try_again(failed)
+    for number, body in ((3, told), (4, lost), (5, told), (6, lost)):
+        journal.note(_note(number, body=body))
+        _settle(journal, notices, number - 2)
+    assert [one.body for one in journal.letters()] == [told, told, lost, told, lost]
+    with closing(sqlite3.connect(path)) as connection:
+        stored = connection.execute("SELECT id, same_as FROM letters WHERE kind <> 'remark' ORDER BY id").fetchall()
+    first, again, anew, third, fourth = (one for one, _ in stored)
+    assert stored == [(first, 0), (again, 0), (anew, 0), (third, again), (fourth, anew)]
 
 
 def test_letters_alone_are_stored_after_a_while_and_without_a_notice(path: Path, notices: Notices) -> None:
