@@ -652,6 +652,25 @@ async def test_no_more_requests_are_taken_ahead_than_allowed() -> None:
 
 
 @on_every_loop
+async def test_requests_that_come_together_do_not_hold_up_others_even_if_each_is_answered_at_once() -> None:
+    got: list[bytes] = []
+
+    def post(body: bytes, _address: str) -> Response:
+        got.append(body)
+        return Response(200, body)
+
+    server = await serve("127.0.0.1", 0, App(post), Limits(pipelined=3))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(message(b"alone"))
+    assert await one_answer(reader) == (200, b"alone")
+    writer.write(message(b"{}") * 1000 + message(b"last", b"Connection: close"))
+    assert statuses(await reader.read()) == [200] * 4
+    await hang_up(writer)
+    await server.close(0.0)
+    assert got == [b"alone", *[b"{}"] * 4]
+
+
+@on_every_loop
 async def test_a_bad_request_behind_good_ones_is_refused_in_its_place() -> None:
     async with serving() as (server, handler):
         said = await exchange(server.port, message(b"1") + message(b"2") + b"nonsense" + message(b"3"))

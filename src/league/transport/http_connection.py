@@ -1,9 +1,9 @@
 """One client of a server: its requests are answered in their order, within a deadline for everything it does.
 
 How a request goes: `data_received` feeds the parser, which calls `head_read` (a request that can be refused by its head
-is) and `request_read`; one that comes whole, with a head that passed before, is told of at once (`request_came`). The
-first request in line is answered, in a task if that takes time; whatever is refused takes its place in line. A
-connection that will take no more requests discards what still comes in, so that its last answer is not lost.
+is) and `request_read`; one that comes whole, with a head that passed before, is answered at once (`request_came`). The
+first request in line is answered by a task; whatever is refused takes its place in line. A connection that will take no
+more requests discards what still comes in, so that its last answer is not lost.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class ServerConnection(asyncio.Protocol):
         request.is_complete, self.deadline = True, NEVER
         table.requests += 1
         self._waiting.append(request)
-        self._answer(request)
+        self._answer_at_once(request)
         return True
 
     def request_begun(self) -> None:
@@ -225,7 +225,7 @@ class ServerConnection(asyncio.Protocol):
             self.write_response(request, request.refusal)
             self._answered()
         elif request.is_complete:
-            self._answer(request)
+            self._start_task(request)
         else:
             if request.expects_continue:
                 request.expects_continue = False
@@ -233,28 +233,31 @@ class ServerConnection(asyncio.Protocol):
             if self.deadline == NEVER:
                 self._expire_in(self._table.limits.body_s)
 
-    def _answer(self, request: HttpRequest) -> None:
-        """At once, or in a task."""
-        table = self._table
+    def _answer_at_once(self, request: HttpRequest) -> None:
+        """A request that came alone. Of several that came together one is answered in a turn of the loop, by a task:
+        others are served in between."""
         try:
-            answer = table.router.dispatch(request)
-            if isinstance(answer, Response):
-                self.write_response(request, answer)
-            else:
-                self._task = table.loop.create_task(self._answer_later(request, answer))
-                table.tasks.add(self._task)
+            answer = self._table.router.dispatch(request)
+            if not isinstance(answer, Response):
+                self._start_task(request, answer)
                 return
+            self.write_response(request, answer)
         except Exception:  # noqa: BLE001 (one of the top doors, as below)
             self._apologise(request)
         self._answered()
 
-    async def _answer_later(self, request: HttpRequest, answering: Awaitable[Answer]) -> None:
+    def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | None = None) -> None:
+        self._task = self._table.loop.create_task(self._answer(request, begun))
+        self._table.tasks.add(self._task)
+
+    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> None:
         try:
-            answer = await answering
-            if isinstance(answer, Response):
-                self.write_response(request, answer)
+            answer = begun or self._table.router.dispatch(request)
+            told = answer if isinstance(answer, Response) else await answer
+            if isinstance(told, Response):
+                self.write_response(request, told)
             else:
-                await self._stream(request, answer)
+                await self._stream(request, told)
         except asyncio.CancelledError:
             # Only a server that ends cancels, or the end of a client that was being sent a stream.
             self._break_off(request, 503, "this server is shutting down")
