@@ -109,7 +109,7 @@ async def _records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:
     if journal is None:
         return []
     found = await asyncio.to_thread(journal.records_of, match_id)
-    return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.written} for one in found]
+    return [{"referee_id": one.referee_id, "attempt": one.attempt, "events": one.lines} for one in found]
 
 
 def _journal(host: HostedAgent) -> JournalReader | None:
