@@ -1,5 +1,5 @@
 """Is an agent alive? Until the league starts everybody is probed at the endpoint it named, again and again (R-35).
-While it runs the referees are pinged that say nothing else, and one that is silent for too long is dead (spec section
+While it runs the referees are pinged that report nothing, and one that is silent for too long is dead (spec section
 8.12).
 """
 
@@ -114,12 +114,12 @@ class Probes(ManagerPart):
 
 @dataclass(slots=True)
 class Pulse:
-    """When a referee was last heard, whether it is being pinged, and whether it said anything but the answer to a ping
-    since the last round of pings."""
+    """When a referee was last heard, whether it is being pinged, and whether it reported a result since the last round
+    of pings: who does knows its matches."""
 
     heard_at: float
     is_pinged: bool = False
-    has_spoken: bool = False
+    has_reported: bool = False
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class Heartbeats(ManagerPart):
         known = [
             one for one, pulse in self._pulses.items() if self.habits.is_ours(one) and now < pulse.heard_at + PING_S
         ]
-        self._pulses = {referee_id: Pulse(now, has_spoken=True) for referee_id in known}
+        self._pulses = {referee_id: Pulse(now, has_reported=True) for referee_id in known}
         self._next_ping = math.inf
         self._ping_all(now)
 
@@ -160,7 +160,7 @@ class Heartbeats(ManagerPart):
         self.context.timers.set("ping", self._next_ping, self._ping_all)
         self._ping([one for one in self._ledger.roster.of_role("referee") if self._is_due(one, now)], now)
         for pulse in self._pulses.values():
-            pulse.has_spoken = False
+            pulse.has_reported = False
 
     def greet(self, referee: Member, now: float) -> None:
         """A new referee: whether it is one of ours decides how matches are dispatched to it."""
@@ -178,7 +178,7 @@ class Heartbeats(ManagerPart):
         pulse = self._pulse(referee.agent_id, now)
         if pulse.is_pinged or not referee.takes_part:
             return False
-        if pulse.has_spoken and self.habits.is_ours(referee.agent_id) and self.assignments.has_arrived(referee):
+        if pulse.has_reported and self.habits.is_ours(referee.agent_id) and self.assignments.has_arrived(referee):
             return False
         is_decisive = referee.state == "ACTIVE" and now >= self._silent_from(referee.agent_id, now)
         return is_decisive or self.context.is_reachable(referee, now)
@@ -209,9 +209,9 @@ class Heartbeats(ManagerPart):
 
     # --- signs of life ------------------------------------------------------------------------------------------------
 
-    def spoke(self, referee: Member, now: float) -> None:
-        """It sent a message, or answered one: it need not be pinged for a while."""
-        self._pulse(referee.agent_id, now).has_spoken = True
+    def reported(self, referee: Member, now: float) -> None:
+        """It works: it need not be pinged for a while."""
+        self._pulse(referee.agent_id, now).has_reported = True
 
     def alive(self, referee: Member, now: float) -> None:
         """Any message or answer of a referee."""

@@ -248,6 +248,8 @@ class LeagueManager(RoleMachine):
             self._reply(letter, self._queries.answer(read, member, now))
         else:
             self._results.report(letter, read, member, now)
+            if member.role == "referee":
+                self._heartbeats.reported(member, now)
 
     # --- signs of life ------------------------------------------------------------------------------------------------
 
@@ -257,15 +259,13 @@ class LeagueManager(RoleMachine):
             self._calls.peers[member.agent_id].breaker.succeeded()
             self._heard(member, now)
 
-    def _heard(self, member: Member, now: float, *, is_pinged: bool = False) -> None:
+    def _heard(self, member: Member, now: float) -> None:
         """Whoever says anything is there."""
         self._outages.gone.discard(member.agent_id)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self._probes.alive(member.agent_id)
         if member.role == "referee":
             self._heartbeats.alive(member, now)
-            if not is_pinged:
-                self._heartbeats.spoke(member, now)
 
     def _call_answered(self, delivery: Delivery, now: float) -> None:
         """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
@@ -277,7 +277,7 @@ class LeagueManager(RoleMachine):
                 self._context.record(member.agent_id, answer.deviations, now)
         elif isinstance(answer, Pong) and answer.matches is not None:
             self._habits.listed_matches(member.agent_id)
-        self._heard(member, now, is_pinged=type(delivery.message) is Ping)
+        self._heard(member, now)
         if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
             is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
             if is_acknowledged and member.suspended_at <= delivery.attempt.sent_at:
