@@ -19,6 +19,7 @@ from league.conformance.outcome import Verdict
 from league.conformance.runner import CheckReport
 from league.conformance.text import lines
 from league.events import AgentApplied, DeviationRecorded, IdentityContested, RequestRefused
+from league.storage.journal import encode
 from league.storage.reading import JournalReader, open_for_reading
 from tests.conformance.defects import told
 from tests.support.http_wire import free_port
@@ -33,7 +34,7 @@ NOTES = (RequestRefused, DeviationRecorded, AgentApplied, IdentityContested)
 
 def journal_of(reader: JournalReader) -> str:
     """All that is in a journal but the notes."""
-    return repr([one for one in reader.events() if not isinstance(one, NOTES)])
+    return repr([encode(one) for one in reader.events() if not isinstance(one, NOTES)])
 
 
 def checked(processes: Processes, role: str, agent: Process, listen: int | None) -> CheckReport:
