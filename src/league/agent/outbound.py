@@ -163,8 +163,9 @@ class Outbound:
     def _note(self, sent: _Sent, now: float, direction: Literal["in", "out"], status: str, body: bytes = b"") -> None:
         """A call, without its JSON-RPC frame and token: a broadcast is one and the same for all its receivers; or (with
         a status) what came of it."""
-        if self.note is not None and not isinstance(sent.call.message, Ping):
-            kind: Literal["request", "response"] = "response" if status else "request"
-            named = (sent.call.to.agent_id, sent.kind, sent.match_id)
-            body = without_record(body) if isinstance(sent.call.message, MatchResultReport) else body
-            self.note(LetterNote(now, direction, *named, kind, status, body))
+        message = sent.call.message
+        if self.note is None or isinstance(message, Ping):
+            return
+        kind: Literal["request", "response"] = "response" if status else "request"
+        body = without_record(body) if type(message) is MatchResultReport else body
+        self.note(LetterNote(now, direction, sent.call.to.agent_id, sent.kind, sent.match_id, kind, status, body))

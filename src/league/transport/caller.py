@@ -241,12 +241,23 @@ def _content(reply: HttpReply) -> object:
 
 def is_unknown(body: bytes) -> bool:
     """Does this answer say that there is no such method or tool? Then nothing happened."""
-    if _ERROR not in body and _SUCCESS not in body and _ESCAPE not in body and body.count(_STATUS) == body.count(_GOOD):
-        return False  # nowhere could it say so
+    if not _could_say_unknown(body):
+        return False
     said = body.lower()
     for sign in _SIGNS_OF_UNKNOWN:
         if sign in said:
             return _says_unknown(body)
+    return False
+
+
+def _could_say_unknown(body: bytes) -> bool:
+    if body.find(_ERROR) >= 0 or body.find(_SUCCESS) >= 0 or body.find(_ESCAPE) >= 0:
+        return True
+    status = body.find(_STATUS)
+    while status >= 0:
+        if not body.startswith(_GOOD, status):
+            return True
+        status = body.find(_STATUS, status + 1)
     return False
 
 

@@ -9,7 +9,6 @@ delivering a message twice changes nothing more).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import math
 import ssl
@@ -382,5 +381,5 @@ def _hand_over(waiters: deque[_Waiter], connection: ClientConnection | None) -> 
 
 
 def _remove(items: MutableSequence[_T], item: _T) -> None:
-    with contextlib.suppress(ValueError):
+    if item in items:
         items.remove(item)
