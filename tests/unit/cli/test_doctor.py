@@ -32,8 +32,9 @@ def examined(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
 def test_a_machine_that_runs_the_tests_is_ready(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, checks = examined(capsys)
     assert status == 0
-    for name in ("Python", "clock", "loopback", "disk", "journal"):
+    for name in ("Python", "clock", "loopback", "journal"):
         assert checks[name]["verdict"] == "ok"
+    assert "can be written and synced" in checks["disk"]["detail"], "a busy machine's disk may be slow, which is noted"
     assert {"port 8000", "port 8001", "port 8101", "address", "event loop"} <= checks.keys()
     assert list(tmp_path.iterdir()) == []
 
