@@ -18,7 +18,7 @@ SIZES = {
     "500 players": Size(500, 2, 10),
     "1,000 players": Size(1000, 1, 10),
     "32 at once": Size(64, 4),
-    "256 at once": Size(512, 1),
+    "256 at once": Size(512, 4),
 }
 GOALS = {
     ("50 players", "10 players"): 1.2,
