@@ -89,9 +89,6 @@ ADDRESS_QUERIES: Final = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
 """The LEAGUE_QUERYs for the players' addresses, where a list of matches has none."""
 
 
-ASKING_FREELY = (LeagueQuery, GetAssignedMatches)
-
-
 def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
     if type(sent) is LeagueQuery:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import structs
 
 from league.dialects import forms, normalise, understanding
-from league.dialects.assignments import ASKING_FREELY, is_answered_freely, name_of_round
+from league.dialects.assignments import is_answered_freely, name_of_round
 from league.dialects.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
@@ -290,7 +290,7 @@ def read_answer(
     """What an answer to our call says. `status` is its HTTP status, below 300 unless the body says something."""
     if isinstance(sent, Ping):
         return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
-    is_free = len(raw) > limit or (isinstance(sent, ASKING_FREELY) and is_answered_freely(sent))
+    is_free = len(raw) > limit or is_answered_freely(sent)
     quickly = None if is_free else quick_read.read_answer(raw, sent.type, reading)
     if quickly is not None:
         return quickly
