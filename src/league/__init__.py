@@ -6,6 +6,8 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 
 from typing import TYPE_CHECKING
 
+__version__ = "0.1.0"
+
 __all__ = [
     "ChooseParityCall",
     "GameMoveCall",

@@ -13,8 +13,8 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import NoReturn
 
+from league import __version__
 from league.cli import Command, CommandError, print_lines
 from league.hosting import Parser, did_you_mean
 
@@ -69,16 +69,6 @@ class Overview(argparse.HelpFormatter):
         self._action_max_length = 4 + max(map(len, COMMANDS))
 
 
-class ShowVersion(argparse.Action):
-    """Looks the version up only when somebody asks for it."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
-
-        print(f"league {version('agent-league')}")
-        parser.exit()
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
@@ -120,7 +110,9 @@ def _parser(names: Iterable[str]) -> Parser:
         formatter_class=Overview,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
+    parser.add_argument(
+        "--version", action="version", version=f"league {__version__}", help="print the version and exit"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     for name in names:
         command = _command(name)
