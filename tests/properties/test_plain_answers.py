@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.transport.http_call import CallFailed, ClientConnection, HttpReply, read_plain
+from league.protocol.endpoints import parse
+from league.transport.http_call import CallFailed, ClientConnection, HttpReply, PendingCall, Target, read_plain
 
 LIMIT = 20
+TARGET = Target("", parse("http://127.0.0.1/"), "", b"")
 PLAIN = "HTTP/1.1 200 OK"
 FIRST = st.sampled_from([*[PLAIN] * 6, "HTTP/1.0 200 OK", "HTTP/1.1 201 OK", "HTTP/1.1 204 OK", "HTTP/1.1 100 OK"])
 DATE = st.sampled_from(["date: Sun, 06 Nov 1994 08:49:37 GMT", "Date: x", "date: ", "date: \x01", "date: é"]) | st.text(
@@ -50,21 +52,21 @@ class Wire(asyncio.Transport):
 
     def connection_closed(self, connection: ClientConnection) -> None: ...
 
+    def connection_was_stale(self, call: PendingCall) -> None: ...
+
 
 async def read(*pieces: bytes) -> tuple[object, str]:
     """What a call comes to that is answered so, and what becomes of its connection."""
     wire = Wire()
     connection = ClientConnection(wire, "")
     connection.connection_made(wire)
-    reply = connection.send(b"", 0.0, LIMIT)
+    ends: list[HttpReply | CallFailed] = []
+    connection.send(PendingCall(TARGET, b"", 0.0, LIMIT, 0.0, ends.append), 0.0, is_wanted=False)
     for piece in pieces:
         connection.data_received(piece)
-    if not reply.done():
-        return None, wire.end
-    try:
-        return reply.result(), wire.end
-    except CallFailed as failed:
-        return failed.detail, wire.end
+    assert len(ends) <= 1
+    end = ends[0] if ends else None
+    return end.detail if isinstance(end, CallFailed) else end, wire.end
 
 
 @st.composite

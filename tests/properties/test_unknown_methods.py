@@ -6,13 +6,17 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from league.agent.outbound import WITHOUT_REFUSAL
 from league.dialects import forms, understanding
-from league.protocol import jsonrpc
+from league.protocol import jsonrpc, quick_read
+from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
+from league.protocol.exchanges import EXCHANGES
 from league.transport.caller import LIST_LIMIT, is_unknown
+from tests.properties.test_codec import Fields, messages
 
 UNKNOWN = b'"error":{"code":-32601,"message":"Method not found"}'
 
@@ -83,3 +87,22 @@ def test_nothing_is_overlooked_by_looking_only_where_it_could_be_said(
     else:
         wanted = understanding.says_unknown(answer.content, answer.number, is_error=answer.is_error)
         assert is_unknown(body) == wanted
+
+
+@pytest.mark.parametrize("message_type", sorted(WITHOUT_REFUSAL))
+@given(data=st.data(), more=st.dictionaries(KEYS, VALUES, max_size=2), is_compact=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_the_expected_reply_is_never_taken_for_no_such_method(
+    message_type: str, data: st.DataObject, more: Fields, is_compact: bool
+) -> None:
+    reply: Fields = data.draw(messages(EXCHANGES[message_type].replies[0]))
+    plain = jsonrpc.encode_result(17, unseal(reply).open())
+    assert b"\\" in plain or quick_read.read_answer(plain, message_type, Reading()), "nearly all are read so"
+    whole = {"jsonrpc": "2.0", "id": 17, "result": reply | more}
+    dumped = json.dumps(whole, separators=(",", ":") if is_compact else None).encode()
+    for body in (plain, dumped):
+        assert quick_read.read_answer(body, message_type, Reading()) is None or not is_unknown(body)
+
+
+def test_replies_that_may_hold_an_error_are_looked_at_closely() -> None:
+    assert set(EXCHANGES) - WITHOUT_REFUSAL == {"LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST", "LEAGUE_QUERY"}

@@ -1,6 +1,6 @@
 """The shell in life: sockets, disk and timers around the pump. It decides nothing; it carries out actions.
 
-Requests come in at `post`, answers and failures of calls come back from tasks, the journal says what is durable; each
+Requests come in at `post`, what calls come to by `Outbound`, the journal says what is durable; each
 is an input of the pump, and all of them run on one loop: the shell itself needs no lock.
 """
 
@@ -167,7 +167,7 @@ class Agent:
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [*self._outbound.tasks.values(), *self._tasks, *self._thinking.tasks]
+        tasks = [*self._outbound.cancel_all(), *self._tasks, *self._thinking.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

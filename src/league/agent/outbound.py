@@ -1,12 +1,18 @@
-"""The calls of an agent: each leaves as a task over HTTP, is counted and noted, and what comes back, an answer or a
-failure with a name and a blame, is handed to the pump."""
+"""The calls of an agent: each leaves over HTTP, is counted and noted, and what comes back, an answer or a failure with
+a name and a blame, is handed to the pump.
+
+The usual call takes no task: it is written, and its connection tells the end. Only where an endpoint must be spoken to
+in other words does a task hold the conversation.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -15,24 +21,73 @@ from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
 from league.agent.watch import ANSWERED, ErrorNote, Meter, error_answered, kind_of
 from league.machine import Blame, Content, Failure, Ping, RecordRequest, Refusal
-from league.protocol import jsonrpc
+from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import Reading
-from league.protocol.messages import LeagueQueryResponse, LeagueStandingsUpdate, MatchResultReport
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import (
+    MESSAGES,
+    LeagueQueryResponse,
+    LeagueStandingsUpdate,
+    MatchResultReport,
+    Message,
+)
 from league.protocol.tokens import MANAGER
 from league.storage.transcript import LetterNote, without_record
 from league.transport import letters
-from league.transport.caller import Caller
+from league.transport.caller import Caller, is_final
 from league.transport.http_call import CallFailed, HttpReply
 
 
-class _Sent(msgspec.Struct, frozen=True):
-    """A call under way: as what it is counted, noted and logged, the largest answer that is read, and since when."""
+def _cannot_refuse(message_type: str) -> bool:
+    """Have its replies no field for an error? Then one that is right in every way is final."""
+    names = {name for reply in EXCHANGES[message_type].replies for name in MESSAGES[reply].__struct_fields__}
+    return names.isdisjoint({"error_code", "error"})
+
+
+WITHOUT_REFUSAL = frozenset(filter(_cannot_refuse, EXCHANGES))
+"""The messages whose expected replies cannot say no."""
+_JSON = frozenset({"", "application/json"})
+
+
+class _Sendable(msgspec.Struct, frozen=True):
+    """A message as all its receivers get it: a broadcast is encoded once, for its calls leave one after the other."""
+
+    message: Message | Ping
+    body: bytes
+    kind: str
+    """As what it is counted, noted and logged."""
+    match_id: str | None
+    conversation_id: str
+    limit: int
+    """The largest answer that is read of anybody but a manager."""
+
+    @classmethod
+    def of(cls, message: Message | Ping) -> _Sendable:
+        """Only a manager may answer at length, and whoever is asked for a match record (R-24)."""
+        body = b"" if isinstance(message, Ping) else jsonrpc.encode_body(message)
+        limit = letters.RECORD_LIMIT if isinstance(message, RecordRequest) else jsonrpc.MESSAGE_LIMIT
+        about: tuple[str | None, str] = getattr(message, "match_id", None), getattr(message, "conversation_id", "")
+        return cls(message, body, kind_of(message), *about, limit)
+
+
+_NOTHING = _Sendable.of(Ping())
+
+
+class _Cancellable(Protocol):
+    def cancel(self) -> object: ...
+
+
+class _Sent(msgspec.Struct, eq=False):
+    """A call from its start to its end."""
 
     call: Call
-    kind: str
-    match_id: str | None
-    limit: int
-    at: float
+    sendable: _Sendable = _NOTHING
+    limit: int = 0
+    at: float = math.inf
+    """When it left."""
+    under_way: _Cancellable | None = None
+    is_conversation: bool = False
+    """Is it a task of its own? Then what it comes to is final."""
 
 
 @dataclass(slots=True)
@@ -52,69 +107,106 @@ class Outbound:
     reading: Reading = field(default_factory=Reading)
     """How answers are read."""
     note: Callable[[LetterNote], None] | None = None
-    tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
-    _body: tuple[object, bytes] = (None, b"")
+    _sent: dict[int, _Sent] = field(default_factory=dict)
+    _last: _Sendable = _NOTHING
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def start(self, call: Call) -> None:
-        self.tasks[call.id] = asyncio.get_running_loop().create_task(self._call(call))
+        """It leaves in the next turn of the loop: the answer to what caused it goes first."""
+        sent = self._sent[call.id] = _Sent(call)
+        sent.under_way = self._loop.call_soon(self._leave, sent)
 
     def cancel(self, call_id: int) -> None:
         """Too late for an answer, or nobody wants one any more."""
-        task = self.tasks.pop(call_id, None)
-        if task is not None:
-            task.cancel()
-
-    async def _call(self, call: Call) -> None:
-        message, now = call.message, self.clock.now()
-        sent, body = self._prepared(call, now)
-        if self.note is not None:
-            self._note(sent, now, "out", "", body)
-        try:
-            wait = self.clock.seconds_until(call.deadline, now)
-            reply = await self.caller.call(call.id, message, body, call.to, wait, sent.limit)
-        except CallFailed as failed:
-            self._failed_to_answer(sent, failed)
+        sent = self._sent.pop(call_id, None)
+        if sent is None or sent.under_way is None:
             return
-        except asyncio.CancelledError:
+        sent.under_way.cancel()
+        sent.under_way = None
+        if sent.at < math.inf:
             now = self.clock.now()
-            outcome = "timeout" if now >= call.deadline else "cancelled"
+            outcome = "timeout" if now >= sent.call.deadline else "cancelled"
             self._note(sent, now, "in", outcome)
             self._count(sent, now, outcome)
-            raise
-        finally:
-            self.tasks.pop(call.id, None)
-        now = self.clock.now()
-        if self.note is not None:
-            self._note(sent, now, "in", str(reply.status), reply.body)
-        if reply.status < 300:
-            self.hand_in(self._read, sent, reply, now)
-        else:
-            self._refused(sent, reply, now)
 
-    def _prepared(self, call: Call, now: float) -> tuple[_Sent, bytes]:
-        """A broadcast is encoded once: its calls leave one after the other. Only the manager may answer at length, and
-        whoever is asked for a match record (R-24)."""
-        message = call.message
-        limit = self.answer_limit if call.to.agent_id == MANAGER else jsonrpc.MESSAGE_LIMIT
-        if isinstance(message, Ping):
-            limit = letters.RECORD_LIMIT if isinstance(message, RecordRequest) else limit
-            return _Sent(call, kind_of(message), getattr(message, "match_id", None), limit, now), b""
-        if self._body[0] is not message:
-            self._body = (message, jsonrpc.encode_body(message))
-        return _Sent(call, message.type, getattr(message, "match_id", None), limit, now), self._body[1]
+    def cancel_all(self) -> list[asyncio.Task[None]]:
+        """Call everything off; the tasks are to be waited for."""
+        tasks = [one.under_way for one in self._sent.values() if isinstance(one.under_way, asyncio.Task)]
+        for call_id in list(self._sent):
+            self.cancel(call_id)
+        return tasks
+
+    def _leave(self, sent: _Sent) -> None:
+        call, now = sent.call, self.clock.now()
+        message, to = call.message, call.to
+        if self._last.message is not message:
+            self._last = _Sendable.of(message)
+        sent.sendable = sendable = self._last
+        sent.at = now
+        sent.limit = self.answer_limit if to.agent_id == MANAGER else sendable.limit
+        if self.note is not None:
+            self._note(sent, now, "out", "", sendable.body)
+        wait, on_end = self.clock.seconds_until(call.deadline, now), partial(self.hand_in, self._ended, sent)
+        try:
+            pending = self.caller.send(call.id, message, sendable.body, to, wait, sent.limit, on_end)
+        except CallFailed as failed:
+            self.hand_in(self._ended, sent, failed)
+            return
+        if pending is None:
+            self._converse(sent, now)
+        else:
+            sent.under_way = pending
+
+    def _converse(self, sent: _Sent, now: float, first: HttpReply | None = None) -> None:
+        """What takes more than one answer is a task."""
+        self._sent[sent.call.id] = sent
+        sent.is_conversation = True
+        sent.under_way = self._loop.create_task(self._conversation(sent, now, first))
+
+    async def _conversation(self, sent: _Sent, now: float, first: HttpReply | None) -> None:
+        call, wait = sent.call, self.clock.seconds_until(sent.call.deadline, now)
+        result: HttpReply | CallFailed
+        try:
+            result = await self.caller.call(call.id, call.message, sent.sendable.body, call.to, wait, sent.limit, first)
+        except CallFailed as failed:
+            result = failed
+        self.hand_in(self._ended, sent, result)
 
     # --- what came back -----------------------------------------------------------------------------------------------
 
-    def _refused(self, sent: _Sent, reply: HttpReply, now: float) -> None:
+    def _ended(self, sent: _Sent, result: HttpReply | CallFailed) -> Actions:
+        """With the expected reply, or anything else."""
+        if self._sent.pop(sent.call.id, None) is None:
+            return Actions()  # it was cancelled in this moment
+        sent.under_way = None  # or they would keep each other until a collection
+        now, sendable = self.clock.now(), sent.sendable
+        if isinstance(result, CallFailed):
+            return self._failed_to_answer(sent, result, now)
+        is_quick = sendable.kind in WITHOUT_REFUSAL and result.status == 200 and result.content_type in _JSON
+        content = quick_read.read_answer(result.body, sendable.kind, self.reading) if is_quick else None
+        if content is None:
+            return self._replied(sent, result, now)
+        if self.note is not None:
+            self._note(sent, now, "in", "200", result.body)
+        self._count(sent, now, ANSWERED, content, now - sent.at)
+        return self.pump.answer(sent.call.id, content, now)
+
+    def _replied(self, sent: _Sent, reply: HttpReply, now: float) -> Actions:
+        if not sent.is_conversation and not is_final(reply):
+            self._converse(sent, now, reply)
+            return Actions()
+        self._note(sent, now, "in", str(reply.status), reply.body)
+        return self._read(sent, reply, now) if reply.status < 300 else self._refused(sent, reply, now)
+
+    def _refused(self, sent: _Sent, reply: HttpReply, now: float) -> Actions:
         """What HTTP says no to, unless the body says more."""
         if reply.status in (429, 503):
-            self._failed(sent, Failure.BUSY, now, retry_after=reply.retry_after, seconds=now - sent.at)
-        elif letters.says_something(reply.body):
-            self.hand_in(self._read, sent, reply, now)
-        else:
-            failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
-            detail = f"answered with HTTP status {reply.status}"
-            self._failed(sent, failure, now, detail=detail, seconds=now - sent.at)
+            return self._failed(sent, Failure.BUSY, now, retry_after=reply.retry_after, seconds=now - sent.at)
+        if letters.says_something(reply.body):
+            return self._read(sent, reply, now)
+        failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
+        detail = f"answered with HTTP status {reply.status}"
+        return self._failed(sent, failure, now, detail=detail, seconds=now - sent.at)
 
     def _read(self, sent: _Sent, reply: HttpReply, now: float) -> Actions:
         call = sent.call
@@ -127,12 +219,12 @@ class Outbound:
                 self.note_error(error)
         return self.pump.answer(call.id, content, now)
 
-    def _failed_to_answer(self, sent: _Sent, failed: CallFailed) -> None:
-        now, to = self.clock.now(), sent.call.to
+    def _failed_to_answer(self, sent: _Sent, failed: CallFailed, now: float) -> Actions:
+        to, sendable = sent.call.to, sent.sendable
         self._note(sent, now, "in", failed.failure.value, failed.detail.encode())
-        self.log.failed_call(now, to.agent_id, sent.kind, to.endpoint, failed.detail, sent.match_id)
+        self.log.failed_call(now, to.agent_id, sendable.kind, to.endpoint, failed.detail, sendable.match_id)
         blame = Blame.NOBODY if failed.gave_way else Blame.LOCAL if failed.local else Blame.PEER
-        self._failed(sent, failed.failure, now, blame)
+        return self._failed(sent, failed.failure, now, blame)
 
     def _failed(
         self,
@@ -143,29 +235,30 @@ class Outbound:
         retry_after: float | None = None,
         detail: str = "",
         seconds: float | None = None,
-    ) -> None:
+    ) -> Actions:
         self._count(sent, now, failure.value, seconds=seconds)
-        # A timeout is the pump's to notice: it knows whether the peer was late or we were.
-        if failure is not Failure.TIMEOUT or blame is Blame.NOBODY:
-            self.hand_in(self.pump.failed, sent.call.id, failure, now, blame, retry_after, detail)
+        if failure is Failure.TIMEOUT and blame is not Blame.NOBODY:
+            return Actions()  # the pump's to notice: it knows whether the peer was late or we were
+        return self.pump.failed(sent.call.id, failure, now, blame, retry_after, detail)
 
     def _count(
         self, sent: _Sent, now: float, outcome: str, read: Content | None = None, seconds: float | None = None
     ) -> None:
-        message, agent_id = sent.call.message, sent.call.to.agent_id
-        about = (agent_id, sent.kind, getattr(message, "conversation_id", ""))
-        self.meter.call_ended(sent.kind, about, outcome, sent.match_id, read, seconds)
-        if isinstance(message, LeagueStandingsUpdate):
-            self.meter.tables.told(agent_id, message.version or 0, outcome == ANSWERED, now)
+        sendable, agent_id = sent.sendable, sent.call.to.agent_id
+        about = (agent_id, sendable.kind, sendable.conversation_id)
+        self.meter.call_ended(sendable.kind, about, outcome, sendable.match_id, read, seconds)
+        if type(sendable.message) is LeagueStandingsUpdate:
+            self.meter.tables.told(agent_id, sendable.message.version or 0, outcome == ANSWERED, now)
         if self.log.is_kept:
-            self.log.letter(now, "out", agent_id, sent.kind, outcome, sent.match_id)
+            self.log.letter(now, "out", agent_id, sendable.kind, outcome, sendable.match_id)
 
     def _note(self, sent: _Sent, now: float, direction: Literal["in", "out"], status: str, body: bytes = b"") -> None:
         """A call, without its JSON-RPC frame and token: a broadcast is one and the same for all its receivers; or (with
         a status) what came of it."""
-        message = sent.call.message
-        if self.note is None or isinstance(message, Ping):
+        sendable = sent.sendable
+        if self.note is None or isinstance(sendable.message, Ping):
             return
         kind: Literal["request", "response"] = "response" if status else "request"
-        body = without_record(body) if type(message) is MatchResultReport else body
-        self.note(LetterNote(now, direction, sent.call.to.agent_id, sent.kind, sent.match_id, kind, status, body))
+        body = without_record(body) if type(sendable.message) is MatchResultReport else body
+        peer = sent.call.to.agent_id
+        self.note(LetterNote(now, direction, peer, sendable.kind, sendable.match_id, kind, status, body))

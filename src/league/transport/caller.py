@@ -7,6 +7,7 @@ Another word is tried only after an answer that says "no such method": such a ca
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -23,7 +24,7 @@ from league.protocol.jsonrpc import TOOLS_CALL
 from league.protocol.messages import ACKS, Message
 from league.transport import letters
 from league.transport.http import MCP_PATH
-from league.transport.http_call import HttpReply
+from league.transport.http_call import CallFailed, HttpReply, PendingCall
 from league.transport.http_client import HttpClient
 
 LIST_LIMIT = 256 * 1024
@@ -63,25 +64,48 @@ class Caller:
         self._now = asyncio.get_running_loop().time
         self._known: dict[str, EndpointForm] = {}
 
+    def send(
+        self,
+        request_id: int,
+        message: Message | Ping,
+        body: bytes,
+        to: Address,
+        wait: float,
+        limit: int,
+        on_end: Callable[[HttpReply | CallFailed], None],
+    ) -> PendingCall | None:
+        """Make a call to an endpoint of which nothing special is known, as nearly all are; None for any other. `on_end`
+        is told the answer, which counts if it `is_final`, or the failure."""
+        if to.convention is Convention.TOOLS or to.endpoint in self._known or isinstance(message, Ping):
+            return None
+        raw, gives_way = letters.write_call(request_id, message, body, to), message.type in _NOTIFICATIONS
+        return self._client.send(to.endpoint, raw, wait, limit, on_end, b"", to.origin, gives_way)
+
     async def call(
-        self, request_id: int, message: Message | Ping, body: bytes, to: Address, wait: float, limit: int
+        self,
+        request_id: int,
+        message: Message | Ping,
+        body: bytes,
+        to: Address,
+        wait: float,
+        limit: int,
+        first: HttpReply | None = None,
     ) -> HttpReply:
-        """Make a call; CallFailed if nobody answers in time."""
+        """Make a call, in whatever words are known there; CallFailed if nobody answers in time. `first`: what was
+        answered already, if it was not final."""
         due = self._now() + wait
         if isinstance(message, Ping):
             return await self._post(to, letters.write_call(request_id, message, body, to), due, limit)
         if to.convention is Convention.TOOLS:
             await self._learn_tools(to, due)
-        elif to.endpoint not in self._known:
-            # Nothing special is known of it: this is the path nearly all calls take.
+        elif first is not None or to.endpoint not in self._known:
             raw, gives_way = letters.write_call(request_id, message, body, to), message.type in _NOTIFICATIONS
-            reply = await self._client.post(to.endpoint, raw, wait, limit, b"", to.origin, gives_way)
-            if reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS):
-                reply = await self._settled(reply, to, raw, due, limit, b"", gives_way)
-            if not is_unknown(reply.body):
-                return reply
+            reply = first or await self._client.post(to.endpoint, raw, wait, limit, b"", to.origin, gives_way)
+            reply = await self._settled(reply, to, raw, due, limit, b"", gives_way)
             candidates = _names(to.convention, message.type)[1:]
-            return await self._try(candidates, request_id, message, body, to, due, limit) if candidates else reply
+            if not candidates or not is_unknown(reply.body):
+                return reply
+            return await self._try(candidates, request_id, message, body, to, due, limit)
         return await self._try(self._candidates(message.type, to), request_id, message, body, to, due, limit)
 
     async def _try(
@@ -237,6 +261,11 @@ def _content(reply: HttpReply) -> object:
     except PeerError:
         return None
     return None if answer.is_error else answer.content
+
+
+def is_final(reply: HttpReply) -> bool:
+    """Does this answer count as it is? Another one is to be unwrapped, or says that the call went wrong."""
+    return not (reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS) or is_unknown(reply.body))
 
 
 def is_unknown(body: bytes) -> bool:

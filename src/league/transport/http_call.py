@@ -6,6 +6,7 @@ import asyncio
 import math
 import re
 import time
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Protocol, cast
@@ -14,6 +15,7 @@ import httptools
 from msgspec import Struct
 
 from league.machine import Failure
+from league.protocol.endpoints import Endpoint
 
 HEAD_LIMIT = 32 * 1024
 _FRAMING = 8
@@ -46,12 +48,48 @@ class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is
         self.gave_way = gave_way
 
 
+class Target(Struct, frozen=True):
+    """A URL as it is used: where to connect, on whose word, and the head of every request up to its length."""
+
+    key: str
+    endpoint: Endpoint
+    origin: str
+    head: bytes
+
+
+class PendingCall(Struct, eq=False):
+    """A request until its end: it waits for a connection (`acquiring`), or for the answer on one."""
+
+    target: Target
+    request: bytes
+    deadline: float
+    limit: int
+    """The largest answer that is read."""
+    gives_way_s: float
+    """After so long its connection may be given to another call."""
+    on_end: Callable[[HttpReply | CallFailed], None]
+    """Is told the answer or the failure, once, unless the call is cancelled."""
+    connection: ClientConnection | None = None
+    acquiring: asyncio.Task[None] | None = None
+    is_repeated: bool = False
+
+    def cancel(self) -> None:
+        """Nobody waits for its end any more."""
+        if self.acquiring is not None:
+            self.acquiring.cancel()
+        elif self.connection is not None:
+            self.connection.call_off(self)
+
+
 class ConnectionOwner(Protocol):
     """Who gets a connection back when it is free, and hears when it is gone."""
 
     def connection_freed(self, connection: ClientConnection) -> None: ...
 
     def connection_closed(self, connection: ClientConnection) -> None: ...
+
+    def connection_was_stale(self, call: PendingCall) -> None:
+        """A connection that was used before closed without a byte of an answer to this call."""
 
 
 class _StopParsing(Exception):  # noqa: N818 (it never leaves this module: it only stops the parser)
@@ -68,10 +106,9 @@ class ClientConnection(asyncio.Protocol):
         self.gives_way_at = math.inf
         """When the call under way may be given up for another."""
         self._owner = owner
-        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
-        self._reply: asyncio.Future[HttpReply | None] | None = None
+        self._call: PendingCall | None = None
         self._uses = 0
         self._limit = self._received = self._status = 0
         self._is_complete = self._keep_alive = False
@@ -81,40 +118,41 @@ class ClientConnection(asyncio.Protocol):
     @property
     def is_free(self) -> bool:
         """Can it carry a call?"""
-        return self._reply is None and self._transport is not None and not self._transport.is_closing()
+        return self._call is None and self._transport is not None and not self._transport.is_closing()
 
     # --- carrying a call ----------------------------------------------------------------------------------------------
 
-    def send(self, request: bytes, deadline: float, limit: int) -> asyncio.Future[HttpReply | None]:
-        """The answer; None if a connection that was used before closed without a byte of one. Whoever stops waiting
-        for it says so (`call_off`)."""
-        reply: asyncio.Future[HttpReply | None] = self._loop.create_future()
+    def send(self, call: PendingCall, now: float, *, is_wanted: bool) -> float:
+        """Write the request, and tell until when there is time for its answer; `is_wanted`: other calls wait for a
+        connection."""
         transport = self._transport
         if transport is None or transport.is_closing():
-            reply.set_result(None)
-            return reply
-        self._reply = reply
-        self.deadline, self._limit = deadline, limit
+            self._owner.connection_was_stale(call)
+            return math.inf
+        self._call, call.connection = call, self
+        self._limit = call.limit
         self._uses += 1
-        transport.write(request)
-        return reply
+        self.gives_way_at = now + call.gives_way_s
+        self.deadline = ends = min(call.deadline, self.gives_way_at) if is_wanted else call.deadline
+        transport.write(call.request)
+        return ends
 
-    def call_off(self, reply: asyncio.Future[HttpReply | None]) -> None:
+    def call_off(self, call: PendingCall) -> None:
         """Nobody waits for this answer any more."""
-        if self._reply is reply:  # else it came in the same moment, and another call may be under way
-            self._reply = None
+        if self._call is call:  # else it came in the same moment, and another call may be under way
+            self._call = None
             self.abort()
 
     def fail(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
         """The call under way gets no answer."""
-        waiting, self._reply = self._reply, None
-        if waiting is not None and not waiting.done():
-            waiting.set_exception(CallFailed(failure, detail, local, gave_way))
+        call, self._call = self._call, None
         self.abort()
+        if call is not None:
+            call.on_end(CallFailed(failure, detail, local, gave_way))
 
     def expire(self) -> None:
         """`deadline` has passed."""
-        if self._reply is not None:
+        if self._call is not None:
             self.fail(Failure.TIMEOUT, "no complete answer in time", gave_way=self.deadline == self.gives_way_at)
         else:
             self.abort()
@@ -131,7 +169,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._reply is None or self._parser is None:
+        if self._call is None or self._parser is None:
             self.abort()  # nobody asked
             return
         reply = read_plain(data, self._limit) if not self._received else None
@@ -160,16 +198,16 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._parser = self._transport = None  # or they would keep each other until a collection
         self.deadline = math.inf
-        if self._reply is not None:
-            self._fail_lost(exc)
+        if self._call is not None:
+            self._lost(self._call, exc)
         self._owner.connection_closed(self)
 
-    def _fail_lost(self, exc: Exception | None) -> None:
+    def _lost(self, call: PendingCall, exc: Exception | None) -> None:
         if self._status and not self._has_end and exc is None:
             self._finish(self._parsed(), keep=False)
-        elif not self._received and self._uses > 1 and self._reply is not None and not self._reply.done():
-            self._reply.set_result(None)
-            self._reply = None
+        elif not self._received and self._uses > 1:
+            self._call = None
+            self._owner.connection_was_stale(call)
         else:
             at = "in its answer" if self._received else "before it answered"
             self.fail(Failure.BROKEN, f"the server closed the connection {at}{f': {exc}' if exc else ''}")
@@ -238,13 +276,13 @@ class ClientConnection(asyncio.Protocol):
         return reply
 
     def _finish(self, reply: HttpReply, keep: bool) -> None:
-        waiting, self._reply = self._reply, None
+        call, self._call = self._call, None
         if keep:
             self._owner.connection_freed(self)
         else:
             self.abort()
-        if waiting is not None and not waiting.done():
-            waiting.set_result(reply)
+        if call is not None:
+            call.on_end(reply)
 
 
 _PLAIN = re.compile(

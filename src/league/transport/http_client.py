@@ -13,13 +13,14 @@ import errno
 import math
 import ssl
 from collections import deque
-from collections.abc import MutableSequence
+from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from league.machine import Failure
-from league.protocol.endpoints import BadAddressError, Endpoint, EndpointPolicy, parse
-from league.transport.http_call import CallFailed, ClientConnection, HttpReply
+from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
+from league.transport.http_call import CallFailed, ClientConnection, HttpReply, PendingCall, Target
 from league.transport.resolving import Resolver
 
 __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]
@@ -44,16 +45,6 @@ _T = TypeVar("_T")
 _TARGETS = 4096
 _SWEEP_S = 0.005
 _LOCAL_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """A URL as it is used: where to connect, on whose word, and the head of every request up to its length."""
-
-    key: str
-    endpoint: Endpoint
-    origin: str
-    head: bytes
 
 
 @dataclass(slots=True)
@@ -85,12 +76,14 @@ class HttpClient:
         self._tls = tls
         self._limits = limits
         self._user_agent = user_agent
-        self._targets: dict[tuple[str, str], _Target] = {}
+        self._targets: dict[tuple[str, str], Target] = {}
         self._endpoints: dict[str, _Endpoint] = {}
         self._connections: set[ClientConnection] = set()
         self._open = 0
         self._waiting_for_room: deque[_Waiter] = deque()
         self._acquiring: set[asyncio.Timeout] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Of calls that have no connection yet."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
         self._closed: asyncio.Future[None] | None = None
@@ -111,33 +104,63 @@ class HttpClient:
         origin: str = "",
         gives_way: bool = False,
     ) -> HttpReply:
-        """Post JSON and return the answer, of at most `limit` bytes; CallFailed if there is none in time. `headers`
+        """As `send`, for those who wait for the answer; CallFailed if there is none in time."""
+        ended: asyncio.Future[HttpReply | CallFailed] = self._loop.create_future()
+        call = self.send(url, body, timeout_s, limit, partial(_settle, ended), headers, origin, gives_way)
+        try:
+            result = await ended
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        if isinstance(result, CallFailed):
+            raise result
+        return result
+
+    def send(
+        self,
+        url: str,
+        body: bytes,
+        timeout_s: float,
+        limit: int,
+        on_end: Callable[[HttpReply | CallFailed], None],
+        headers: bytes = b"",
+        origin: str = "",
+        gives_way: bool = False,
+    ) -> PendingCall:
+        """Post JSON; `on_end` is told the answer, of at most `limit` bytes, or why there is none in time. `headers`
         are whole lines to add; `origin` is the address of whoever named this URL; `gives_way`: its answer matters less
-        than a call that waits for a connection."""
+        than a call that waits for a connection. CallFailed if this is no URL to call."""
         target = self._targets.get((url, origin)) or self._target_of(url, origin)
         now = self._loop.time()
-        deadline = now + timeout_s
         request = b"".join((target.head, b"%d\r\n%b\r\n" % (len(body), headers), body))
+        gives_way_s = self._limits.gives_way_s if gives_way else math.inf
+        call = PendingCall(target, request, now + timeout_s, limit, gives_way_s, on_end)
         endpoint = self._endpoints.get(target.key, _NOWHERE)
-        connection = endpoint.free.pop() if endpoint.free and timeout_s > 0 else None
-        for _ in range(2):
-            if connection is None:
-                connection = await self._acquire(target, deadline)
-                endpoint, now = self._endpoints[target.key], self._loop.time()
-            connection.gives_way_at = now + self._limits.gives_way_s if gives_way else math.inf
-            ends = min(deadline, connection.gives_way_at) if endpoint.waiting else deadline
+        if endpoint.free and timeout_s > 0:
+            ends = endpoint.free.pop().send(call, now, is_wanted=bool(endpoint.waiting))
             if ends < self._timer_at:
                 self._sweep_at(ends)
-            waiting = connection.send(request, ends, limit)
-            try:
-                reply = await waiting
-            except asyncio.CancelledError:
-                connection.call_off(waiting)
-                raise
-            if reply is not None:
-                return reply
-            connection = None
-        raise CallFailed(Failure.BROKEN, "the server closed two connections before it answered")
+        else:
+            self._send_when_connected(call)
+        return call
+
+    def _send_when_connected(self, call: PendingCall) -> None:
+        call.acquiring = task = self._loop.create_task(self._connect_and_send(call))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect_and_send(self, call: PendingCall) -> None:
+        try:
+            connection = await self._acquire(call.target, call.deadline)
+        except CallFailed as failed:
+            call.acquiring = None
+            call.on_end(failed)
+            return
+        call.acquiring = None
+        is_wanted = bool(self._endpoints[call.target.key].waiting)
+        ends = connection.send(call, self._loop.time(), is_wanted=is_wanted)
+        if ends < self._timer_at:
+            self._sweep_at(ends)
 
     async def close(self) -> None:
         """Close everything; calls under way fail."""
@@ -148,6 +171,8 @@ class HttpClient:
                 limit.reschedule(self._loop.time())
         for connection in list(self._connections):
             connection.fail(Failure.BROKEN, "the client was closed", local=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         if self._open:
             await asyncio.shield(self._closed)
         if self._timer is not None:
@@ -156,7 +181,7 @@ class HttpClient:
 
     # --- where to -----------------------------------------------------------------------------------------------------
 
-    def _target_of(self, url: str, origin: str) -> _Target:
+    def _target_of(self, url: str, origin: str) -> Target:
         try:
             endpoint = parse(url)
         except BadAddressError as error:
@@ -172,7 +197,7 @@ class HttpClient:
             "Content-Length: ",
         )
         key = f"{endpoint.scheme}://{endpoint.host}:{endpoint.port}"
-        target = _Target(key, endpoint, origin, "\r\n".join(lines).encode("ascii"))
+        target = Target(key, endpoint, origin, "\r\n".join(lines).encode("ascii"))
         if len(self._targets) >= _TARGETS:
             self._targets.clear()
         self._targets[url, origin] = target
@@ -180,7 +205,7 @@ class HttpClient:
 
     # --- getting a connection -----------------------------------------------------------------------------------------
 
-    async def _acquire(self, target: _Target, deadline: float) -> ClientConnection:
+    async def _acquire(self, target: Target, deadline: float) -> ClientConnection:
         """A connection for a call: a new one, or one that became free while there were too many."""
         self._ensure_open()
         endpoint = self._endpoints.setdefault(target.key, _Endpoint())
@@ -247,7 +272,8 @@ class HttpClient:
         oldest = min(lasting, key=lambda one: one.gives_way_at, default=None)
         if oldest is not None:
             oldest.deadline = oldest.gives_way_at
-            self._sweep_at(oldest.deadline)
+            if oldest.deadline < self._timer_at:
+                self._sweep_at(oldest.deadline)
 
     def _pass_on(self, connection: ClientConnection | None, endpoint: _Endpoint) -> None:
         """Whoever was given this has gone away."""
@@ -256,7 +282,7 @@ class HttpClient:
         else:
             self._wake_next(endpoint)
 
-    async def _connect(self, target: _Target, endpoint: _Endpoint, deadline: float) -> ClientConnection:
+    async def _connect(self, target: Target, endpoint: _Endpoint, deadline: float) -> ClientConnection:
         connection = None
         try:
             addresses = await self._resolver.resolve(target.endpoint, target.origin)
@@ -269,7 +295,7 @@ class HttpClient:
         return connection
 
     async def _connect_to_any(
-        self, target: _Target, addresses: list[tuple[int, str]], deadline: float
+        self, target: Target, addresses: list[tuple[int, str]], deadline: float
     ) -> ClientConnection:
         failed: OSError = OSError(errno.EADDRNOTAVAIL, "the name has no address")
         for place, (family, address) in enumerate(addresses):
@@ -281,7 +307,7 @@ class HttpClient:
                 failed = error
         raise failed
 
-    async def _connect_to(self, target: _Target, family: int, address: str) -> ClientConnection:
+    async def _connect_to(self, target: Target, family: int, address: str) -> ClientConnection:
         tls = self._tls_context() if target.endpoint.scheme == "https" else None
         _, connection = await self._loop.create_connection(
             lambda: ClientConnection(self, target.key),
@@ -321,6 +347,14 @@ class HttpClient:
         _remove(endpoint.free, connection)
         connection.expire()
 
+    def connection_was_stale(self, call: PendingCall) -> None:
+        """A kept connection was closed before a byte of the answer came: once more, over another."""
+        if call.is_repeated:
+            call.on_end(CallFailed(Failure.BROKEN, "the server closed two connections before it answered"))
+        else:
+            call.is_repeated = True
+            self._send_when_connected(call)
+
     def connection_closed(self, connection: ClientConnection) -> None:
         """A connection is closed."""
         endpoint = self._endpoints.get(connection.key)
@@ -350,12 +384,11 @@ class HttpClient:
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def _sweep_at(self, deadline: float) -> None:
-        """Set the timer, unless it rings before that."""
-        if deadline < self._timer_at:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer_at = deadline
-            self._timer = self._loop.call_at(deadline, self._sweep)
+        """Set the timer to ring earlier than it would."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_at(deadline, self._sweep)
 
     def _sweep(self) -> None:
         """One timer for all connections: it is set to the earliest deadline there was when it last rang."""
@@ -366,8 +399,15 @@ class HttpClient:
                 self._discard(connection)
             else:
                 soonest = min(soonest, connection.deadline)
-        if soonest < math.inf:
-            self._sweep_at(max(soonest, now + _SWEEP_S))
+        soonest = max(soonest, now + _SWEEP_S)
+        if soonest < self._timer_at:
+            self._sweep_at(soonest)
+
+
+def _settle(ended: asyncio.Future[_T], result: _T) -> None:
+    """Tell whoever waits; it may have gone away in this very moment."""
+    if not ended.done():
+        ended.set_result(result)
 
 
 def _hand_over(waiters: deque[_Waiter], connection: ClientConnection | None) -> bool:
