@@ -61,7 +61,7 @@ async def read(*pieces: bytes) -> tuple[object, str]:
     connection = ClientConnection(wire, "")
     connection.connection_made(wire)
     ends: list[HttpReply | CallFailed] = []
-    connection.send(PendingCall(TARGET, b"", 0.0, LIMIT, 0.0, ends.append), 0.0, is_wanted=False)
+    connection.send(PendingCall(TARGET, b"", 0.0, LIMIT, 0.0, ends.append), 0.0, ())
     for piece in pieces:
         connection.data_received(piece)
     assert len(ends) <= 1

@@ -54,6 +54,7 @@ class _Sendable(msgspec.Struct, frozen=True):
 
     message: Message | Ping
     body: bytes
+    """Empty if it is a ping, which is not noted."""
     kind: str
     """As what it is counted, noted and logged."""
     match_id: str | None
@@ -256,7 +257,7 @@ class Outbound:
         """A call, without its JSON-RPC frame and token: a broadcast is one and the same for all its receivers; or (with
         a status) what came of it."""
         sendable = sent.sendable
-        if self.note is None or isinstance(sendable.message, Ping):
+        if self.note is None or not sendable.body:
             return
         kind: Literal["request", "response"] = "response" if status else "request"
         body = without_record(body) if type(sendable.message) is MatchResultReport else body

@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Protocol, cast
@@ -122,8 +122,8 @@ class ClientConnection(asyncio.Protocol):
 
     # --- carrying a call ----------------------------------------------------------------------------------------------
 
-    def send(self, call: PendingCall, now: float, *, is_wanted: bool) -> float:
-        """Write the request, and tell until when there is time for its answer; `is_wanted`: other calls wait for a
+    def send(self, call: PendingCall, now: float, waiting: Collection[object]) -> float:
+        """Write the request, and tell until when there is time for its answer; `waiting`: others who want a
         connection."""
         transport = self._transport
         if transport is None or transport.is_closing():
@@ -133,7 +133,7 @@ class ClientConnection(asyncio.Protocol):
         self._limit = call.limit
         self._uses += 1
         self.gives_way_at = now + call.gives_way_s
-        self.deadline = ends = min(call.deadline, self.gives_way_at) if is_wanted else call.deadline
+        self.deadline = ends = min(call.deadline, self.gives_way_at) if waiting else call.deadline
         transport.write(call.request)
         return ends
 
@@ -169,14 +169,17 @@ class ClientConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._call is None or self._parser is None:
+        call = self._call
+        if call is None or self._parser is None:
             self.abort()  # nobody asked
             return
         reply = read_plain(data, self._limit) if not self._received else None
-        if reply is not None:
-            self._finish(reply, keep=True)
-        else:
+        if reply is None:
             self._parse(data, self._parser)
+            return
+        self._call = None
+        self._owner.connection_freed(self)
+        call.on_end(reply)
 
     def _parse(self, data: bytes, parser: httptools.HttpResponseParser) -> None:
         self._received += len(data)
@@ -288,7 +291,6 @@ class ClientConnection(asyncio.Protocol):
 _PLAIN = re.compile(
     rb"HTTP/1\.1 200 OK\r\n(?:[Dd]ate: [ -~]{1,64}\r\n)?(?:[Cc]ontent-[Tt]ype: (application/json)\r\n)?[Cc]ontent-[Ll]"
 )
-_LENGTH, _END_OF_HEAD = b"ength: ", b"\r\n\r\n"
 _PLAIN_SIZE = 256
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _FRAME = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
@@ -298,11 +300,12 @@ _KEPT_HEADERS = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
 def read_plain(data: bytes, limit: int) -> HttpReply | None:
     """The usual answer, as our servers write it, if it is here as a whole; any other is left to the parser, which reads
     this one alike."""
-    start = data.find(_LENGTH, 0, _PLAIN_SIZE)
-    end = data.find(_END_OF_HEAD, 0, _PLAIN_SIZE)
+    start = data.find(b"ength: ", 0, _PLAIN_SIZE)
+    end = data.find(b"\r\n\r\n", 0, _PLAIN_SIZE)
     media_type = _plain_type(data[:start]) if 0 < start < end else None
-    length, body = data[start + len(_LENGTH) : end], data[end + len(_END_OF_HEAD) :]
-    if media_type is None or not length.isdigit() or len(body) != int(length) or len(body) > limit:
+    body = data[end + 4 :]
+    size = len(body)
+    if media_type is None or size > limit or data[start + 7 : end] != b"%d" % size:
         return None
     return HttpReply(200, body, None, media_type)
 

@@ -137,7 +137,7 @@ class HttpClient:
         call = PendingCall(target, request, now + timeout_s, limit, gives_way_s, on_end)
         endpoint = self._endpoints.get(target.key, _NOWHERE)
         if endpoint.free and timeout_s > 0:
-            ends = endpoint.free.pop().send(call, now, is_wanted=bool(endpoint.waiting))
+            ends = endpoint.free.pop().send(call, now, endpoint.waiting)
             if ends < self._timer_at:
                 self._sweep_at(ends)
         else:
@@ -157,8 +157,7 @@ class HttpClient:
             call.on_end(failed)
             return
         call.acquiring = None
-        is_wanted = bool(self._endpoints[call.target.key].waiting)
-        ends = connection.send(call, self._loop.time(), is_wanted=is_wanted)
+        ends = connection.send(call, self._loop.time(), self._endpoints[call.target.key].waiting)
         if ends < self._timer_at:
             self._sweep_at(ends)
 
