@@ -147,7 +147,7 @@ class Outbound:
         sent.limit = self.answer_limit if to.agent_id == MANAGER else sendable.limit
         if self.note is not None:
             self._note(sent, now, "out", "", sendable.body)
-        wait, on_end = self.clock.seconds_until(call.deadline, now), partial(self.hand_in, self._ended, sent)
+        wait, on_end = (call.deadline - now) / self.clock.scale, partial(self.hand_in, self._ended, sent)
         try:
             pending = self.caller.send(call.id, message, sendable.body, to, wait, sent.limit, on_end)
         except CallFailed as failed:
@@ -165,7 +165,7 @@ class Outbound:
         sent.under_way = self._loop.create_task(self._conversation(sent, now, first))
 
     async def _conversation(self, sent: _Sent, now: float, first: HttpReply | None) -> None:
-        call, wait = sent.call, self.clock.seconds_until(sent.call.deadline, now)
+        call, wait = sent.call, (sent.call.deadline - now) / self.clock.scale
         result: HttpReply | CallFailed
         try:
             result = await self.caller.call(call.id, call.message, sent.sendable.body, call.to, wait, sent.limit, first)

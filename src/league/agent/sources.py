@@ -31,6 +31,6 @@ class Clock:
         """Seconds since the epoch, as the machines see them."""
         return self._wall + (steady() - self._start) * self.scale
 
-    def seconds_until(self, moment: float, now: float | None = None) -> float:
+    def seconds_until(self, moment: float) -> float:
         """How long to wait for real."""
-        return max(0.0, (moment - (self.now() if now is None else now)) / self.scale)
+        return max(0.0, (moment - self.now()) / self.scale)
