@@ -70,6 +70,7 @@ class Negotiation(Struct, eq=False):
     def route(self) -> Route:
         """Where the next call goes."""
         return (self._left or self.candidates)[0]
+
     @property
     def _best(self) -> Route:
         """What to come back to: what was said most about, or else the likeliest."""

@@ -315,8 +315,17 @@ class Broadcasts(ManagerPart):
     def _announced(self, now: float) -> None:
         self.announced_at = now
         self._put_off_updates(now)
-        given_up_at = now + self._ledger.settings.announcement_wait_s
-        self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
+        if not self.context.timers.is_set("announcement heard"):
+            given_up_at = now + self._ledger.settings.announcement_wait_s
+            self.context.timers.set("announcement heard", given_up_at, self._wait_for_others)
+
+    def _wait_for_others(self, now: float) -> None:
+        """Who has not answered the announcement by now is not waited for any more; who got it later still is."""
+        wait_s, under_way = self._ledger.settings.announcement_wait_s, [one.bulletin for one in self._queues.values()]
+        times = [one.left_at + wait_s for one in under_way if one and one.bulletin.kind == "round_announced"]
+        given_up_at = min([at for at in times if at > now], default=None)
+        if given_up_at is not None:
+            self.context.timers.set("announcement heard", given_up_at, self._wait_for_others)
 
     def _outbound(
         self, queue: OutboundQueue, bulletin: Bulletin, label: str, message: Message, policy: Policy, now: float
@@ -387,8 +396,7 @@ class Broadcasts(ManagerPart):
             queue.update = None
         elif queue.bulletin is one:
             queue.bulletin = None
-            if one.bulletin.kind in _JOURNALLED:
-                self._delivered(queue.member, one.bulletin, now)
+            self._delivered(queue.member, one.bulletin, now)
         self._changed[one.peer] = None
         if one.question is not None:
             one.question.then(one.answer, outcome, now)
