@@ -31,6 +31,7 @@ RETRY_S: Final = 2.0
 LATE_S: Final = 0.5
 """A timer that expires later than this is late because of us (a suspended process), not of the peer."""
 
+# For every answer: Python 3.11 looks a member of an enumeration up more slowly than a name of the module.
 _ANSWERED, _NOT_UNDERSTOOD = Reaction.ANSWERED, Reaction.NOT_UNDERSTOOD
 _UNDERSTOOD: Final = (Reaction.ANSWERED, Reaction.REFUSED)
 _OUTCOMES: Final = {
