@@ -187,8 +187,8 @@ BUGS = (
     Bug(
         "what was overtaken is repeated after what followed it",
         "manager/broadcasts.py",
-        "return self.context.address(queue.member, shown) if one in (queue.bulletin, queue.update) else None",
-        "return self.context.address(queue.member, shown)",
+        "self.context.calls.repeat_no_more(one)",
+        "pass",
     ),
     Bug(
         "LEAGUE_COMPLETED is said again and again",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Self
 
 from msgspec import Struct, field
 
@@ -106,7 +107,7 @@ class Attempt(Struct):
     to: Address | None = None
     """Where and how the newest call was made."""
     is_acknowledged: bool = False
-    timed_out: list[str] = []
+    timed_out: tuple[str, ...] = ()
     """Earlier calls whose answer would still count."""
     is_last: bool = False
     """A wrong answer was given: its corrections are made under this deadline, and there is no other attempt."""
@@ -139,8 +140,8 @@ class Delivery(Struct, eq=False):
     policy: Policy
     address: Callable[[], Address | None]
     """Where to call, asked before each call; None if the peer is not to be called any more."""
-    on_end: Callable[[Delivery, Ending, float], None] = lambda *_: None
-    on_attempt_failed: Callable[[Delivery, FailedAttempt, float], None] = lambda *_: None
+    on_end: Callable[[Self, Ending, float], None] = lambda *_: None
+    on_attempt_failed: Callable[[Self, FailedAttempt, float], None] = lambda *_: None
     interpret: Callable[[Delivery, Content, float], Interpretation] = interpret_plainly
     """What an answer means."""
     compose: Callable[[Delivery, float], Message | None] | None = None

@@ -17,7 +17,7 @@ from msgspec import structs
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
 from league.calling.timers import Timers
-from league.dialects.negotiation import PATIENCE_S, Negotiation, Route
+from league.dialects.negotiation import PATIENCE_S, Route
 from league.machine import Address, Blame, Failure, Letter, Outgoing, Ping, Undelivered
 from league.protocol.exchanges import ONCE
 
@@ -31,6 +31,9 @@ RETRY_S: Final = 2.0
 LATE_S: Final = 0.5
 """A timer that expires later than this is late because of us (a suspended process), not of the peer."""
 
+# For every answer: Python 3.11 looks a member of an enumeration up more slowly than a name of the module.
+_ANSWERED, _NOT_UNDERSTOOD = Reaction.ANSWERED, Reaction.NOT_UNDERSTOOD
+_UNDERSTOOD: Final = (Reaction.ANSWERED, Reaction.REFUSED)
 _OUTCOMES: Final = {
     Reaction.ANSWERED: Ending.ANSWERED,
     Reaction.REFUSED: Ending.REFUSED,
@@ -62,7 +65,7 @@ class Calls:
     def __init__(self, send: Callable[[Outgoing], None], cancel: Callable[[str], None], timers: Timers) -> None:
         self.timers = timers
         self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
-        self.on_idle: Callable[[str], None] = lambda _: None
+        self.on_idle: Callable[[str], None] | None = None
         self._send, self._cancel = send, cancel
         self.peers = Peers()
         self._under_way: dict[tuple[str, str], Delivery] = {}
@@ -79,7 +82,8 @@ class Calls:
         for delivery in deliveries:
             if delivery.policy.is_waited_for:
                 self.peers[delivery.peer].deliveries += 1
-        self._call(deliveries, now)
+        if deliveries:
+            self._call(deliveries, now)
 
     def deliver_at(self, delivery: Delivery, at: float, now: float) -> None:
         """One delivery, not before its time: after a restart a retry keeps its pause."""
@@ -105,6 +109,13 @@ class Calls:
             self._cancel(key)
         self._finish(delivery)
 
+    def repeat_no_more(self, delivery: Delivery) -> None:
+        """There is no further attempt, but what becomes of a call under way counts."""
+        if delivery.attempt.key is None:
+            self.drop(delivery)
+        else:
+            delivery.address = _nowhere
+
     def end(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """It has ended."""
         if not delivery.is_over:
@@ -123,55 +134,48 @@ class Calls:
         self._call([delivery], now)
 
     def _call(self, deliveries: Sequence[Delivery], now: float) -> None:
-        """One call to each, with the message of the first."""
-        wanted, to = self._addressed(deliveries)
-        if not wanted:
-            return
-        first = wanted[0]
-        ends = first.attempt.ends
-        if ends is None:
-            first.attempt.begun_at, first.attempt.ends = now, (ends := now + first.policy.limit_s)
-        message = first.compose(first, now) if first.compose is not None else first.message
-        if message is None:
-            self._finish_all(wanted)
-            return
+        """One call to each that is still wanted; the others are over. They have the same message and the same limit."""
         self._count += 1
-        key = f"{first.label}/{self._count}"
-        for delivery, address in zip(wanted, to, strict=True):
+        key, to = f"{deliveries[0].label}/{self._count}", []
+        for delivery in deliveries:
+            address, attempt = delivery.address(), delivery.attempt
+            if address is None:
+                self._finish(delivery)
+                continue
+            if attempt.ends is None:
+                attempt.begun_at, attempt.ends = now, now + delivery.policy.limit_s
+            if delivery.compose is not None and not self._compose(delivery, now):
+                continue
+            if delivery.negotiation is not None:
+                address = _routed(address, delivery.negotiation.route)
             if delivery.has_timer:
                 self._clear_timer(delivery)
             self._under_way[key, delivery.peer] = delivery
-            attempt = delivery.attempt
-            attempt.key, attempt.sent_at, attempt.ends, attempt.to = key, now, ends, address
-            delivery.message = message
-        self._send(Outgoing(key, tuple(to), message, ends))
+            attempt.key, attempt.sent_at, attempt.to = key, now, address
+            to.append(address)
+            message, ends = delivery.message, attempt.ends
+        if to:
+            self._send(Outgoing(key, tuple(to), message, ends))
 
-    def _addressed(self, deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Address]]:
-        """Those that are still wanted, and where each is called. The others are over."""
-        wanted: list[Delivery] = []
-        unwanted: list[Delivery] = []
-        to: list[Address] = []
-        for delivery in deliveries:
-            address = delivery.address()
-            if address is None:
-                unwanted.append(delivery)
-            else:
-                wanted.append(delivery)
-                to.append(address if delivery.negotiation is None else _routed(address, delivery.negotiation.route))
-        if unwanted:
-            self._finish_all(unwanted)
-        return wanted, to
+    def _compose(self, delivery: Delivery, now: float) -> bool:
+        """The message of its next call. Without one it is over."""
+        message = delivery.compose(delivery, now) if delivery.compose is not None else delivery.message
+        if message is None:
+            self._finish(delivery)
+            return False
+        delivery.message = message
+        return True
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def answered(self, letter: Letter, now: float) -> None:
-        """A call was answered."""
+        """A call was answered: a sign of life, whatever it says."""
         key = letter.answers or ""
         delivery = self._under_way.pop((key, letter.peer), None)
         if delivery is None:
             return
         is_newest = self._call_ended(delivery, key)
-        delivery.answer = letter.content
+        delivery.answer, to = letter.content, delivery.attempt.to
         peer = self.peers.get(letter.peer)
         if peer is not None and peer.breaker.failing_since is not None:
             peer.breaker.succeeded()
@@ -179,12 +183,12 @@ class Calls:
             self.on_answer(delivery, now)
             return
         read = delivery.interpret(delivery, letter.content, now)
-        if read.reaction is not Reaction.NOT_UNDERSTOOD:
-            if delivery.negotiation is not None:
-                self._understood(delivery, delivery.negotiation, read.reaction, now)
+        if read.reaction is not _NOT_UNDERSTOOD:
+            if delivery.negotiation is not None and to is not None and read.reaction in _UNDERSTOOD:
+                delivery.negotiation.on_understood(to.convention, now)
             self.on_answer(delivery, now)
-        if read.reaction is Reaction.ANSWERED:
-            self.end(delivery, Ending.ANSWERED, now)
+        if read.reaction is _ANSWERED:
+            self.end(delivery, _OUTCOMES[_ANSWERED], now)
         elif is_newest:
             self._react(delivery, read, now)
 
@@ -194,13 +198,8 @@ class Calls:
         if is_newest:
             delivery.attempt.key = None
             if delivery.is_over:
-                self._release(delivery)
+                self._finish(delivery)
         return is_newest
-
-    def _understood(self, delivery: Delivery, negotiation: Negotiation, reaction: Reaction, now: float) -> None:
-        to = delivery.attempt.to
-        if to is not None and reaction in (Reaction.ANSWERED, Reaction.REFUSED):
-            negotiation.on_understood(to.convention, now)
 
     def _react(self, delivery: Delivery, read: Interpretation, now: float) -> None:
         match read.reaction:
@@ -317,7 +316,7 @@ class Calls:
             return
         if failed.failure is Failure.TIMEOUT and delivery.policy.accepts_late_answers:
             self._under_way[failed.key, failed.peer] = delivery
-            delivery.attempt.timed_out.append(failed.key)
+            delivery.attempt.timed_out += (failed.key,)
         if failed.blame is Blame.LOCAL:
             self._excuse(delivery, failed.failure, now)
         elif failed.failure is Failure.NOT_UNDERSTOOD:
@@ -430,18 +429,15 @@ class Calls:
             self._under_way.pop((attempt.key, delivery.peer), None)
         for key in attempt.timed_out:
             self._under_way.pop((key, delivery.peer), None)
-        self._release(delivery)
-
-    def _finish_all(self, deliveries: Sequence[Delivery]) -> None:
-        for delivery in deliveries:
-            self._finish(delivery)
-
-    def _release(self, delivery: Delivery) -> None:
         if delivery.policy.is_waited_for:
             peer = self.peers[delivery.peer]
             peer.deliveries -= 1
-            if peer.deliveries == 0:
+            if peer.deliveries == 0 and self.on_idle is not None:
                 self.on_idle(delivery.peer)
+
+
+def _nowhere() -> None:
+    """The address of who is not called again."""
 
 
 def _routed(address: Address, route: Route) -> Address:

@@ -44,41 +44,42 @@ def bare_route(endpoint: str, path: str) -> Route:
     return Route(f"{scheme}://{host}{path}", Convention.BARE)
 
 
-class Negotiation:
+class Negotiation(Struct, eq=False):
     """The search for one message to one endpoint. `is_proven`: the endpoint answered in the first convention before.
     `is_harmless`: the message may well arrive twice; if not, only who says that it knows no such method is asked
     otherwise. `on_understood` is told the convention in which it answered; `pause_s` is how long to wait before the
     next try."""
 
-    def __init__(
-        self,
-        candidates: tuple[Route, ...],
-        *,
-        is_proven: bool = False,
-        is_harmless: bool = True,
-        on_understood: Callable[[Convention, float], None] = lambda *_: None,
-        pause_s: float = 0.0,
-    ) -> None:
-        self.route = candidates[0]
+    candidates: tuple[Route, ...]
+    is_proven: bool = False
+    is_harmless: bool = True
+    on_understood: Callable[[Convention, float], None] = lambda *_: None
+    pause_s: float = 0.0
+    verdict: object = None
+    """What was made of the first call that it did not understand, or of the one it said most about: it counts if no
+    candidate helps."""
+    _left: tuple[Route, ...] = ()
+    """Where the next call goes, and what was not tried yet; at first all candidates."""
+    _ruled_out: frozenset[Route] = frozenset()
+    _told_best: Route | None = None
+    """The first route that was acknowledged, or else refused for more than its form."""
+    _was_acknowledged: bool = False
+    _was_told_more: bool = False
+
+    @property
+    def route(self) -> Route:
         """Where the next call goes."""
-        self.is_proven, self.is_harmless = is_proven, is_harmless
-        self.on_understood = on_understood
-        self.pause_s = pause_s
-        self.verdict: object = None
-        """What was made of the first call that it did not understand, or of the one it said most about: it counts if no
-        candidate helps."""
-        self._candidates = candidates
-        self._untried = list(candidates[1:])
-        self._ruled_out: set[Route] = set()
-        self._best = candidates[0]
-        """What to come back to: the first route that was acknowledged, or else refused for more than its form, or else
-        the likeliest."""
-        self._was_acknowledged = self._was_told_more = False
+        return (self._left or self.candidates)[0]
+
+    @property
+    def _best(self) -> Route:
+        """What to come back to: what was said most about, or else the likeliest."""
+        return self._told_best or self.candidates[0]
 
     @property
     def has_candidates(self) -> bool:
         """Is there a route that was not tried yet?"""
-        return bool(self._untried)
+        return len(self._left or self.candidates) > 1
 
     @property
     def answering_route(self) -> Route:
@@ -89,24 +90,22 @@ class Negotiation:
         """The call was acknowledged, and nothing more. Some acknowledge what they do not know: True if the next
         candidate should be tried soon."""
         if not self._was_acknowledged:
-            self._was_acknowledged, self._best = True, self.route
+            self._was_acknowledged, self._told_best = True, self.route
         return self.has_candidates and not self.is_proven
 
     def not_understood(self, verdict: object = None, *, tells_more: bool = False, prefer_bare: bool = False) -> bool:
         """The peer said that it did not understand. True if `route` is now another candidate. `tells_more`: what it
         said is about more than the form of the call. `prefer_bare`: it answered without JSON-RPC."""
         if not self._was_acknowledged or self.route is not self._best:
-            self._ruled_out.add(self.route)
+            self.rule_out()
         if tells_more and not (self._was_told_more or self._was_acknowledged):
-            self._was_told_more, self._best, self.verdict = True, self.route, verdict
+            self._was_told_more, self._told_best, self.verdict = True, self.route, verdict
         self.verdict = self.verdict or verdict
-        if prefer_bare:
-            self._untried.sort(key=lambda one: one.convention is not Convention.BARE)
-        return self._next()
+        return self._next(prefer_bare)
 
     def rule_out(self) -> None:
         """The next attempt is better made in another convention."""
-        self._ruled_out.add(self.route)
+        self._ruled_out |= {self.route}
 
     def hung_up(self, verdict: object = None) -> bool:
         """The connection broke: some hang up on what they do not know, so another candidate may help. That route may
@@ -116,22 +115,22 @@ class Negotiation:
         self.verdict = self.verdict or verdict
         return self._next()
 
-    def _next(self) -> bool:
-        if not self._untried:
-            return False
-        self.route = self._untried.pop(0)
-        return True
+    def _next(self, prefer_bare: bool = False) -> bool:
+        untried = (self._left or self.candidates)[1:]
+        if prefer_bare:
+            untried = tuple(sorted(untried, key=lambda one: one.convention is not Convention.BARE))
+        self._left = untried or self._left
+        return bool(untried)
 
     def begin_again(self) -> None:
         """Another attempt: what it said it does not understand is not tried again, as long as anything else is left.
         What was tried last comes early: the answer may still be on its way."""
-        order = dict.fromkeys((self._best, self.route, *self._candidates))
-        self.route, *self._untried = [one for one in order if one not in self._ruled_out] or [self._best]
+        order = dict.fromkeys((self._best, self.route, *self.candidates))
+        self._left = tuple(one for one in order if one not in self._ruled_out) or (self._best,)
         self.verdict = None
 
     def forget(self) -> None:
         """Somebody else may be there by now: begin with nothing ruled out."""
-        self._ruled_out.clear()
+        self._ruled_out, self._told_best = frozenset(), None
         self._was_acknowledged = self._was_told_more = False
-        self._best = self._candidates[0]
         self.begin_again()

@@ -347,7 +347,7 @@ class LeagueStartOrdered(Event, frozen=True, kw_only=True):
 BulletinKind = Literal["standings_update", "final_standings", "round_completed", "round_announced", "league_completed"]
 
 
-class Bulletin(Struct, frozen=True):
+class Bulletin(Struct, frozen=True, cache_hash=True):
     """What every member is sent in order: each round's announcement, its final standings (players only) and
     ROUND_COMPLETED; at the end LEAGUE_COMPLETED, with the number of the last round. An update of the standings belongs
     to no round (0). Only completions are journalled."""

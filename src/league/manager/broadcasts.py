@@ -49,15 +49,15 @@ class TokenQuestion:
     then: Callable[[Content | None, Ending, float], None]
 
 
-class OutboundMessage(Struct, eq=False):
-    """A message to one agent whose delivery has not ended."""
+class OutboundMessage(Delivery, eq=False, kw_only=True):
+    """The delivery of a bulletin or a table to one agent."""
 
+    queue: OutboundQueue
     bulletin: Bulletin
     left_at: float
     next_at: float
     """When the next may leave, whatever has become of this one."""
     question: TokenQuestion | None = None
-    delivery: Delivery | None = None
 
 
 class OutboundQueue(Struct, eq=False):
@@ -66,6 +66,7 @@ class OutboundQueue(Struct, eq=False):
 
     member: Member
     is_player: bool
+    address: Callable[[], Address | None]
     breaker: CircuitBreaker
     last: Bulletin
     bulletin: OutboundMessage | None = None
@@ -103,7 +104,7 @@ class Broadcasts(ManagerPart):
     _newest: int = 0
     """Its version."""
     _update_at: float = 0.0
-    _unanswered: dict[OutboundMessage, OutboundQueue] = field(default_factory=dict)
+    _unanswered: dict[OutboundMessage, None] = field(default_factory=dict)
     """What left within the last 2 seconds, in that order."""
     _pace: UpdatePace = field(default_factory=UpdatePace)
     _window: SendWindow = field(default_factory=SendWindow)
@@ -112,7 +113,8 @@ class Broadcasts(ManagerPart):
         queue = self._queues.get(member.agent_id)
         if queue is None:
             breaker = self.context.calls.peers[member.agent_id].breaker
-            queue = OutboundQueue(member, member.is_player, breaker, member.delivered)
+            address = partial(self.context.address, member)
+            queue = OutboundQueue(member, member.is_player, address, breaker, member.delivered)
             self._queues[member.agent_id] = queue
         return queue
 
@@ -172,7 +174,7 @@ class Broadcasts(ManagerPart):
 
     def _look_around(self, now: float) -> None:
         ledger = self._ledger
-        finished, announceable, *_ = self._progress
+        finished, announceable = self._progress[:2]
         can_announce = announceable < ledger.current_round and not self.is_holding()
         if can_announce and ledger.has_referees(ledger.current_round):
             announceable = ledger.current_round
@@ -248,7 +250,7 @@ class Broadcasts(ManagerPart):
 
     def _next_bulletin(self, queue: OutboundQueue, due: Bulletin, now: float) -> Bulletin | None:
         """Whom the circuit breaker spares misses bulletins, but never the last."""
-        while due not in (UPDATE, HELD_BACK):
+        while due is not UPDATE and due is not HELD_BACK:
             if due.kind == "league_completed":
                 return None if self.context.calls.peers[queue.member.agent_id].deliveries else due
             if self._is_owed(queue.member, due):
@@ -296,54 +298,65 @@ class Broadcasts(ManagerPart):
         return self.messages.bulletin(bulletin, now)
 
     def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
-        policy = _policy(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
-        label = message.type.lower().replace("_", "-")
+        label, policy = _exchange(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         if len(queues) > 1:
             queues.sort(key=_agent_id)
         if queues[0].is_player:
-            self._pace.left(message, now)
+            self._pace.left(message, self._ledger.roster.count("player"), now)
             if bulletin.kind == "round_announced":
                 self._announced(now)
-        if not self._unanswered:
+        if not self._unanswered and not self.context.timers.is_set("unanswered"):
             self.context.timers.set("unanswered", now + NEXT_AFTER_S, self._look_at_unanswered)
-        sent = {self._leaves(queue, bulletin, message, now): queue for queue in queues}
-        deliveries = [self._delivery(queue, one, label, message, policy) for one, queue in sent.items()]
-        self._unanswered.update(sent)
-        self._window.left(sent, now)
-        self.context.calls.deliver(deliveries, now)
+        sent = [self._outbound(queue, bulletin, label, message, policy, now) for queue in queues]
+        self._unanswered.update(dict.fromkeys(sent))
+        self._window.update(dict.fromkeys(sent, now))
+        self.context.calls.deliver(sent, now)
 
     def _announced(self, now: float) -> None:
         self.announced_at = now
         self._put_off_updates(now)
-        given_up_at = now + self._ledger.settings.announcement_wait_s
-        self.context.timers.set(("announced", given_up_at), given_up_at, lambda _: None)
+        if not self.context.timers.is_set("announcement heard"):
+            given_up_at = now + self._ledger.settings.announcement_wait_s
+            self.context.timers.set("announcement heard", given_up_at, self._wait_for_others)
 
-    def _leaves(self, queue: OutboundQueue, bulletin: Bulletin, message: Message, now: float) -> OutboundMessage:
-        one = OutboundMessage(bulletin, now, now + NEXT_AFTER_S)
-        if bulletin is UPDATE:
-            queue.update = one
-            one.question, queue.question = queue.question, None
-        else:
-            queue.last, queue.bulletin = bulletin, one
-        if isinstance(message, LeagueStandingsUpdate):
-            queue.version, queue.update_at = message.version or 0, now + self._ledger.settings.standings_interval_s
-        return one
+    def _wait_for_others(self, now: float) -> None:
+        """Who has not answered the announcement by now is not waited for any more; who got it later still is."""
+        wait_s, under_way = self._ledger.settings.announcement_wait_s, [one.bulletin for one in self._queues.values()]
+        times = [one.left_at + wait_s for one in under_way if one and one.bulletin.kind == "round_announced"]
+        given_up_at = min([at for at in times if at > now], default=None)
+        if given_up_at is not None:
+            self.context.timers.set("announcement heard", given_up_at, self._wait_for_others)
 
-    def _delivery(
-        self, queue: OutboundQueue, one: OutboundMessage, label: str, message: Message, policy: Policy
-    ) -> Delivery:
-        made = one.delivery = Delivery(
+    def _outbound(
+        self, queue: OutboundQueue, bulletin: Bulletin, label: str, message: Message, policy: Policy, now: float
+    ) -> OutboundMessage:
+        one = OutboundMessage(
             queue.member.agent_id,
             label,
             message,
             policy,
-            partial(self._address, queue, one),
-            partial(self._ended, queue, one),
-            partial(self._attempt_failed, queue, one),
+            queue.address,
+            self._ended,
+            self._attempt_failed,
+            queue=queue,
+            bulletin=bulletin,
+            left_at=now,
+            next_at=now + NEXT_AFTER_S,
         )
-        if one.question is not None:
-            made.policy, made.negotiation = QUESTION, self.context.negotiation(queue.member)
-        return made
+        if bulletin is UPDATE:
+            queue.update = one
+            if queue.question is not None:
+                self._put_question(one, queue.question)
+        else:
+            queue.last, queue.bulletin = bulletin, one
+        if type(message) is LeagueStandingsUpdate:
+            queue.version, queue.update_at = message.version or 0, now + self._ledger.settings.standings_interval_s
+        return one
+
+    def _put_question(self, one: OutboundMessage, question: TokenQuestion) -> None:
+        member, one.queue.question, one.question = one.queue.member, None, question
+        one.policy, one.negotiation = QUESTION, self.context.negotiation(member)
+        one.address = partial(self.context.address, member, question.serial)
 
     def _look_at_unanswered(self, now: float) -> None:
         """Whoever has not answered in time may be sent the next."""
@@ -353,54 +366,48 @@ class Broadcasts(ManagerPart):
             if now < at:
                 self.context.timers.set("unanswered", at, self._look_at_unanswered)
                 return
-            self.look_at(self._unanswered.pop(one).member.agent_id)
-
-    def _address(self, queue: OutboundQueue, one: OutboundMessage) -> Address | None:
-        """Nothing that was overtaken is repeated."""
-        shown = one.question.serial if one.question is not None else None
-        return self.context.address(queue.member, shown) if one in (queue.bulletin, queue.update) else None
+            del self._unanswered[one]
+            self.look_at(one.peer)
 
     def stop_completing(self) -> None:
         """The league goes on after its end: what is under way says too little."""
         for queue in self._queues.values():
             one = queue.bulletin
-            if one is not None and one.bulletin.kind == "league_completed" and one.delivery is not None:
-                self.context.calls.drop(one.delivery, cancel=True)
+            if one is not None and one.bulletin.kind == "league_completed":
+                self.context.calls.drop(one, cancel=True)
                 queue.bulletin = None
 
-    def _attempt_failed(
-        self, queue: OutboundQueue, one: OutboundMessage, delivery: Delivery, failed: FailedAttempt, now: float
-    ) -> None:
+    def _attempt_failed(self, one: OutboundMessage, failed: FailedAttempt, now: float) -> None:
         """If nobody was there it is tried again before the next, which would fail, too. Not so an announcement: what
         follows it is the end of its round."""
         is_tried_first = failed.failure is Failure.REFUSED and one.bulletin.kind != "round_announced"
         one.next_at = now
         if is_tried_first and failed.retry_at is not None:
             one.next_at = failed.retry_at + NEXT_AFTER_S
-        self.look_at(delivery.peer)
+        self.look_at(one.peer)
 
-    def _ended(
-        self, queue: OutboundQueue, one: OutboundMessage, delivery: Delivery, outcome: Ending, now: float
-    ) -> None:
-        self._window.ended(one)
+    def _ended(self, one: OutboundMessage, outcome: Ending, now: float) -> None:
+        queue = one.queue
+        self._window.pop(one, None)
         self._unanswered.pop(one, None)
-        if delivery.message is self._pace.measured:
-            self._pace.answered(self._ledger.roster.count("player"), now)
+        if one.message is self._pace.measured:
+            self._pace.answered(now)
         if queue.update is one:
             queue.update = None
         elif queue.bulletin is one:
             queue.bulletin = None
             self._delivered(queue.member, one.bulletin, now)
-        self._changed[delivery.peer] = None
+        self._changed[one.peer] = None
         if one.question is not None:
-            one.question.then(delivery.answer, outcome, now)
+            one.question.then(one.answer, outcome, now)
 
     def _overtake(self, queue: OutboundQueue, now: float) -> None:
-        """The next one leaves. The answer to a call under way is still a sign of life, and its failure one of death. A
-        question without an answer is asked again."""
+        """The next one leaves: the one before is not repeated. The answer to a call under way is still a sign of life,
+        and its failure one of death. A question without an answer is asked again."""
         for one in (queue.bulletin, queue.update):
-            if one is not None and one.delivery is not None and one.delivery.attempt.key is None:
-                self.context.calls.drop(one.delivery)
+            if one is not None:
+                self.context.calls.repeat_no_more(one)
+                self._changed.pop(one.peer, None)  # its queue is being looked at
         if queue.bulletin is not None:
             self._delivered(queue.member, queue.bulletin.bulletin, now)
         if queue.update is not None and queue.question is None:
@@ -417,11 +424,13 @@ class Broadcasts(ManagerPart):
 
 
 @lru_cache
-def _policy(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]) -> Policy:
+def _exchange(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]) -> tuple[str, Policy]:
+    """The label of its calls, and how they are made."""
     row = EXCHANGES[message_type]
     retries = RetrySchedule(delays_s, refused_only=row.retries.refused_only)
     # LEAGUE_COMPLETED is tried whatever the circuit breaker says: there is no later message to hope for.
-    return Policy(row.limit_s, ONCE if kind == UPDATE.kind else retries, is_guarded=kind != "league_completed")
+    policy = Policy(row.limit_s, ONCE if kind == UPDATE.kind else retries, is_guarded=kind != "league_completed")
+    return message_type.lower().replace("_", "-"), policy
 
 
 def _agent_id(queue: OutboundQueue) -> str:

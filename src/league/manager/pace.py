@@ -3,8 +3,7 @@ thousand players at once is answered by all at once, and too late; and how far a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement
@@ -18,32 +17,22 @@ LONGEST_INTERVAL_S: Final = 4.0
 PAUSE_PER_BROADCAST: Final = 8
 
 
-@dataclass(slots=True)
-class SendWindow:
-    """The messages under way that others wait for, in the order they left."""
-
-    _left_at: dict[object, float] = field(default_factory=dict)
+class SendWindow(dict[object, float]):
+    """The messages under way that others wait for, in the order they left, and when."""
 
     def room(self, now: float) -> int:
         """How many may leave now."""
-        left_at = self._left_at
-        while left_at:
-            first = next(iter(left_at))
-            if left_at[first] + PLACE_HELD_S > now:
+        while self:
+            first = next(iter(self))
+            if self[first] + PLACE_HELD_S > now:
                 break
-            del left_at[first]
-        return MOST_AT_ONCE - len(left_at)
+            del self[first]
+        return MOST_AT_ONCE - len(self)
 
     @property
     def free_at(self) -> float:
         """When the next place is free, if nobody answers."""
-        return next(iter(self._left_at.values())) + PLACE_HELD_S
-
-    def left(self, messages: Iterable[object], now: float) -> None:
-        self._left_at.update(dict.fromkeys(messages, now))
-
-    def ended(self, one: object) -> None:
-        self._left_at.pop(one, None)
+        return next(iter(self.values())) + PLACE_HELD_S
 
 
 @dataclass(slots=True)
@@ -57,18 +46,19 @@ class UpdatePace:
     """The newest of the messages that grow with the league."""
     _place: tuple[int, ...] = ()
     _since: float = 0.0
-    _answered: int = 0
+    _unanswered: int = 0
+    """By so many players, until half have answered it."""
 
-    def left(self, message: Message, now: float) -> None:
-        """It left to players."""
-        place = _place_of(message)
-        if place > self._place:
-            self.measured, self._place, self._since, self._answered = message, place, now, 0
+    def left(self, message: Message, players: int, now: float) -> None:
+        """It left to some of so many players."""
+        if message is not self.measured and (place := _place_of(message)) > self._place:
+            self.measured, self._place, self._since = message, place, now
+            self._unanswered = (players + 1) // 2
 
-    def answered(self, players: int, now: float) -> None:
-        """The delivery of the measured message to one of so many players ended."""
-        self._answered += 1
-        if self._answered == (players + 1) // 2:
+    def answered(self, now: float) -> None:
+        """The delivery of the measured message to one player ended."""
+        self._unanswered -= 1
+        if self._unanswered == 0:
             self.took_s = now - self._since
 
     def interval_s(self, shortest_s: float) -> float:

@@ -201,6 +201,28 @@ def test_a_dropped_delivery_is_not_repeated_and_is_under_way_until_its_call_has_
     assert (len(desk.sent), desk.ended, desk.idle) == (1, [], ["P01"])
 
 
+def test_the_last_call_of_what_is_repeated_no_more_counts_as_any_other() -> None:
+    desk = Desk()
+    one = desk.delivery(policy=Policy(5.0, RETRIED, is_guarded=True))
+    desk.go(one)
+    desk.calls.repeat_no_more(one)
+    desk.fail(Failure.REFUSED).wait(9)
+    assert (len(desk.sent), len(desk.failed), desk.calls.peers["P01"].breaker.failures) == (1, 1, 1)
+    assert (desk.ended, desk.idle) == ([], ["P01"])
+    answered = desk.delivery()
+    desk.go(answered)
+    desk.calls.repeat_no_more(answered)
+    assert desk.answer(Acknowledged()).ended == [("P01", Ending.ANSWERED, 9.0)]
+
+
+def test_what_waits_for_its_next_attempt_is_over_when_it_is_repeated_no_more() -> None:
+    desk = Desk()
+    one = desk.delivery()
+    desk.go(one).fail(Failure.REFUSED)
+    desk.calls.repeat_no_more(one)
+    assert (desk.timers.next, desk.wait(9).idle, len(desk.sent)) == (None, ["P01"], 1)
+
+
 def test_a_cancelled_delivery_takes_its_call_back() -> None:
     desk = Desk()
     one = desk.delivery()

@@ -76,6 +76,19 @@ def test_a_silent_player_holds_up_the_round_for_a_second_at_most() -> None:
     assert len(league.of(e.AssignmentsSent)) == 1
 
 
+def test_a_silent_player_that_was_told_later_is_waited_for_as_long() -> None:
+    league = Managed(players=2, double=True).fill()
+    league.answer_all()
+    league.report("R1M1")
+    for player, waited_s in (("P01", 0.5), ("P02", 1.0)):
+        while len(league.told(player, "ROUND_ANNOUNCEMENT")) < 2:
+            league.answer(next(one for one in league.under_way.values() if one.to.agent_id == player))
+        league.wait(waited_s - 0.001)
+        assert len(league.of(e.AssignmentsSent)) == 1
+        league.wait(0.001)
+    assert len(league.of(e.AssignmentsSent)) == 2
+
+
 @pytest.mark.requirement("ROUND.official_lead")
 def test_an_official_league_has_a_minutes_lead() -> None:
     league = Managed(players=2, announcement_lead_s=60.0, announcement_wait_s=10.0).fill()
