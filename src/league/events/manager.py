@@ -180,7 +180,9 @@ class MatchAssigned(Event, frozen=True, kw_only=True):
 
 
 class AssignmentsSent(Event, frozen=True, kw_only=True):
-    """The lead is over: referees get their matches of this round."""
+    """The lead is over: referees get their matches of this round. If it is lost, they get them once more."""
+
+    is_lazy: ClassVar[bool] = True
 
     round_id: int
 
@@ -359,7 +361,8 @@ class Bulletin(Struct, frozen=True):
 
 
 class BulletinDelivered(Event, frozen=True, kw_only=True):
-    """The delivery of a bulletin has ended, answered or not: after a restart only later ones go out again."""
+    """The delivery of a bulletin to these members has ended, answered or not: after a restart only later ones go out
+    again."""
 
-    agent_id: str
+    agent_ids: tuple[str, ...]
     bulletin: Bulletin

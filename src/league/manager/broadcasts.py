@@ -37,7 +37,6 @@ NEXT_AFTER_S: Final = 2.0
 QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
 """For a table with a question. Without the answer the player refuses its referee, which gives it up after four calls 2
 seconds apart. Whoever is slow to answer has done nothing wrong: the circuit breaker does not count it."""
-_JOURNALLED: Final = ("round_completed", "league_completed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +104,9 @@ class Broadcasts(ManagerPart):
     _update_at: float = 0.0
     _unanswered: dict[OutboundMessage, OutboundQueue] = field(default_factory=dict)
     """What left within the last 2 seconds, in that order."""
+    _completed: dict[str, Bulletin] = field(default_factory=dict)
+    """Members whose ROUND_COMPLETED has ended: journalled before anything else leaves to any of them, and otherwise
+    about 2 seconds after the last message left."""
     _pace: UpdatePace = field(default_factory=UpdatePace)
     _window: SendWindow = field(default_factory=SendWindow)
 
@@ -296,6 +298,8 @@ class Broadcasts(ManagerPart):
         return self.messages.bulletin(bulletin, now)
 
     def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
+        if self._completed and any(queue.member.agent_id in self._completed for queue in queues):
+            self._journal_completed(now)
         policy = _policy(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         label = message.type.lower().replace("_", "-")
         if len(queues) > 1:
@@ -347,6 +351,7 @@ class Broadcasts(ManagerPart):
 
     def _look_at_unanswered(self, now: float) -> None:
         """Whoever has not answered in time may be sent the next."""
+        self._journal_completed(now)
         while self._unanswered:
             one = next(iter(self._unanswered))
             at = one.left_at + NEXT_AFTER_S
@@ -408,12 +413,20 @@ class Broadcasts(ManagerPart):
         queue.bulletin = queue.update = None
 
     def _delivered(self, member: Member, bulletin: Bulletin, now: float) -> None:
-        """Journal how far the agent has got. After a restart announcements and final standings may go out once more:
-        not worth an event each."""
-        if bulletin.kind in _JOURNALLED:
-            self.context.happened(BulletinDelivered(at=now, agent_id=member.agent_id, bulletin=bulletin))
-        if bulletin.kind == "league_completed":
+        """How far the agent has got. After a restart announcements and final standings may go out once more: not worth
+        an event each."""
+        if bulletin.kind == "round_completed":
+            self._completed[member.agent_id] = bulletin
+        elif bulletin.kind == "league_completed":
+            self.context.happened(BulletinDelivered(at=now, agent_ids=(member.agent_id,), bulletin=bulletin))
             self.context.change(member, "league_end", now)
+
+    def _journal_completed(self, now: float) -> None:
+        """So that after a restart nobody hears that a round was completed after the next one was announced."""
+        for bulletin in dict.fromkeys(self._completed.values()):
+            told = tuple(agent_id for agent_id, one in self._completed.items() if one == bulletin)
+            self.context.happened(BulletinDelivered(at=now, agent_ids=told, bulletin=bulletin))
+        self._completed.clear()
 
 
 @lru_cache

@@ -174,7 +174,8 @@ class Ledger(Struct):
         self.deviations.add((event.agent_id, event.code, event.requirement))
 
     def _delivered(self, event: events.BulletinDelivered) -> None:
-        self.roster.members[event.agent_id].delivered = event.bulletin
+        for agent_id in event.agent_ids:
+            self.roster.members[agent_id].delivered = event.bulletin
 
     # --- rounds and matches -------------------------------------------------------------------------------------------
 

@@ -191,7 +191,8 @@ class Rounds(ManagerPart):
         if not self._ledger.has_referees(round_id):
             return False
         self.context.happened(AssignmentsSent(at=now, round_id=round_id))
-        self.assignments.dispatch_round(round_id, now)
+        # In an earlier life of this process they may have left already.
+        self.assignments.dispatch_round(round_id, now, again=not phase.is_new)
         return True
 
     def _phase(self, round_id: int, current: ScheduledRound, now: float) -> AnnouncementPhase:
