@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
@@ -298,7 +299,7 @@ class Broadcasts(ManagerPart):
         return self.messages.bulletin(bulletin, now)
 
     def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
-        if self._completed and any(queue.member.agent_id in self._completed for queue in queues):
+        if self._completed and not self._completed.keys().isdisjoint(map(_agent_id, queues)):
             self._journal_completed(now)
         policy = _policy(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         label = message.type.lower().replace("_", "-")
@@ -423,9 +424,11 @@ class Broadcasts(ManagerPart):
 
     def _journal_completed(self, now: float) -> None:
         """So that after a restart nobody hears that a round was completed after the next one was announced."""
-        for bulletin in dict.fromkeys(self._completed.values()):
-            told = tuple(agent_id for agent_id, one in self._completed.items() if one == bulletin)
-            self.context.happened(BulletinDelivered(at=now, agent_ids=told, bulletin=bulletin))
+        told: dict[Bulletin, list[str]] = {}
+        for agent_id, bulletin in self._completed.items():
+            told.setdefault(bulletin, []).append(agent_id)
+        for bulletin, agent_ids in told.items():
+            self.context.happened(BulletinDelivered(at=now, agent_ids=tuple(agent_ids), bulletin=bulletin))
         self._completed.clear()
 
 
@@ -437,5 +440,4 @@ def _policy(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]) 
     return Policy(row.limit_s, ONCE if kind == UPDATE.kind else retries, is_guarded=kind != "league_completed")
 
 
-def _agent_id(queue: OutboundQueue) -> str:
-    return queue.member.agent_id
+_agent_id = attrgetter("member.agent_id")

@@ -91,7 +91,8 @@ class Member(Struct):
     @property
     def full_standing(self) -> list[int]:
         """The tokens that speak for it by themselves."""
-        return [serial for serial in self.tokens if serial not in self.queries_only]
+        lesser = self.queries_only
+        return [serial for serial in self.tokens if serial not in lesser] if lesser else list(self.tokens)
 
     @property
     def is_player(self) -> bool:
