@@ -207,6 +207,8 @@ class Dispatches(ManagerPart):
         """What made it play before comes first."""
         if not self.context.accepts_deviations:
             return (ANNOUNCED,)
+        if referee.dispatch_method in ("", ANNOUNCED):
+            return METHODS
         return sorted(METHODS, key=lambda one: one != referee.dispatch_method)
 
     def forget(self, match_id: str) -> None:

@@ -108,7 +108,7 @@ class Ledger(Struct):
         return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
 
     def matches_in(self, round_id: int) -> list[ScheduledMatch]:
-        return [self.matches[match_id] for match_id in self.rounds[round_id - 1].matches]
+        return list(map(self.matches.__getitem__, self.rounds[round_id - 1].matches))
 
     # --- agents -------------------------------------------------------------------------------------------------------
 
@@ -264,7 +264,9 @@ class Ledger(Struct):
         players = self.matches[event.match_id].players
         for one in told(event):
             if one.event == "PlayerJoined" and one.player_id in players:
-                self.roster.members[one.player_id].convention = convention_of(str(one.convention)).value
+                member = self.roster.members[one.player_id]
+                if member.convention != one.convention:
+                    member.convention = convention_of(str(one.convention)).value
             elif one.event == "PlayerDeviated" and one.player_id in players:
                 code = str(one.code)
                 self._deviated(one.player_id, code, str(one.requirement))

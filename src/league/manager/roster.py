@@ -215,7 +215,7 @@ class Roster(Struct):
     applicants: Applicants = field(default_factory=Applicants)
 
     def of_role(self, role: AgentRole) -> list[Member]:
-        return [self.members[agent_id] for agent_id in self.roles.get(role, ())]
+        return list(map(self.members.__getitem__, self.roles.get(role, ())))
 
     def count(self, role: AgentRole) -> int:
         """How many of a role are in the league; who was withdrawn has left its place."""
