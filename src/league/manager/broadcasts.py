@@ -150,7 +150,8 @@ class Broadcasts(ManagerPart):
         while self._changed:
             room = self._window.room(now)
             if room <= 0:
-                self.context.timers.set("send window", self._window.free_at, lambda _: None)
+                if not self.context.timers.is_set("send window"):
+                    self.context.timers.set("send window", self._window.free_at, lambda _: None)
                 return
             for (bulletin, is_same), queues in self._due_now(room, now).items():
                 self._send(bulletin, self._message(bulletin, now, has_matches=is_same), queues, now)

@@ -129,7 +129,9 @@ class LeagueManager(RoleMachine):
     @property
     def has_notified_everybody(self) -> bool:
         """The league is over and every member got LEAGUE_COMPLETED: the process may end."""
-        return self.is_finished and not any(one.takes_part for one in self._ledger.roster.members.values())
+        # The last one told is likely to answer last.
+        members = reversed(self._ledger.roster.members.values())
+        return self.is_finished and not any(one.takes_part for one in members)
 
     @property
     def waiting(self) -> str | None:
