@@ -360,9 +360,8 @@ class Bulletin(Struct, frozen=True):
     """Of LEAGUE_COMPLETED: how often the league was reopened before."""
 
 
-class BulletinDelivered(Event, frozen=True, kw_only=True):
-    """The delivery of a bulletin to these members has ended, answered or not: after a restart only later ones go out
-    again."""
+class BulletinsDelivered(Event, frozen=True, kw_only=True):
+    """The delivery of a bulletin to each of these members has ended, answered or not: after a restart only later ones
+    go out again."""
 
-    agent_ids: tuple[str, ...]
-    bulletin: Bulletin
+    bulletins: dict[str, Bulletin]

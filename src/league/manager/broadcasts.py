@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
-from league.events import Bulletin, BulletinDelivered, WalkoverDecided
+from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
@@ -106,8 +106,7 @@ class Broadcasts(ManagerPart):
     _unanswered: dict[OutboundMessage, OutboundQueue] = field(default_factory=dict)
     """What left within the last 2 seconds, in that order."""
     _completed: dict[str, Bulletin] = field(default_factory=dict)
-    """Members whose ROUND_COMPLETED has ended: journalled before anything else leaves to any of them, and otherwise
-    about 2 seconds after the last message left."""
+    """Whose ROUND_COMPLETED has ended: journalled before anything else leaves to one of them, or some 2 s later."""
     _pace: UpdatePace = field(default_factory=UpdatePace)
     _window: SendWindow = field(default_factory=SendWindow)
 
@@ -300,12 +299,12 @@ class Broadcasts(ManagerPart):
         return self.messages.bulletin(bulletin, now)
 
     def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
-        if self._completed and not self._completed.keys().isdisjoint(map(_agent_id, queues)):
-            self._journal_completed(now)
         policy = _policy(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         label = message.type.lower().replace("_", "-")
         if len(queues) > 1:
             queues.sort(key=_agent_id)
+        if self._completed and not self._completed.keys().isdisjoint(map(_agent_id, queues)):
+            self._journal_completed(now)
         if queues[0].is_player:
             self._pace.left(message, now)
             if bulletin.kind == "round_announced":
@@ -420,17 +419,14 @@ class Broadcasts(ManagerPart):
         if bulletin.kind == "round_completed":
             self._completed[member.agent_id] = bulletin
         elif bulletin.kind == "league_completed":
-            self.context.happened(BulletinDelivered(at=now, agent_ids=(member.agent_id,), bulletin=bulletin))
+            self.context.happened(BulletinsDelivered(at=now, bulletins={member.agent_id: bulletin}))
             self.context.change(member, "league_end", now)
 
     def _journal_completed(self, now: float) -> None:
         """So that after a restart nobody hears that a round was completed after the next one was announced."""
-        told: dict[Bulletin, list[str]] = {}
-        for agent_id, bulletin in self._completed.items():
-            told.setdefault(bulletin, []).append(agent_id)
-        for bulletin, agent_ids in told.items():
-            self.context.happened(BulletinDelivered(at=now, agent_ids=tuple(agent_ids), bulletin=bulletin))
-        self._completed.clear()
+        if self._completed:
+            self.context.happened(BulletinsDelivered(at=now, bulletins=self._completed))
+            self._completed = {}
 
 
 @lru_cache

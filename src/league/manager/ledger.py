@@ -173,9 +173,9 @@ class Ledger(Struct):
     def _deviation(self, event: events.DeviationRecorded) -> None:
         self.deviations.add((event.agent_id, event.code, event.requirement))
 
-    def _delivered(self, event: events.BulletinDelivered) -> None:
-        for agent_id in event.agent_ids:
-            self.roster.members[agent_id].delivered = event.bulletin
+    def _delivered(self, event: events.BulletinsDelivered) -> None:
+        for agent_id, bulletin in event.bulletins.items():
+            self.roster.members[agent_id].delivered = bulletin
 
     # --- rounds and matches -------------------------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.IdentityContested: Ledger._contested,
     events.AgentStateChanged: Ledger._agent_state,
     events.DeviationRecorded: Ledger._deviation,
-    events.BulletinDelivered: Ledger._delivered,
+    events.BulletinsDelivered: Ledger._delivered,
     events.ScheduleMade: Ledger._scheduled,
     events.RefereesNamed: Ledger._referees_named,
     events.LeagueStateChanged: Ledger._league_state,
