@@ -180,7 +180,9 @@ class MatchAssigned(Event, frozen=True, kw_only=True):
 
 
 class AssignmentsSent(Event, frozen=True, kw_only=True):
-    """The lead is over: referees get their matches of this round."""
+    """The lead is over: referees get their matches of this round. If it is lost, they get them once more."""
+
+    is_lazy: ClassVar[bool] = True
 
     round_id: int
 
@@ -358,8 +360,8 @@ class Bulletin(Struct, frozen=True, cache_hash=True):
     """Of LEAGUE_COMPLETED: how often the league was reopened before."""
 
 
-class BulletinDelivered(Event, frozen=True, kw_only=True):
-    """The delivery of a bulletin has ended, answered or not: after a restart only later ones go out again."""
+class BulletinsDelivered(Event, frozen=True, kw_only=True):
+    """The delivery of a bulletin to each of these members has ended, answered or not: after a restart only later ones
+    go out again."""
 
-    agent_id: str
-    bulletin: Bulletin
+    bulletins: dict[str, Bulletin]

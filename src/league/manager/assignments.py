@@ -194,9 +194,10 @@ class Assignments(ManagerPart):
 
     # --- dispatching --------------------------------------------------------------------------------------------------
 
-    def dispatch_round(self, round_id: int, now: float) -> None:
+    def dispatch_round(self, round_id: int, now: float, *, again: bool) -> None:
         """The lead is over: every referee gets its matches of this round."""
-        self._dispatch_all([one for one in self._ledger.matches_in(round_id) if one.status == "ASSIGNED"], now)
+        assigned = [one for one in self._ledger.matches_in(round_id) if one.status == "ASSIGNED"]
+        self._dispatch_all(assigned, now, again=again)
 
     def dispatch_again(self, now: float) -> None:
         """After a restart: all that is open, with leases that run anew."""

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
 
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
-from league.events import Bulletin, BulletinDelivered, WalkoverDecided
+from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
@@ -37,7 +38,6 @@ NEXT_AFTER_S: Final = 2.0
 QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
 """For a table with a question. Without the answer the player refuses its referee, which gives it up after four calls 2
 seconds apart. Whoever is slow to answer has done nothing wrong: the circuit breaker does not count it."""
-_JOURNALLED: Final = ("round_completed", "league_completed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,8 @@ class Broadcasts(ManagerPart):
     _update_at: float = 0.0
     _unanswered: dict[OutboundMessage, None] = field(default_factory=dict)
     """What left within the last 2 seconds, in that order."""
+    _completed: dict[str, Bulletin] = field(default_factory=dict)
+    """Whose ROUND_COMPLETED has ended: journalled before anything else leaves to one of them, or some 2 s later."""
     _pace: UpdatePace = field(default_factory=UpdatePace)
     _window: SendWindow = field(default_factory=SendWindow)
 
@@ -149,7 +151,8 @@ class Broadcasts(ManagerPart):
         while self._changed:
             room = self._window.room(now)
             if room <= 0:
-                self.context.timers.set("send window", self._window.free_at, lambda _: None)
+                if not self.context.timers.is_set("send window"):
+                    self.context.timers.set("send window", self._window.free_at, lambda _: None)
                 return
             for (bulletin, is_same), queues in self._due_now(room, now).items():
                 self._send(bulletin, self._message(bulletin, now, has_matches=is_same), queues, now)
@@ -301,6 +304,8 @@ class Broadcasts(ManagerPart):
         label, policy = _exchange(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         if len(queues) > 1:
             queues.sort(key=_agent_id)
+        if self._completed and not self._completed.keys().isdisjoint(map(_agent_id, queues)):
+            self._journal_completed(now)
         if queues[0].is_player:
             self._pace.left(message, self._ledger.roster.count("player"), now)
             if bulletin.kind == "round_announced":
@@ -360,6 +365,7 @@ class Broadcasts(ManagerPart):
 
     def _look_at_unanswered(self, now: float) -> None:
         """Whoever has not answered in time may be sent the next."""
+        self._journal_completed(now)
         while self._unanswered:
             one = next(iter(self._unanswered))
             at = one.left_at + NEXT_AFTER_S
@@ -415,12 +421,19 @@ class Broadcasts(ManagerPart):
         queue.bulletin = queue.update = None
 
     def _delivered(self, member: Member, bulletin: Bulletin, now: float) -> None:
-        """Journal how far the agent has got. After a restart announcements and final standings may go out once more:
-        not worth an event each."""
-        if bulletin.kind in _JOURNALLED:
-            self.context.happened(BulletinDelivered(at=now, agent_id=member.agent_id, bulletin=bulletin))
-        if bulletin.kind == "league_completed":
+        """How far the agent has got. After a restart announcements and final standings may go out once more: not worth
+        an event each."""
+        if bulletin.kind == "round_completed":
+            self._completed[member.agent_id] = bulletin
+        elif bulletin.kind == "league_completed":
+            self.context.happened(BulletinsDelivered(at=now, bulletins={member.agent_id: bulletin}))
             self.context.change(member, "league_end", now)
+
+    def _journal_completed(self, now: float) -> None:
+        """So that after a restart nobody hears that a round was completed after the next one was announced."""
+        if self._completed:
+            self.context.happened(BulletinsDelivered(at=now, bulletins=self._completed))
+            self._completed = {}
 
 
 @lru_cache
@@ -433,5 +446,4 @@ def _exchange(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]
     return message_type.lower().replace("_", "-"), policy
 
 
-def _agent_id(queue: OutboundQueue) -> str:
-    return queue.member.agent_id
+_agent_id = attrgetter("member.agent_id")

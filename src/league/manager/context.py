@@ -136,7 +136,7 @@ class ManagerContext(Context):
     def check_league(self, read: Unsealed) -> None:
         """E028 comes before the message's own fields; a league_id that is none at all is a matter of those."""
         league_id = read.field("league_id")
-        if isinstance(league_id, str) and league_id not in ("", self.league_id):
+        if isinstance(league_id, str) and league_id not in ("", self.ledger.settings.league_id):
             raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
 
 

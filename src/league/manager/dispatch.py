@@ -96,7 +96,7 @@ class RefereeHabits(ManagerPart):
 
     def is_known(self, referee_id: str) -> bool:
         """There is nothing to find out about ours, and about those that ask for their matches."""
-        return self.is_polling(referee_id) or self.is_ours(referee_id)
+        return self.is_ours(referee_id) or self.is_polling(referee_id)
 
     def starting(self, referee: Member, pause_s: float = 0.0) -> Negotiation | None:
         """How it may be given one match: in every convention, and at a page of its own for that."""
@@ -207,6 +207,8 @@ class Dispatches(ManagerPart):
         """What made it play before comes first."""
         if not self.context.accepts_deviations:
             return (ANNOUNCED,)
+        if referee.dispatch_method in ("", ANNOUNCED):
+            return METHODS
         return sorted(METHODS, key=lambda one: one != referee.dispatch_method)
 
     def forget(self, match_id: str) -> None:

@@ -142,7 +142,10 @@ class Heartbeats(ManagerPart):
         self._ping_all(now)
 
     def _pulse(self, referee_id: str, now: float) -> Pulse:
-        return self._pulses.setdefault(referee_id, Pulse(now))
+        pulse = self._pulses.get(referee_id)
+        if pulse is None:
+            pulse = self._pulses[referee_id] = Pulse(now)
+        return pulse
 
     def _silent_from(self, referee_id: str, now: float) -> float:
         """From when on it counts as dead."""
@@ -216,9 +219,11 @@ class Heartbeats(ManagerPart):
     def alive(self, referee: Member, now: float) -> None:
         """Any message or answer of a referee."""
         self._pulse(referee.agent_id, now).heard_at = now
-        was_silent = self.habits.heard(referee.agent_id)
-        if self._ledger.is_running and referee.state == "SUSPENDED":
+        was_silent, is_suspended = self.habits.heard(referee.agent_id), referee.state == "SUSPENDED"
+        if not (was_silent or is_suspended) or not self._ledger.is_running:
+            return
+        if is_suspended:
             self.context.change(referee, "recover", now)
             self.assignments.came_back(now)
-        elif self._ledger.is_running and was_silent:
+        else:
             self.assignments.reassign(now)

@@ -35,6 +35,8 @@ from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, as_error
 from league.protocol.parts import StandingsRow
 
+READABLE = (Unsealed, Acknowledged)
+"""Answers that may deviate from the documents."""
 OPERATOR = "operator"
 """The secret that V of the operator's token is kept as."""
 
@@ -127,7 +129,9 @@ class LeagueManager(RoleMachine):
     @property
     def has_notified_everybody(self) -> bool:
         """The league is over and every member got LEAGUE_COMPLETED: the process may end."""
-        return self.is_finished and not any(one.takes_part for one in self._ledger.roster.members.values())
+        # The last one told is likely to answer last.
+        members = reversed(self._ledger.roster.members.values())
+        return self.is_finished and not any(one.takes_part for one in members)
 
     @property
     def waiting(self) -> str | None:
@@ -272,7 +276,7 @@ class LeagueManager(RoleMachine):
         answer, member = delivery.answer, self._ledger.roster.members.get(delivery.peer)
         if member is None:
             return
-        if isinstance(answer, Unsealed | Acknowledged):
+        if isinstance(answer, READABLE):
             if answer.deviations:
                 self._context.record(member.agent_id, answer.deviations, now)
         elif isinstance(answer, Pong) and answer.matches is not None:

@@ -108,7 +108,7 @@ class Ledger(Struct):
         return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
 
     def matches_in(self, round_id: int) -> list[ScheduledMatch]:
-        return [self.matches[match_id] for match_id in self.rounds[round_id - 1].matches]
+        return list(map(self.matches.__getitem__, self.rounds[round_id - 1].matches))
 
     # --- agents -------------------------------------------------------------------------------------------------------
 
@@ -173,8 +173,9 @@ class Ledger(Struct):
     def _deviation(self, event: events.DeviationRecorded) -> None:
         self.deviations.add((event.agent_id, event.code, event.requirement))
 
-    def _delivered(self, event: events.BulletinDelivered) -> None:
-        self.roster.members[event.agent_id].delivered = event.bulletin
+    def _delivered(self, event: events.BulletinsDelivered) -> None:
+        for agent_id, bulletin in event.bulletins.items():
+            self.roster.members[agent_id].delivered = bulletin
 
     # --- rounds and matches -------------------------------------------------------------------------------------------
 
@@ -263,7 +264,9 @@ class Ledger(Struct):
         players = self.matches[event.match_id].players
         for one in told(event):
             if one.event == "PlayerJoined" and one.player_id in players:
-                self.roster.members[one.player_id].convention = convention_of(str(one.convention)).value
+                member = self.roster.members[one.player_id]
+                if member.convention != one.convention:
+                    member.convention = convention_of(str(one.convention)).value
             elif one.event == "PlayerDeviated" and one.player_id in players:
                 code = str(one.code)
                 self._deviated(one.player_id, code, str(one.requirement))
@@ -411,7 +414,7 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.IdentityContested: Ledger._contested,
     events.AgentStateChanged: Ledger._agent_state,
     events.DeviationRecorded: Ledger._deviation,
-    events.BulletinDelivered: Ledger._delivered,
+    events.BulletinsDelivered: Ledger._delivered,
     events.ScheduleMade: Ledger._scheduled,
     events.RefereesNamed: Ledger._referees_named,
     events.LeagueStateChanged: Ledger._league_state,

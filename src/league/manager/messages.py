@@ -198,7 +198,7 @@ class Messages(ManagerPart):
         self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]
     ) -> list[str]:
         """Digests of tokens this player may answer with: those of these registrations, and those derived from them."""
-        digests = [player.tokens[serial] for serial in serials]
+        digests = list(map(player.tokens.__getitem__, serials))
         for serial in serials:
             derived = self._derived(player, serial, player.agent_id, referee.agent_id, match)
             if derived is not None:

@@ -130,15 +130,14 @@ class LeagueQueries(ManagerPart):
 
     def _status(self, params: QueryParams, asking: Member) -> Object:
         ledger = self._ledger
-        members = ledger.roster.members.values()
-        players = sum(one.is_player for one in members)
+        players = len(ledger.roster.roles.get("player", ()))
         return {
             "league_id": self.context.league_id,
             "status": ledger.state,
             "current_round": ledger.current_round,
             "total_rounds": len(ledger.rounds),
             "players": players,
-            "referees": len(members) - players,
+            "referees": len(ledger.roster.members) - players,
             "matches_completed": len(ledger.matches) - ledger.undecided,
             "total_matches": len(ledger.matches),
             "champion": ledger.champion,

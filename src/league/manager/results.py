@@ -97,25 +97,31 @@ class Results(ManagerPart):
         if referee.is_player:
             raise PeerError("E032", "a match is reported by its referee")
         self._check_league(read, referee, now)
-        report = self._filled_in(read, referee, now) or read.open()
+        filled_in = self._filled_in(read, referee, now) if read.message is None else None
+        report = filled_in or read.open()
         assert isinstance(report, MatchResultReport)
         match = self._match(report, referee)
         details: Object = msgspec.to_builtins(report.result.details or {})
         if match.result is not None:
             raise _already(match, report, details)
         judged = self._judge(match, report, details)
-        self._accept(match, self._result(match, judged, details, now), judged.deviations, now)
+        self._accept(match, referee, self._result(match, judged, details, now), judged.deviations, now)
         self._suspend_or_recover(match, now)
         self.outages.reported()
         self._keep_record(match, referee, report, now)
         self.context.reply(letter, self._ack(report, match, now))
 
     def _accept(
-        self, match: ScheduledMatch, result: ResultAccepted, deviations: tuple[Violation, ...], now: float
+        self,
+        match: ScheduledMatch,
+        referee: Member,
+        result: ResultAccepted,
+        deviations: tuple[Violation, ...],
+        now: float,
     ) -> None:
         """From now on it is the result in force, unless it is a loss that must not stand (spec section 8.15)."""
-        self.context.record(result.referee_id, deviations, now)
-        self.dispatches.reported(match, self.context.member(result.referee_id), now)
+        self.context.record(referee.agent_id, deviations, now)
+        self.dispatches.reported(match, referee, now)
         why = self.outages.refuses(match, result)
         if why is not None:
             self.outages.hold(match, result, why, now)
@@ -141,7 +147,7 @@ class Results(ManagerPart):
     def _filled_in(self, read: Unsealed, referee: Member, now: float) -> Message | None:
         """A report that lacks only what its match says anyway: `compat` reads it with that, and records it."""
         match = self._ledger.matches.get(str(read.content.get("match_id")))
-        if read.message is not None or match is None or not self.context.accepts_deviations:
+        if match is None or not self.context.accepts_deviations:
             return None
         league, game_type = self.context.league_id, self._ledger.settings.game_type
         known = {"league_id": league, "round_id": match.round_id, "game_type": game_type}
@@ -184,7 +190,7 @@ class Results(ManagerPart):
     def _suspend_or_recover(self, match: ScheduledMatch, now: float) -> None:
         """R-51: two technical losses in a row suspend, a match without own fault recovers."""
         for player in match.players:
-            member = self.context.member(player)
+            member = self._ledger.roster.members[player]
             if member.faults_in_a_row == 0 and member.state == "SUSPENDED":
                 self.context.change(member, "recover", now)
             elif member.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
@@ -245,7 +251,8 @@ class Results(ManagerPart):
         """In a game without chance there is none to prove."""
         number, seed = details.get("drawn_number"), details.get("draw_seed")
         is_drawn = "drawn_number" in details
-        return not is_drawn or draw.proves(seed, self.context.league_id, match.match_id, match.attempt, number)
+        league_id = self._ledger.settings.league_id
+        return not is_drawn or draw.proves(seed, league_id, match.match_id, match.attempt, number)
 
     def _winner(
         self, match: ScheduledMatch, report: MatchResultReport, verdict: Verdict, details: Object

@@ -91,7 +91,8 @@ class Member(Struct):
     @property
     def full_standing(self) -> list[int]:
         """The tokens that speak for it by themselves."""
-        return [serial for serial in self.tokens if serial not in self.queries_only]
+        lesser = self.queries_only
+        return [serial for serial in self.tokens if serial not in lesser] if lesser else list(self.tokens)
 
     @property
     def is_player(self) -> bool:
@@ -214,7 +215,7 @@ class Roster(Struct):
     applicants: Applicants = field(default_factory=Applicants)
 
     def of_role(self, role: AgentRole) -> list[Member]:
-        return [self.members[agent_id] for agent_id in self.roles.get(role, ())]
+        return list(map(self.members.__getitem__, self.roles.get(role, ())))
 
     def count(self, role: AgentRole) -> int:
         """How many of a role are in the league; who was withdrawn has left its place."""

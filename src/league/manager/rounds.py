@@ -180,9 +180,13 @@ class Rounds(ManagerPart):
 
     def _dispatch(self, current: ScheduledRound, now: float) -> bool:
         """Referees get their copies when the players were told of the round."""
-        round_id = self._ledger.current_round
-        phase = self._phase(round_id, current, now)
-        told_at = self._told_at(current, phase, now)
+        round_id, phase = self._ledger.current_round, self._announcing
+        if phase is None or phase.round_id != round_id:
+            phase = self._announcing = _taken_up(round_id, current, now)
+        is_told = self.broadcasts.have_heard_of(round_id, now)
+        if not is_told and now < phase.looked_at and current.undecided:
+            return False
+        told_at = self._told_at(current, phase, is_told, now)
         if now < told_at:
             if told_at != phase.looked_at:
                 phase.looked_at = told_at
@@ -191,24 +195,18 @@ class Rounds(ManagerPart):
         if not self._ledger.has_referees(round_id):
             return False
         self.context.happened(AssignmentsSent(at=now, round_id=round_id))
-        self.assignments.dispatch_round(round_id, now)
+        # In an earlier life of this process they may have left already.
+        self.assignments.dispatch_round(round_id, now, again=not phase.is_new)
         return True
 
-    def _phase(self, round_id: int, current: ScheduledRound, now: float) -> AnnouncementPhase:
-        if self._announcing is None or self._announcing.round_id != round_id:
-            # The clock may have been set back between two lives of this process.
-            since = now if current.opened_at is None else min(current.opened_at, now)
-            self._announcing = AnnouncementPhase(round_id, since, is_new=False)
-        return self._announcing
-
-    def _told_at(self, current: ScheduledRound, phase: AnnouncementPhase, now: float) -> float:
-        """When everybody was told and the lead is over, as far as can be said now. Before the announcement a player may
-        have three other messages to answer."""
-        settings, told = self._ledger.settings, self.broadcasts
-        latest = phase.since + 3 * NEXT_AFTER_S + settings.announcement_wait_s
-        told_at = now if told.have_heard_of(phase.round_id, now) else latest
+    def _told_at(self, current: ScheduledRound, phase: AnnouncementPhase, is_told: bool, now: float) -> float:
+        """When everybody was told and the lead is over, as far as can be said now: it can only become later, unless
+        everybody is told or no match is left to be played. Before the announcement a player may have three other
+        messages to answer."""
+        settings = self._ledger.settings
+        told_at = now if is_told else phase.since + 3 * NEXT_AFTER_S + settings.announcement_wait_s
         lead_s = settings.announcement_lead_s if current.undecided else 0.0
-        since = max(phase.since, told.announced_at) if phase.is_new else phase.since
+        since = max(phase.since, self.broadcasts.announced_at) if phase.is_new else phase.since
         return max(told_at, since + lead_s)
 
     # --- withdrawals --------------------------------------------------------------------------------------------------
@@ -230,3 +228,9 @@ class Rounds(ManagerPart):
                 at=now, match_id=match.match_id, winner=staying[0] if staying else None, withdrawn=withdrawn
             )
         )
+
+
+def _taken_up(round_id: int, current: ScheduledRound, now: float) -> AnnouncementPhase:
+    """After a restart. The clock may have been set back between two lives of this process."""
+    since = now if current.opened_at is None else min(current.opened_at, now)
+    return AnnouncementPhase(round_id, since, is_new=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -69,9 +70,14 @@ class StandingsTable(Struct):
         """The players from the first to the last: each tiebreaker splits the groups still tied, then the number."""
         groups = [sorted(self.tallies, key=number_of)]
         for name in tiebreakers:
+            if len(groups) == len(self.tallies):
+                break
             criterion = _CRITERIA[name]
-            groups = [part for group in groups for part in _split(group, criterion(self, group))]
-        return [player for group in groups for player in group]
+            parts: list[list[str]] = []
+            for group in groups:
+                parts += _split(group, criterion(self, group)) if len(group) > 1 else [group]
+            groups = parts
+        return list(chain.from_iterable(groups))
 
     def head_to_head(self, group: Sequence[str]) -> Mapping[str, int]:
         """The points these players won against each other."""
@@ -108,8 +114,6 @@ TIEBREAKERS = frozenset(_CRITERIA)
 
 def _split(group: list[str], values: Mapping[str, int]) -> Iterable[list[str]]:
     """The group in parts of equal value, the highest first, each in the order the group had."""
-    if len(group) == 1:
-        return [group]
     parts: dict[int, list[str]] = {}
     for player in group:
         parts.setdefault(values[player], []).append(player)

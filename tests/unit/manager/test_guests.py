@@ -177,14 +177,16 @@ def test_a_match_is_given_by_a_manager_with_an_id_and_by_one_without() -> None:
     assert senders == ["league_manager:LM01", "league_manager"]
 
 
-def test_what_made_it_play_is_where_the_next_match_begins_even_after_a_restart() -> None:
+@pytest.mark.parametrize("is_lost", [False, True], ids=["", "that forgot whether it was given out"])
+def test_what_made_it_play_is_where_the_next_match_begins_even_after_a_restart(is_lost: bool) -> None:
     league = league_of(players=2, double=True)
     refuse_announcement(league)
     say(league, given(league, "START_MATCH"))
     assert report(league, "R1M1") == ""
     assert kinds(league) == ["ROUND_ANNOUNCEMENT", "START_MATCH"]
     assert matches_sent(league) == ["R1M1", "R2M1"]
-    league.restart()
+    assert isinstance(league.events[-1], e.AssignmentsSent)
+    league.restart(keep=len(league.events) - is_lost)
     live(league, AFTER_S - 1)
     assert matches_sent(league) == ["R1M1", "R2M1"]
     live(league, 1)

@@ -55,6 +55,31 @@ def test_completions_that_were_not_delivered_go_out_again_and_others_do_not() ->
     assert [len(league.told(one, "ROUND_COMPLETED")) for one in ("P01", "P02", "REF01")] == [1, 1, 1]
 
 
+def test_nobody_hears_that_a_round_was_completed_after_the_next_was_announced() -> None:
+    league = started(2, double=True)
+    league.report("R1M1")
+    league.answer_all(kind="LEAGUE_STANDINGS_UPDATE")
+    league.answer_all(kind="ROUND_COMPLETED", but=["P02"])
+    assert league.calls("ROUND_ANNOUNCEMENT", "P01")
+    league.restart()
+    league.answer_all()
+    completions = [len(league.told(one, "ROUND_COMPLETED")) for one in ("P01", "P02", "REF01")]
+    assert completions == [1, 2, 1]
+
+
+@pytest.mark.parametrize(("after", "times"), [(0.5, 2), (2.5, 1)])
+def test_a_completion_that_nothing_follows_is_journalled_2_seconds_later(after: float, times: int) -> None:
+    """Before that its answer may be lost, as if it had never come."""
+    league = started(2, double=True)
+    league.operate("pause")
+    league.report("R1M1")
+    league.answer_all()
+    league.wait(after)
+    league.restart()
+    league.answer_all()
+    assert [len(league.told(one, "ROUND_COMPLETED")) for one in ("P01", "P02", "REF01")] == [times] * 3
+
+
 def test_leases_run_anew() -> None:
     league = started(2)
     league.wait(150)

@@ -300,7 +300,7 @@ def test_five_failures_in_a_row_spare_a_player_for_a_minute() -> None:
     league.answer_all(but=["P02"])
     assert league.manager.is_finished
     assert [one.kind for one in league.told("P02")[sent:]] == ["LEAGUE_COMPLETED"]
-    delivered = [event.bulletin for event in league.of(e.BulletinDelivered) if event.agent_id == "P02"]
+    delivered = [event.bulletins["P02"] for event in league.of(e.BulletinsDelivered) if "P02" in event.bulletins]
     assert delivered[-1] == e.Bulletin("round_completed", 2)
 
 
