@@ -70,7 +70,7 @@ def test_what_our_own_agents_write_is_read_quickly(message_type: str, data: st.D
     if b"\\" not in raw and row.method.upper() != message_type:
         found = quick_read.read_request(raw, row.receivers[0], STRICT)
         assert found is not None
-        assert (found.id, found.message) == (number, message)
+        assert (found[0], found[1].message) == (number, message)
     if b"\\" not in answer:
         read = quick_read.read_answer(answer, message_type, STRICT)
         assert read is not None
@@ -126,6 +126,48 @@ def test_messages_by_chance_that_are_read_quickly_are_read_alike() -> None:
     taken = [read_alike(mutator.next()) for _ in range(BY_CHANCE)]
     assert any(taken)
     assert not all(taken)
+
+
+# --- what is lost is noticed ------------------------------------------------------------------------------------------
+
+CALL = (
+    b'{"jsonrpc":"2.0","id":1,"method":"notify_round_completed","params":{"message_type":"ROUND_COMPLETED",'
+    b'"protocol":"league.v2","sender":"league_manager","timestamp":"2025-01-01T00:00:00Z","conversation_id":"c",'
+    b'"league_id":"l","round_id":1,"matches_played":1,"next_round_id":null}}'
+)
+ANSWER = (
+    b'{"jsonrpc":"2.0","id":1,"result":{"message_type":"GAME_ERROR_ACK","protocol":"league.v2","sender":"player:P",'
+    b'"timestamp":"2025-01-01T00:00:00Z","conversation_id":"c","status":"ACKNOWLEDGED"}}'
+)
+
+
+def is_read_quickly(raw: bytes) -> bool:
+    request = quick_read.read_request(raw, Role.PLAYER, Reading())
+    return request is not None or quick_read.read_answer(raw, "GAME_ERROR", Reading()) is not None
+
+
+@pytest.mark.parametrize("raw", [CALL, ANSWER])
+def test_what_is_left_out_put_in_or_said_twice_is_not_read_quickly(raw: bytes) -> None:
+    assert is_read_quickly(raw)
+    assert is_read_quickly(raw.replace(b",", b" ,\n"))
+    kind = raw[raw.index(b'"message_type"') : raw.index(b'"protocol"')]
+    for other in (b"", b'"x":"y",', b'"%b":"",' % (b"x" * (len(kind) - 6)), kind + kind, b'"sender":"s",' + kind):
+        changed = raw.replace(kind, other)
+        assert not is_read_quickly(changed)
+        read_alike(changed)
+
+
+def test_a_number_that_is_longer_when_encoded_hides_no_second_key() -> None:
+    raw = (
+        b'{"jsonrpc":"2.0","id":1,"method":"notify_game_error","params":{"message_type":"GAME_ERROR",'
+        b'"protocol":"league.v2","sender":"referee:R","timestamp":"2025-01-01T00:00:00Z","conversation_id":"c",'
+        b'"error_code":"E001","time_remaining":1e9}}'
+    )
+    assert is_read_quickly(raw)
+    twice = raw.replace(b'"id":1,', b'"id":123,"id":1,')
+    assert len(twice) == len(raw.replace(b"1e9", b"1000000000.0"))
+    assert not is_read_quickly(twice)
+    assert isinstance(closely(twice, SPEAKERS[0]), PeerError)
 
 
 # --- what a class does not bound --------------------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from msgspec import UNSET, Struct, to_builtins
 
 from league.protocol import versions
 from league.protocol.errors import Stage, Violation
 
-Fields = Mapping[str, object]
 MAX_CONCURRENT_MATCHES = 10
 MAX_ROWS = 100
 TABLES: Mapping[str, str] = {
@@ -18,7 +20,24 @@ TABLES: Mapping[str, str] = {
 """The field of each message that holds a table."""
 
 
-def _inner(message: Fields, name: str) -> Fields:
+class Fields(Protocol):
+    """The fields of a message, as JSON has them."""
+
+    def get(self, name: str, /) -> object:
+        """The value of a field; None if there is none."""
+
+
+class FieldsOf(Struct, frozen=True, gc=False):
+    """Of a message that was read; only what is looked at is made."""
+
+    message: Struct
+
+    def get(self, name: str, /) -> object:
+        value = getattr(self.message, name, None)
+        return None if value is UNSET else to_builtins(value)
+
+
+def _inner(message: Fields, name: str) -> Mapping[str, object]:
     value = message.get(name)
     return value if isinstance(value, dict) else {}
 
@@ -114,7 +133,7 @@ def _parities(choices: object, path: str, clause: str) -> Iterator[Violation]:
 
 def _query(message: Fields) -> Iterator[Violation]:
     about_a_player = message.get("query_type") in ("GET_NEXT_MATCH", "GET_PLAYER_STATS")
-    asked_by_referee = str(message.get("sender", "")).startswith("referee:")
+    asked_by_referee = str(message.get("sender")).startswith("referee:")
     if about_a_player and asked_by_referee and _inner(message, "query_params").get("player_id") is None:
         path = "query_params.player_id"
         yield _missing(path, f"LEAGUE_QUERY.{path}", "a referee must say which player it asks about")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal
@@ -17,6 +17,8 @@ from league.protocol.consistency import (
     CONSISTENCY_RULES,
     MAX_CONCURRENT_MATCHES,
     TABLES,
+    Fields,
+    FieldsOf,
     too_many_matches,
     too_many_rows,
 )
@@ -31,8 +33,7 @@ DEFAULT_LIMIT_S = 10.0
 LONGEST_LIMIT_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True, gc=False):
     """How to read what others send: the profile, the one bound a league may raise (R-28), and what it plays."""
 
     profile: Profile = "compat"
@@ -44,7 +45,7 @@ STRICT = Reading("strict")
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-class Unsealed(Struct, frozen=True):
+class Unsealed(Struct, frozen=True, gc=False):
     """A read message: the message if nothing was violated, what was violated (the decisive clause first), and what
     `compat` let pass but records."""
 
@@ -128,12 +129,12 @@ def _quickly(cls: type[Message], content: Mapping[str, object], reading: Reading
 
 def judged(message: Message, content: Mapping[str, object] | None, reading: Reading) -> Unsealed | None:
     """The message as read, if every clause holds that its class does not know; None if the walk must say which does
-    not. `content` is what it was converted from; without, it is taken from the message where it is needed."""
+    not. `content` is what it was converted from, if it was."""
     for get, is_right in _checks(type(message)):
         if not is_right(get(message)):
             return None
     kind = message.type
-    if kind in CONSISTENCY_RULES and any(_together(kind, content or msgspec.to_builtins(message), reading)):
+    if kind in CONSISTENCY_RULES and any(_together(kind, content or FieldsOf(message), reading)):
         return None
     if kind not in TABLES:
         return Unsealed(kind, message)
@@ -164,11 +165,13 @@ def _beyond_fields(cls: type[Message], content: Mapping[str, object], reading: R
     yield from _together(kind, content, reading)
 
 
-def _together(kind: str, content: Mapping[str, object], reading: Reading) -> Iterator[Violation]:
-    if kind in CONSISTENCY_RULES:
-        yield from CONSISTENCY_RULES[kind](content)
+def _together(kind: str, content: Fields, reading: Reading) -> Iterable[Violation]:
+    if kind not in CONSISTENCY_RULES:
+        return ()
+    found = CONSISTENCY_RULES[kind](content)
     if kind == "REFEREE_REGISTER_REQUEST":
-        yield from too_many_matches(content, reading.max_concurrent_matches)
+        return chain(found, too_many_matches(content, reading.max_concurrent_matches))
+    return found
 
 
 def _slowly(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeGuard
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, unseal
@@ -34,6 +34,13 @@ ONE_WAY = ("LEAGUE_ERROR",)
 """Nobody waits for an answer to these: as a JSON-RPC notification, without an id, they are as good as a request."""
 
 _ENCODER = msgspec.json.Encoder()
+
+
+class _Success(Struct, gc=False, tag_field="jsonrpc", tag="2.0"):
+    """An answer as it is written."""
+
+    id: Id
+    result: Message | dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +246,7 @@ _quoted = lru_cache(maxsize=256)(_ENCODER.encode)
 
 def encode_result(request_id: Id, result: Message | dict[str, Any]) -> bytes:
     """A success."""
-    return _ENCODER.encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+    return _ENCODER.encode(_Success(request_id, result))
 
 
 def encode_error(request_id: Id, code: str, family: Family, data: Message | dict[str, Any]) -> bytes:

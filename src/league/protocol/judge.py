@@ -324,14 +324,13 @@ def quick(cls: type[Message]) -> tuple[Check, ...]:
 
 
 def _checks(info: ms.StructType) -> tuple[Check, ...]:
-    found: list[Check] = []
-    for one in info.fields:
-        get, test = attrgetter(one.name), _test(one.type)
-        if peel(one.type)[1].get("needed", False):
-            found.append((get, partial(is_not, None)))
-        if test is not None:
-            found.append((get, test))
-    return tuple(found)
+    tests = ((one.name, _test(one.type)) for one in info.fields)
+    found = tuple((attrgetter(name), test) for name, test in tests if test is not None)
+    needed = [one.name for one in info.fields if peel(one.type)[1].get("needed", False)]
+    if not needed:
+        return found
+    # Several are texts, none of which may be empty.
+    return ((attrgetter(*needed), all if len(needed) > 1 else partial(is_not, None)), *found)
 
 
 @cache

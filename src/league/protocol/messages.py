@@ -44,7 +44,7 @@ from league.protocol.parts import (
 )
 
 
-class Message(Struct, omit_defaults=True, kw_only=True, frozen=True, tag_field="message_type"):
+class Message(Struct, omit_defaults=True, kw_only=True, frozen=True, gc=False, tag_field="message_type"):
     """What all messages share: the type they are known by."""
 
     is_reply: ClassVar[bool] = False

@@ -34,7 +34,7 @@ Object = dict[str, Any]
 """A JSON object whose inside is somebody else's business (Any: the codec's edge)."""
 
 
-class Part(Struct, omit_defaults=True, kw_only=True, frozen=True):
+class Part(Struct, omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """An object inside a message."""
 
 

@@ -27,6 +27,9 @@ _DIGITS_ONLY = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(25
 _LONG_NUMBER = b"0" * 19
 IN_DOUBT: Any = object()
 """Not a value: it must be looked at more closely."""
+NOT_READ = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises; RecursionError: at a text that is nested a thousand levels deep."""
+WRITER = msgspec.json.Encoder()
 
 
 def parse(raw: bytes) -> object:
@@ -39,22 +42,19 @@ def parse(raw: bytes) -> object:
 
 def quickly(raw: bytes) -> Any:
     """The value, or IN_DOUBT."""
-    return IN_DOUBT if has_long_number(raw) else decoded(_READER, raw)
-
-
-def decoded(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
-    """What a decoder of msgspec makes of a text, or IN_DOUBT if anything was lost. Nothing was if the value, encoded
-    again, is the same text, as with most that our own agents write. What is dropped, such as the first of two equal
-    keys, has quotes: then there are fewer of them than in the text. Without escapes every quote begins or ends a
-    string. RecursionError: a text that is nested a thousand levels deep."""
-    if b"\\" in raw:
+    if b"\\" in raw or has_long_number(raw):
         return IN_DOUBT
     try:
-        value = decoder.decode(raw)
-        again = _WRITER.encode(value)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = _READER.decode(raw)
+        return value if is_whole(WRITER.encode(value), raw) else IN_DOUBT
+    except NOT_READ:
         return IN_DOUBT
-    return value if again == raw or again.count(b'"') == raw.count(b'"') else IN_DOUBT
+
+
+def is_whole(again: bytes, raw: bytes) -> bool:
+    """Was nothing lost of a text without escapes, if its value, encoded again, is this? What is dropped, such as the
+    first of two equal keys, has quotes. Without escapes every quote begins or ends a string."""
+    return again == raw or again.count(b'"') == raw.count(b'"')
 
 
 def has_long_number(raw: bytes) -> bool:
@@ -130,7 +130,7 @@ def _int(text: str) -> int:
     return value
 
 
-_READER, _WRITER = msgspec.json.Decoder(), msgspec.json.Encoder()
+_READER = msgspec.json.Decoder()
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
 _CAREFUL = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant, parse_int=_int)
 

@@ -1,7 +1,7 @@
 """A broadcast is read once: agents hosted together get the same request, but for its `id` and its `auth_token`.
 
-Our manager writes these two first and last. Where a large request has between them what another one had that was right,
-it is that one, with another id and token.
+Our manager writes these two first and last. A request that has between them what another one had that was right is that
+one, with another id and token.
 """
 
 from __future__ import annotations
@@ -14,25 +14,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from league.protocol.envelope import Reading, Unsealed
-from league.protocol.exchanges import Role
+from league.protocol.exchanges import EXCHANGES, Role
 from league.transport import letters
 from league.transport.letters import Asked, Speaker
 
-LARGE: Final = 2048
-"""Anything smaller is read as fast."""
 KEPT: Final = 4
-_HEAD: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(0|[1-9][0-9]{0,14}),')
+_HEAD: Final = b'{"jsonrpc":"2.0","id":'
 _TOKEN: Final = b',"auth_token":"'
-_TAIL: Final = re.compile(_TOKEN + rb'([!#-\[\]-~]+)"\}\}')
-
-
-class _Frame(Struct, frozen=True, gc=False):
-    """The id and the token of a request, and where what stands between them begins and ends."""
-
-    id: int
-    begin: int
-    end: int
-    token: str
+_TAIL: Final = re.compile(rb'([!#-\[\]-~]+)"\}\}')
+_ID: Final = re.compile(rb"[1-9][0-9]{0,14}")
+_BROADCASTS: Final = tuple(
+    b',"method":"%b",' % row.method.encode() for row in EXCHANGES.values() if row.senders == (Role.MANAGER,)
+)
+"""How they go on behind their id."""
 
 
 class _Known(Struct, frozen=True, gc=False):
@@ -44,44 +38,48 @@ class _Known(Struct, frozen=True, gc=False):
     asked: Asked
     read: Unsealed
 
-    def is_like(self, raw: bytes, frame: _Frame, speaker: Speaker) -> bool:
-        is_same = len(self.shared) == frame.end - frame.begin and raw.startswith(self.shared, frame.begin)
-        return is_same and self.role is speaker.role and self.reading == speaker.reading
-
-    def with_frame(self, frame: _Frame) -> Asked:
-        message = replace(self.read.message, auth_token=frame.token)  # type: ignore[type-var]
-        return replace(self.asked, id=frame.id, content=replace(self.read, message=message))
+    def with_frame(self, request_id: int, token: str) -> Asked:
+        """The same request with another id and token."""
+        message = replace(self.read.message, auth_token=token)  # type: ignore[type-var]
+        return replace(self.asked, id=request_id, content=replace(self.read, message=message))
 
 
 class BroadcastReader:
-    """Reads requests, and keeps the last few large ones."""
+    """Reads requests, and keeps the last few broadcasts."""
 
     def __init__(self) -> None:
         self._known: deque[_Known] = deque(maxlen=KEPT)
 
     def read_quickly(self, raw: bytes, speaker: Speaker, limit: int) -> Asked | None:
         """As `letters.read_quickly`."""
-        frame = _frame_of(raw) if LARGE <= len(raw) <= limit else None
-        if frame is None:
+        begin = raw.find(b",", len(_HEAD))
+        if not raw.startswith(_BROADCASTS, begin) or len(raw) > limit:
             return letters.read_quickly(raw, speaker, limit)
         for one in self._known:
-            if one.is_like(raw, frame, speaker):
-                return one.with_frame(frame)
+            if raw.startswith(one.shared, begin) and one.role is speaker.role and one.reading == speaker.reading:
+                request_id, token = _id_in(raw[:begin]), _token_in(raw[begin + len(one.shared) :])
+                if request_id and token:
+                    return one.with_frame(request_id, token)
         asked = letters.read_quickly(raw, speaker, limit)
         if asked is not None:
-            self._keep(raw, frame, speaker, asked)
+            self._keep(raw, begin, speaker, asked)
         return asked
 
-    def _keep(self, raw: bytes, frame: _Frame, speaker: Speaker, asked: Asked) -> None:
-        read = asked.content
+    def _keep(self, raw: bytes, begin: int, speaker: Speaker, asked: Asked) -> None:
+        read, end = asked.content, raw.rfind(_TOKEN) + len(_TOKEN)
         assert isinstance(read, Unsealed)
-        if asked.id == frame.id and getattr(read.message, "auth_token", None) == frame.token:
-            self._known.appendleft(_Known(speaker.role, speaker.reading, raw[frame.begin : frame.end], asked, read))
+        token = _token_in(raw[end:])
+        if token is not None and read.field("auth_token") == token and asked.id == _id_in(raw[:begin]):
+            self._known.appendleft(_Known(speaker.role, speaker.reading, raw[begin:end], asked, read))
 
 
-def _frame_of(raw: bytes) -> _Frame | None:
-    head, end = _HEAD.match(raw), raw.rfind(_TOKEN)
-    tail = _TAIL.fullmatch(raw, end) if head is not None and end >= 0 else None
-    if head is None or tail is None or end < head.end():
-        return None
-    return _Frame(int(head[1]), head.end(), end, tail[1].decode())
+def _id_in(head: bytes) -> int:
+    """0 if it is not written as ours are."""
+    digits = head.removeprefix(_HEAD)
+    return int(digits) if _ID.fullmatch(digits) else 0
+
+
+def _token_in(tail: bytes) -> str | None:
+    """The token a request ends with."""
+    found = _TAIL.fullmatch(tail)
+    return found[1].decode() if found else None

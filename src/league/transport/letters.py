@@ -54,7 +54,7 @@ ACCEPTED = 202
 _NO_RESULT = Violation(
     "E035", "", "an answer is a JSON-RPC object with a result, not an empty body", "RPC.one_answer", lenient=True
 )
-_METHODS = {kind: row.method.encode() for kind, row in EXCHANGES.items()}
+_METHODS = {kind: b',"method":"%b","params":' % row.method.encode() for kind, row in EXCHANGES.items()}
 _NAMING = ("message_type", "conversation_id", "sender", "match_id")
 
 
@@ -108,10 +108,10 @@ def write_call(
             return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
         asked = {"match_id": message.match_id, "attempt": message.attempt, "auth_token": to.token}
         return jsonrpc.encode_call(request_id, RECORD, msgspec.json.encode(asked))
-    if to.token is not None:
-        body = b'%b,"auth_token":"%b"}' % (body[:-1], to.token.encode())
+    token = b"" if to.token is None else b',"auth_token":"%b"' % to.token.encode()
     if tool is None and to.convention is Convention.SPEC and message.type in _METHODS:
-        return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}' % (request_id, _METHODS[message.type], body)
+        return b'{"jsonrpc":"2.0","id":%d%b%b%b}}' % (request_id, _METHODS[message.type], body[:-1], token)
+    body = b"%b%b}" % (body[:-1], token)
     if to.convention is Convention.BARE:
         body = forms.with_flat_meta(message, body)
     tool = tool or Tool(forms.spellings(to.convention, message.type)[0])
@@ -128,9 +128,9 @@ def read_quickly(raw: bytes, speaker: Speaker, limit: int) -> Asked | None:
     found = quick_read.read_request(raw, speaker.role, speaker.reading) if len(raw) <= limit else None
     if found is None:
         return None
-    message: Any = found.message  # each has an envelope; only those about a match have its id
-    match_id = getattr(message, "match_id", None)
-    return Asked(found.id, found.read, message.type, message.conversation_id, message.sender, match_id)
+    number, read = found
+    said: Any = read.message  # each has an envelope; only those about a match have its id
+    return Asked(number, read, said.type, said.conversation_id, said.sender, getattr(said, "match_id", None))
 
 
 def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
@@ -290,10 +290,10 @@ def read_answer(
     """What an answer to our call says. `status` is its HTTP status, below 300 unless the body says something."""
     if isinstance(sent, Ping):
         return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
-    is_free = len(raw) > limit or is_answered_freely(sent)
-    quickly = None if is_free else quick_read.read_answer(raw, sent.type, reading)
-    if quickly is not None:
-        return quickly
+    if len(raw) <= limit and not (type(sent) is LeagueQuery and is_answered_freely(sent)):
+        quickly = quick_read.read_answer(raw, sent.type, reading)
+        if quickly is not None:
+            return quickly
     if status < 300 and reading.profile == "compat":
         return _read_empty(raw, status) or _read_accepted(_read_closely(raw, sent, reading, limit), status)
     return _read_closely(raw, sent, reading, limit)
