@@ -51,10 +51,15 @@ def mask(body: bytes) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _hidden_plainly(field: bytes) -> bytes | None:
-    """The end of a field like `,"auth_token":"…"`, which stands in nearly every message, with its value hidden; None if
-    it is anything else. `field` begins with the character before it and ends with the quote behind its value."""
-    if not field.startswith(b'"auth_token":"', 1) or field.find(b"\\") >= 0:
+    """The end of a field with a token, as nearly all of them are written: `,"auth_token":"…"` from its "tok" on, or
+    `…_token":"tok_…"` from its value on. None if it is anything else, or has an escape. `field` begins _BEFORE that
+    "tok" and ends with the quote behind the value."""
+    is_named = field.startswith(b'"auth_token":"', 1)
+    is_value = field.startswith(b'"tok_', _BEFORE - 1) and field.find(b'"', _BEFORE) == len(field) - 1
+    if field.find(b"\\") >= 0 or not (is_named or is_value):
         return None
+    if is_value:
+        return _masked(field[_BEFORE:-1]) + b'"'
     found = _TOKEN.match(field, _BEFORE)
     assert found is not None, "it is a token, whatever its value is"
     return _hide(found)
