@@ -22,7 +22,7 @@ from league.agent.pump import FLUSH_S, Actions, Pump
 from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition, LiveJournal
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
-from league.agent.watch import ERRORS_TOLD, Durations, ErrorNote, Meter, error_told, label
+from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_told, label
 from league.events import Event
 from league.machine import Answering, Content, Machine, Operate, Step
 from league.protocol import jsonrpc
@@ -199,7 +199,7 @@ class Agent:
         asked = asked.by_mcp() if is_mcp else asked
         kind = label(asked)
         if is_crowded and not setup.gate.allows_member(self.machine.member_behind(asked.content)):
-            self.meter.received[kind, "E010"] += 1
+            self.meter.refused(kind, "E010")
             return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
         if self._outbound.note is not None:
             self._note(now, "in", origin, asked, "", raw)
@@ -212,8 +212,7 @@ class Agent:
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """The answer to what is no request."""
-        self.meter.received["?", bad.error.code] += 1
-        self.meter.verdicts[bad.error.code] += 1
+        self.meter.refused("?", bad.error.code, bad.error.code)
         return _response(letters.write_bad_request(bad, speaker, now), bad.error)
 
     def _told(
@@ -235,7 +234,7 @@ class Agent:
         """The operator's hand."""
         now = self.now()
         answering = await self._request(order, "operator", now)
-        self.meter.answering.setdefault("?", Durations()).add(self.now() - now)
+        self.meter.totals().answering["?"].add(self.now() - now)
         return answering
 
     def _request(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
-from msgspec import Struct, field
+from msgspec import field
 
+from league.agent.counts import ADDED_UP_AT, BUCKETS_S, RESULTS, VALID, Counts, Durations, TableDelays
 from league.events import (
     Event,
     GameEnded,
@@ -20,10 +18,7 @@ from league.events import (
     MatchBegun,
     MatchDecided,
     MatchDropped,
-    ResultAccepted,
-    ResultVoided,
     RoundEnded,
-    WalkoverDecided,
 )
 from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
@@ -33,7 +28,6 @@ from league.protocol.safe_text import printable
 from league.transport import letters
 from league.transport.letters import Asked
 
-BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 ANSWERED = "answered"
 FAILING_KEPT = 1000
 OPEN_KEPT = 1000
@@ -66,119 +60,10 @@ HELP: Mapping[str, str] = {
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 _BEGINNINGS: frozenset[type[Event]] = frozenset({MatchBegun, InvitationAnswered})
 """A match begins with them."""
-_ENDS: frozenset[type[Event]] = frozenset({MatchDecided, MatchDropped, GameEnded, RoundEnded, LeagueEnded})
+_ENDS_OF_ALL: frozenset[type[Event]] = frozenset({RoundEnded, LeagueEnded})
+"""All matches end with them."""
+_ENDS: frozenset[type[Event]] = frozenset({MatchDecided, MatchDropped, GameEnded, *_ENDS_OF_ALL})
 """A match ends with them, or all of them."""
-_RESULTS: frozenset[type[Event]] = frozenset({ResultAccepted, WalkoverDecided, ResultVoided})
-"""They change the table."""
-_EMPTY = [0] * (len(BUCKETS_S) + 1)
-_tally: Callable[[], defaultdict[Any, int]] = partial(defaultdict, int)
-
-
-class Durations(Struct):
-    """How long something took, in buckets."""
-
-    buckets: list[int] = field(default_factory=_EMPTY.copy)
-    total_s: float = 0.0
-    count: int = 0
-
-    def add(self, seconds: float) -> None:
-        self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
-        self.total_s += seconds
-        self.count += 1
-
-    def add_all(self, many: Sequence[float]) -> None:
-        for seconds in many:
-            self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
-        self.total_s += sum(many)
-        self.count += len(many)
-
-    def merge(self, other: Durations) -> None:
-        if other.count:
-            self.buckets = [one + more for one, more in zip(self.buckets, other.buckets, strict=True)]
-            self.total_s += other.total_s
-            self.count += other.count
-
-
-class TableDelays(Struct):
-    """How long results wait for their table: from a result's acceptance until a player acknowledged a table with it.
-    A table whose delivery failed is not waited for."""
-
-    durations: Durations = field(default_factory=Durations)
-    _changes: list[float | None] = field(default_factory=list)
-    """When each version of the table came about; None if by no result."""
-    _before: int = 0
-    """The version that the journal led to: what was told of it is not known."""
-    _told: dict[str, int] = field(default_factory=dict)
-    """The version each agent was told last."""
-
-    def replay(self, events: Iterable[Event]) -> None:
-        """Begin with what the journal holds."""
-        self._changes.clear()
-        self._told.clear()
-        for event in events:
-            self.changed(event)
-        self._before = len(self._changes)
-
-    def changed(self, event: Event) -> None:
-        """Any event; those that change the table count."""
-        if type(event) in _RESULTS:
-            self._changes.append(event.at if isinstance(event, ResultAccepted) else None)
-
-    def told(self, agent_id: str, version: int, is_acknowledged: bool, now: float) -> None:
-        """The delivery of a table ended."""
-        last = self._told.get(agent_id, self._before)
-        if is_acknowledged:
-            self.durations.add_all([max(now - at, 0.0) for at in self._changes[last:version] if at is not None])
-        self._told[agent_id] = max(last, version)
-
-
-class Counts(Struct):
-    """Letters in and out, errors by code, events by kind, and times."""
-
-    received: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
-    """(message type, "ok" or the code of the error it got)"""
-    sent: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
-    """(message type, "answered", "error", or how it failed)"""
-    verdicts: defaultdict[str, int] = field(default_factory=_tally)
-    """Of every message read, request or answer: "valid", or the code of what is wrong with it first."""
-    retries: defaultdict[str, int] = field(default_factory=_tally)
-    """Calls repeated after a failure, by how the repetition ended."""
-    events: defaultdict[str, int] = field(default_factory=_tally)
-    faults: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
-    """(event, code) of events that name one"""
-    round_trip: Durations = field(default_factory=Durations)
-    answering: dict[str, Durations] = field(default_factory=dict)
-    failing: dict[Hashable, None] = field(default_factory=dict)
-    """What calls that failed last were about."""
-
-    def judged(self, content: Content) -> None:
-        """A message was read."""
-        if isinstance(content, Unsealed):
-            self.verdicts[content.violations[0].code if content.violations else "valid"] += 1
-
-    def call_failed(self, about: Hashable, outcome: str) -> None:
-        """A call failed, or is the repetition of one that did."""
-        if about in self.failing:
-            self.retries[outcome] += 1
-        if outcome == ANSWERED:
-            self.failing.pop(about, None)
-        elif outcome not in ("error", "cancelled"):
-            self.failing[about] = None
-            if len(self.failing) > FAILING_KEPT:
-                del self.failing[next(iter(self.failing))]
-
-    def merge(self, other: Counts) -> None:
-        """All that the other counted."""
-        for mine, more in zip(self._tallies, other._tallies, strict=True):
-            for what, count in more.items():
-                mine[what] += count
-        self.round_trip.merge(other.round_trip)
-        for kind, durations in other.answering.items():
-            self.answering.setdefault(kind, Durations()).merge(durations)
-
-    @property
-    def _tallies(self) -> tuple[defaultdict[Any, int], ...]:
-        return (self.received, self.sent, self.verdicts, self.retries, self.events, self.faults)
 
 
 class Meter(Counts):
@@ -190,17 +75,23 @@ class Meter(Counts):
     """Lines of the log that could not be written."""
     lag_s: float = 0.0
     """How late the last timer rang."""
-    _open: dict[str, Counts] = field(default_factory=dict)
+    failing: dict[Hashable, None] = field(default_factory=dict)
+    """What calls that failed last were about."""
+    _open: dict[str | None, Counts] = field(default_factory=dict)
 
     def answered(self, kind: str, outcome: str, read: Content, seconds: float, match_id: str | None = None) -> None:
         """A request was read, and got its answer after so long."""
-        counts = self._open.get(match_id, self) if match_id else self
-        counts.received[kind, outcome] += 1
-        counts.judged(read)
-        durations = counts.answering.get(kind)
-        if durations is None:
-            durations = counts.answering[kind] = Durations()
-        durations.add(seconds)
+        verdict = VALID if type(read) is Unsealed and not read.violations else _verdict(read)
+        counts = self._open.get(match_id, self)
+        counts.exchanges.append(((True, kind, outcome, verdict), seconds))
+        if len(counts.exchanges) >= ADDED_UP_AT:
+            counts.totals()
+
+    def refused(self, kind: str, code: str, verdict: str | None = None) -> None:
+        """A request was refused unread; or, with a verdict, could not be read."""
+        self.exchanges.append(((True, kind, code, verdict), None))
+        if len(self.exchanges) >= ADDED_UP_AT:
+            self.totals()
 
     def call_ended(
         self,
@@ -213,14 +104,24 @@ class Meter(Counts):
     ) -> None:
         """A call ended; the same receiver, message type and conversation again is a repetition. `read` is its answer,
         if that could be read, `seconds` how long it took, if there was one."""
-        counts = self._open.get(match_id, self) if match_id else self
-        counts.sent[kind, outcome] += 1
-        if read is not None:
-            counts.judged(read)
-        if seconds is not None:
-            counts.round_trip.add(seconds)
-        if outcome != ANSWERED or counts.failing:
-            counts.call_failed(about, outcome)
+        verdict = VALID if type(read) is Unsealed and not read.violations else _verdict(read)
+        counts = self._open.get(match_id, self)
+        counts.exchanges.append(((False, kind, outcome, verdict), seconds))
+        if len(counts.exchanges) >= ADDED_UP_AT:
+            counts.totals()
+        if outcome != ANSWERED or self.failing:
+            self._call_failed(counts, about, outcome)
+
+    def _call_failed(self, counts: Counts, about: Hashable, outcome: str) -> None:
+        """A call failed, or may be the repetition of one that did."""
+        if about in self.failing:
+            counts.totals().retries[outcome] += 1
+        if outcome == ANSWERED:
+            self.failing.pop(about, None)
+        elif outcome not in ("error", "cancelled"):
+            self.failing[about] = None
+            if len(self.failing) > FAILING_KEPT:
+                del self.failing[next(iter(self.failing))]
 
     def replay(self, events: Iterable[Event]) -> None:
         """Begin with what the journal holds: matches that are open, tables that were told."""
@@ -236,17 +137,17 @@ class Meter(Counts):
 
     def _begin(self, event: Any) -> None:
         """Any: one of _BEGINNINGS."""
-        self._open.setdefault(event.match_id, Counts())
+        if event.match_id not in self._open:
+            self._open[event.match_id] = Counts()
         if len(self._open) > OPEN_KEPT:
             self._close(next(iter(self._open)))
 
     def _end(self, event: Any) -> None:
         """Any: one of _ENDS."""
-        over = list(self._open) if isinstance(event, RoundEnded | LeagueEnded) else [event.match_id]
-        for match_id in over:
+        for match_id in list(self._open) if type(event) in _ENDS_OF_ALL else (event.match_id,):
             self._close(match_id)
 
-    def _close(self, match_id: str) -> None:
+    def _close(self, match_id: str | None) -> None:
         counts = self._open.pop(match_id, None)
         if counts is not None:
             self.merge(counts)
@@ -258,34 +159,39 @@ class Meter(Counts):
     def happened(self, events: Iterable[Event]) -> None:
         """Events became true."""
         for event in events:
-            kind, match_id, code = type(event), getattr(event, "match_id", None), getattr(event, "code", None)
+            kind = type(event)
             if kind in _BEGINNINGS:
                 self._begin(event)
-            counts = self._open.get(match_id, self) if match_id else self
-            counts.events[kind.__name__] += 1
-            if code is not None:
-                counts.faults[kind.__name__, code] += 1
-            if kind in _RESULTS:
+            counts = self._open.get(getattr(event, "match_id", None), self)
+            counts.events.append((kind, getattr(event, "code", None)))
+            if len(counts.events) >= ADDED_UP_AT:
+                counts.totals()
+            if kind in RESULTS:
                 self.tables.changed(event)
             elif kind in _ENDS:
                 self._end(event)
 
     def prometheus(self, gauges: Mapping[str, float]) -> str:
         """The text /metrics shows; a gauge goes by its name, with labels if it has any: `agents{role="player"}`."""
-        lines: list[str] = []
-        lines += _counter("league_letters_received_total", ("message_type", "outcome"), self.received)
-        lines += _counter("league_calls_sent_total", ("message_type", "outcome"), self.sent)
-        lines += _counter("league_messages_read_total", ("verdict",), _single(self.verdicts))
-        lines += _counter("league_calls_repeated_total", ("outcome",), _single(self.retries))
-        lines += _counter("league_events_total", ("event",), _single(self.events))
-        lines += _counter("league_faults_total", ("event", "code"), self.faults)
+        totals, lines = self.totals(), []
+        lines += _counter("league_letters_received_total", ("message_type", "outcome"), totals.received)
+        lines += _counter("league_calls_sent_total", ("message_type", "outcome"), totals.sent)
+        lines += _counter("league_messages_read_total", ("verdict",), _single(totals.verdicts))
+        lines += _counter("league_calls_repeated_total", ("outcome",), _single(totals.retries))
+        lines += _counter("league_events_total", ("event",), _single(totals.events))
+        lines += _counter("league_faults_total", ("event", "code"), totals.faults)
         lines += _counter("league_log_lines_dropped_total", (), {(): self.dropped_lines} if self.dropped_lines else {})
-        lines += _histogram("league_round_trip_seconds", {"": self.round_trip})
-        lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in self.answering.items()})
+        lines += _histogram("league_round_trip_seconds", {"": totals.round_trip})
+        lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in totals.answering.items()})
         if self.tables.durations.count:
             lines += _histogram("league_standings_latency_seconds", {"": self.tables.durations})
         lines += _gauges({"timer_lag_seconds": self.lag_s, **gauges})
         return "\n".join(lines) + "\n"
+
+
+def _verdict(read: Content | None) -> str | None:
+    """What was found of a message; None if there is none."""
+    return (read.violations[0].code if read.violations else VALID) if isinstance(read, Unsealed) else None
 
 
 def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock, Thread
@@ -60,7 +60,7 @@ class _GroupWriter:
             secrets += queued.secrets
         if rows:
             digest = files.digest_after(digest, rows)
-            self._connection.executemany(_ADD_EVENT, _bound(rows, digest))
+            files.insert(self._connection, "events", _bound(rows, digest))
         if secrets:
             self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
         self._transcript.write(group.notes, group.missing)
@@ -108,15 +108,16 @@ class _GroupWriter:
         self._connection.close()
 
 
-_ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
 Row = tuple[int, int, float, str, bytes]
 
 
-def _bound(rows: Sequence[Row], digest: bytes) -> Iterator[tuple[object, ...]]:
+def _bound(rows: Sequence[Row], digest: bytes) -> list[tuple[object, ...]]:
     """The events of a group as they are stored; the last with the digest."""
-    last = rows[-1][0]
-    for seq, entry, at, kind, body in rows:
-        yield seq, entry, at, kind, files.blob(body), files.blob(digest) if seq == last else files.NO_BLOB
+    bound: list[tuple[object, ...]] = [
+        (seq, entry, at, kind, files.blob(body), files.NO_BLOB) for seq, entry, at, kind, body in rows
+    ]
+    bound[-1] = (*bound[-1][:-1], files.blob(digest))
+    return bound
 
 
 class SqliteJournal(JournalReader):

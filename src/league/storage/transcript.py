@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
 
 from league.protocol.safe_text import mask, without_tokens
-from league.storage.files import NO_BLOB, blob
+from league.storage.files import NO_BLOB, blob, insert
 
 Mode = Literal["full", "matches", "off"]
 DEFAULT_LIMIT = 256 << 20
@@ -23,6 +22,7 @@ ROW_COST = 128
 """What a letter costs beside its body, roughly."""
 RECENT_BYTES = 1 << 20
 """So much of what was stored is kept in mind, to recognise a broadcast in the letters to its receivers."""
+TEXTS_KEPT = 1024
 FIELD_LIMIT = 200
 """A peer chooses its message type and match id: what is longer is cut."""
 _RECORD = b',"match_record":['
@@ -65,6 +65,7 @@ class TranscriptWriter:
     def __init__(self, connection: sqlite3.Connection, limit: int) -> None:
         self._connection = connection
         self._limit = limit
+        self._texts = _Texts()
         self.find_end()
 
     def find_end(self) -> None:
@@ -93,23 +94,23 @@ class TranscriptWriter:
                 self.is_stopped = True
                 break
             rows.append(self._row(note))
-        self._connection.executemany(_ADD_LETTER, rows)
+        insert(self._connection, "letters", rows)
         self._set("transcript_bytes", self._size)
 
     def _row(self, note: LetterNote) -> tuple[object, ...]:
         """The note as it is stored: with its body, or with the letter before it that had the same."""
         self._last_id += 1
         self._size += ROW_COST
-        same_as = self._recent.get(note.body, 0)
+        same_as, texts = self._recent.get(note.body, 0), self._texts
         return (
             self._last_id,
             note.at,
             note.direction,
-            _text(note.peer),
-            _text(note.message_type),
-            _text(note.match_id or ""),
+            texts[note.peer],
+            texts[note.message_type],
+            texts[note.match_id or ""],
             note.kind,
-            _text(note.status),
+            texts[note.status],
             NO_BLOB if same_as else blob(self._new_body(note.body)),
             same_as,
         )
@@ -133,17 +134,18 @@ class TranscriptWriter:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
 
-_ADD_LETTER = "INSERT INTO letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-
 def _remark(at: float, text: str) -> LetterNote:
     return LetterNote(at, "in", "", None, None, "remark", "", text.encode())
 
 
-@lru_cache(maxsize=1024)
-def _text(field: str | None) -> str | None:
-    """Names and types come again in every letter."""
-    return None if field is None else without_tokens(field[:FIELD_LIMIT])
+class _Texts(dict[str | None, str | None]):
+    """Names and types as they are stored; they come again in every letter."""
+
+    def __missing__(self, field: str | None) -> str | None:
+        if len(self) >= TEXTS_KEPT:
+            self.clear()
+        stored = self[field] = None if field is None else without_tokens(field[:FIELD_LIMIT])
+        return stored
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from league import events as e
+from league.agent.counts import ADDED_UP_AT, BUCKETS_S, TableDelays
 from league.agent.watch import OPEN_KEPT, Meter
+from league.machine import Pong
 from league.protocol.envelope import Unsealed
+from league.protocol.errors import Violation
 
 
 def begun(match_id: str = "R1M1") -> e.MatchBegun:
@@ -108,3 +116,104 @@ def test_what_is_about_no_match_shows_at_once() -> None:
     shown = meter.prometheus({})
     assert 'event="RoundAnnounced"' in shown
     assert 'message_type="LEAGUE_QUERY"' in shown
+
+
+# --- observations are added up in batches -----------------------------------------------------------------------------
+
+SECONDS = st.integers(0, 1 << 16).map(lambda ticks: ticks / 1024)
+"""Their sums are exact, in whatever order they are added."""
+MATCHES = st.sampled_from([None, "R1M1", "R1M2"])
+READ = st.sampled_from(
+    [Unsealed("PING", None), Unsealed("PING", None, (Violation("E003", "match_id", "", ""),)), Pong()]
+)
+OBSERVATIONS = st.one_of(
+    st.tuples(st.just("answered"), st.sampled_from("AB"), st.sampled_from(["ok", "E004"]), READ, SECONDS, MATCHES),
+    st.tuples(
+        st.just("call_ended"),
+        st.sampled_from("AB"),
+        st.sampled_from(["P01", "P02"]),
+        st.sampled_from(["answered", "timeout", "error"]),
+        MATCHES,
+        st.none() | READ,
+        st.none() | SECONDS,
+    ),
+    st.tuples(st.just("refused"), st.just("?"), st.sampled_from(["E001", "E010"]), st.sampled_from([None, "E001"])),
+    st.tuples(
+        st.just("happened"),
+        st.lists(
+            st.builds(
+                lambda make, match_id: make(match_id),
+                st.sampled_from([begun, moved, dropped, invited, wrong]),
+                st.sampled_from(["R1M1", "R1M2"]),
+            )
+        ),
+    ),
+)
+
+
+@given(st.lists(OBSERVATIONS, max_size=40), st.integers(1, 8))
+def test_it_shows_the_same_however_often_somebody_looks(observations: list[tuple[object, ...]], times: int) -> None:
+    watched, alone = Meter(), Meter()
+    for method, *values in observations * times:
+        for meter in (watched, alone):
+            getattr(meter, str(method))(*values)
+        watched.prometheus({})
+    assert alone.prometheus({}) == watched.prometheus({})
+
+
+@pytest.mark.requirement("KEEPING.bounded")
+@pytest.mark.parametrize("match_id", [None, "R1M1"])
+def test_observations_are_not_kept_one_by_one_without_end(match_id: str | None) -> None:
+    meter = Meter()
+    meter.happened([begun()])
+    floods: list[Callable[[], None]] = [
+        lambda: meter.answered("GAME_OVER", "E012", Unsealed("GAME_OVER", None), 0.1, match_id),
+        lambda: meter.call_ended("GAME_OVER", "P01", "answered", match_id),
+        lambda: meter.refused("?", "E001"),
+        lambda: meter.happened([moved(match_id or "R9M9")]),
+    ]
+    for flood in floods:
+        for _ in range(10 * ADDED_UP_AT):
+            flood()
+        for counts in (meter, *meter._open.values()):
+            assert len(counts.exchanges) + len(counts.events) < 2 * ADDED_UP_AT
+
+
+def accepted(at: float) -> e.ResultAccepted:
+    named = {"match_id": "R1M1", "attempt": 1, "referee_id": "REF01", "status": "DRAW", "winner": None}
+    told = {"points": {}, "details": {}, "verified": True, "reported_at": ""}
+    return e.ResultAccepted(at=at, **named, **told)  # type: ignore[arg-type]
+
+
+GAPS = st.one_of(st.sampled_from([0.0, *BUCKETS_S]), st.floats(0, 40, allow_nan=False))
+CHANGES = st.lists(st.tuples(GAPS, st.booleans()), max_size=12)
+TOLD = st.tuples(st.sampled_from(["P01", "P02"]), st.integers(0, 14), st.booleans(), GAPS)
+
+
+@given(CHANGES, CHANGES, st.lists(TOLD, max_size=6))
+def test_delays_of_tables_are_those_of_each_result(
+    old: list[tuple[float, bool]], new: list[tuple[float, bool]], tables: list[tuple[str, int, bool, float]]
+) -> None:
+    now, times, changes = 1.7e9, [], []
+    for gap, is_result in old + new:
+        now += gap
+        times.append(now if is_result else None)
+        changes.append(
+            accepted(now) if is_result else e.WalkoverDecided(at=now, match_id="R1M2", winner=None, withdrawn=())
+        )
+    delays = TableDelays()
+    delays.replay(changes[: len(old)])
+    for change in changes[len(old) :]:
+        delays.changed(change)
+    last: dict[str, int] = {}
+    plain: list[float] = []
+    for player, version, is_acknowledged, gap in tables:
+        now += gap
+        delays.told(player, version, is_acknowledged, now)
+        before = last.get(player, len(old))
+        plain += [now - at for at in times[before:version] if at is not None and is_acknowledged]
+        last[player] = max(before, version)
+    buckets = [bisect_left(BUCKETS_S, one) for one in plain]
+    assert delays.durations.buckets == [buckets.count(one) for one in range(len(BUCKETS_S) + 1)]
+    assert delays.durations.count == len(plain)
+    assert delays.durations.total_s == pytest.approx(sum(plain), abs=1e-5)

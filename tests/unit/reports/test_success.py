@@ -32,10 +32,10 @@ def page(meter: Meter) -> str:
 def test_every_message_read_counts_as_valid_or_by_what_is_wrong_with_it_first() -> None:
     meter = Meter()
     for _ in range(3):
-        meter.judged(Unsealed("LEAGUE_QUERY", None))
+        meter.answered("LEAGUE_QUERY", "ok", Unsealed("LEAGUE_QUERY", None), 0.1)
     wrong = (Violation("E007", "round_id", "", "X"), Violation("E003", "match_id", "", "X"))
-    meter.judged(Unsealed("LEAGUE_QUERY", None, wrong))
-    meter.judged(Pong())
+    meter.answered("LEAGUE_QUERY", "E007", Unsealed("LEAGUE_QUERY", None, wrong), 0.1)
+    meter.call_ended("ping", "a", ANSWERED, read=Pong(), seconds=0.1)
     success = summarize([page(meter)])
     assert success.valid == Share(3, 4)
     assert success.field_type_errors == Share(1, 4)
@@ -86,10 +86,10 @@ def test_an_agent_that_had_to_register_twice_was_not_accepted_at_the_first_try()
 @pytest.mark.requirement("METRICS.query_latency")
 def test_times_are_means_over_all_agents() -> None:
     one, other = Meter(), Meter()
-    one.round_trip.add(0.010)
-    other.round_trip.add(0.030)
-    other.answering.setdefault("LEAGUE_QUERY", type(one.round_trip)()).add(0.5)
-    other.answering.setdefault("MATCH_RESULT_REPORT", type(one.round_trip)()).add(9.0)
+    one.call_ended("GAME_OVER", "a", ANSWERED, seconds=0.010)
+    other.call_ended("GAME_OVER", "a", ANSWERED, seconds=0.030)
+    other.answered("LEAGUE_QUERY", "ok", Unsealed("LEAGUE_QUERY", None), 0.5)
+    other.answered("MATCH_RESULT_REPORT", "ok", Unsealed("MATCH_RESULT_REPORT", None), 9.0)
     success = summarize(map(page, (one, other)))
     assert success.round_trip_s == pytest.approx(0.020)
     assert success.query_s == pytest.approx(0.5)
@@ -127,8 +127,7 @@ def test_a_league_without_anything_has_no_rates() -> None:
 def test_the_page_is_what_prometheus_reads() -> None:
     meter = Meter()
     for kind in ("LEAGUE_QUERY", "MATCH_RESULT_REPORT"):
-        meter.received[kind, "ok"] += 1
-        meter.answering.setdefault(kind, type(meter.round_trip)()).add(0.002)
+        meter.answered(kind, "ok", Unsealed(kind, None), 0.002)
     text = page(meter)
     types = re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE)
     assert len(types) == len(set(types))

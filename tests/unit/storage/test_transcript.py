@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league.protocol import safe_text
 from league.protocol.safe_text import mask
 from league.protocol.tokens import masked, mint
 from league.storage.reading import open_for_reading
@@ -270,6 +271,17 @@ def _alike(masked_: Any, expected: Any) -> bool:
 def test_a_masked_body_is_the_same_document_without_its_tokens(document: Any, as_ascii: bool) -> None:
     body = json.dumps(document, ensure_ascii=as_ascii).encode()
     assert _alike(json.loads(mask(body)), _without_tokens(document))
+
+
+PARTS = st.sampled_from(
+    [b'"auth_token":"', b'"auth_token"', b"auth_token=", b"tok_", b"tok", b"token", b"P01_abcdefgh", b"x" * 300]
+    + [one.encode() for one in ("\\", '\\"', "\\u0061", "tok_…", "null", "abc", *"\"' :,{}[")]
+)
+
+
+@given(st.lists(PARTS, max_size=14).map(b"".join))
+def test_what_is_found_without_the_pattern_is_masked_as_by_the_pattern(body: bytes) -> None:
+    assert mask(body) == safe_text._TOKEN.sub(safe_text._hide, safe_text._ESCAPE.sub(safe_text._plain, body))
 
 
 @pytest.mark.parametrize(
