@@ -56,8 +56,8 @@ class HttpRequest(Struct, eq=False):
     """May the connection be used again after the answer?"""
     expects_continue: bool = False
     is_complete: bool = False
-    is_welcome: bool = False
-    """It is a message that is taken, and so is whatever else comes here with the same head."""
+    is_message: bool = False
+    """It is a message for whoever takes messages, and so is whatever else comes here with the same head."""
     refusal: Response | None = None
     """The answer, when it is clear from the head alone."""
 
