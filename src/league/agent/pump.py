@@ -97,7 +97,8 @@ class Pump:
         """The last entry appended that is not lazy: what leaves waits for it."""
         self._durable = 0
         self.due = -math.inf
-        """Time alone changes nothing before: it may be too early, never too late. `timer` is exact, and costs more."""
+        """Before that there is no need to `advance`: it may be too early, never too late. `timer` is exact, and costs
+        more."""
         self._held: deque[_Held] = deque()
         self._letters: set[int] = set()
         """Those that have no answer yet."""
@@ -122,7 +123,8 @@ class Pump:
         self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
     ) -> tuple[int, Actions]:
         """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
-        actions = self.advance(now)
+        actions = self.advance(now) if now >= self.due else Actions()
+        self._looked_at = now
         self._last_id = letter_id = self._last_id + 1
         self._letters.add(letter_id)
         if self.storage_down and not _is_read(content):
@@ -138,7 +140,8 @@ class Pump:
 
     def answer(self, call_id: int, content: Content, now: float) -> Actions:
         """A call of ours was answered. Too late is too late: the deadline is checked first."""
-        actions = self.advance(now)
+        actions = self.advance(now) if now >= self.due else Actions()
+        self._looked_at = now
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             letter = Letter(0, content, answers=call.key, peer=call.to.agent_id)
