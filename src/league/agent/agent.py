@@ -369,7 +369,7 @@ class Agent:
             # The bug may have swallowed answers that were ready: everybody who waits gets one.
             told = {one.letter_id for one in actions.replies}
             lost = PeerError("E099", "an internal error; the log has it")
-            actions.replies += [Answering(one, lost) for one in self._waiting if one not in told]
+            actions.replies += tuple([Answering(one, lost) for one in self._waiting if one not in told])
             self._carry_out(actions)
             self._loop.call_later(self._bugs.delay_s, self._go_on)
 
