@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 
 import msgspec
@@ -66,7 +66,7 @@ class Leaving(msgspec.Struct):
 class Actions(Leaving):
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
-    append: tuple[tuple[tuple[Event, ...], dict[str, str]], ...] = ()
+    append: tuple[tuple[tuple[Event, ...], Mapping[str, str]], ...] = ()
     cancel: tuple[int, ...] = ()
     unasked: tuple[str, ...] = ()
     """The keys of questions whose answers are of no use any more."""
