@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
 
 from league.agent.gate import Gate
@@ -35,7 +36,7 @@ from league.storage.transcript import LetterNote, without_record
 from league.transport import letters, mcp_door
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.caller import Caller
-from league.transport.http import Response
+from league.transport.http import LaterResponse, Response
 from league.transport.http_client import HttpClient
 from league.transport.letters import Asked, Speaker
 
@@ -201,7 +202,7 @@ class Agent:
         answer = self._request(asked.content, origin, now, asked.convention)
         if isinstance(answer, Answering):
             return self._told(asked, kind, origin, now, answer)
-        return self._told_later(asked, kind, origin, now, answer)
+        return LaterResponse(answer, partial(self._told, asked, kind, origin, now))
 
     def _read_closely(
         self, raw: bytes, asked: Asked | None, now: float, *, is_crowded: bool, is_mcp: bool
@@ -244,11 +245,6 @@ class Agent:
         if self._outbound.note is not None:
             self._note(now, "out", origin, asked, str(response.status), response.body)
         return response
-
-    async def _told_later(
-        self, asked: Asked, kind: str, origin: str, since: float, answer: asyncio.Future[Answering]
-    ) -> Response:
-        return self._told(asked, kind, origin, since, await answer)
 
     async def operate(self, order: Operate) -> Answering:
         """The operator's hand."""

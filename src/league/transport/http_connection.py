@@ -13,12 +13,13 @@ import contextlib
 import logging
 import math
 from collections import deque
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from league.transport.http import Answer, Headers, HttpRequest, Response, StreamedAnswer, address_of
+from league.transport.http import Answer, Headers, HttpRequest, LaterResponse, Response, StreamedAnswer, address_of
 from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
 from league.transport.http_response import StreamWriter
 
@@ -54,7 +55,7 @@ class ServerConnection(asyncio.Protocol):
         self._parser = RequestParser(table.limits, self)
         self._waiting: deque[HttpRequest] = deque()
         """Not yet answered, in order; the first is being answered. The last may still be being read."""
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Future[Any] | None = None
         """Answers the first in line, if its answer takes time."""
         self._writer: StreamWriter | None = None
         """Of the answer that is being sent in pieces."""
@@ -260,24 +261,37 @@ class ServerConnection(asyncio.Protocol):
         return request
 
     def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | None = None) -> None:
-        self._task = self._table.loop.create_task(self._answer(request, begun))
-        self._table.tasks.add(self._task)
+        if isinstance(begun, LaterResponse):
+            task, make = begun.future, begun.make
+        else:
+            task, make = self._table.loop.create_task(self._answer(request, begun)), None
+        self._task = task
+        self._table.tasks.add(task)
+        task.add_done_callback(partial(self._finished, request, make))
 
-    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> None:
+    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> Response | None:
+        """None if it was sent in pieces."""
+        answer = begun or self._table.router.dispatch(request)
+        told = answer if isinstance(answer, Response) else await answer
+        if isinstance(told, Response):
+            return told
+        await self._stream(request, told)
+        return None
+
+    def _finished(
+        self, request: HttpRequest, make: Callable[[Any], Response] | None, task: asyncio.Future[Any]
+    ) -> None:
+        """The answer is there, or there will be none. Any: as LaterResponse."""
         try:
-            answer = begun or self._table.router.dispatch(request)
-            told = answer if isinstance(answer, Response) else await answer
-            if isinstance(told, Response):
-                self.write_response(request, told)
-            else:
-                await self._stream(request, told)
+            answer = task.result() if make is None else make(task.result())
+            if answer is not None:
+                self.write_response(request, answer)
         except asyncio.CancelledError:
             # Only a server that ends cancels, or the end of a client that was being sent a stream.
             self._break_off(request, 503, "this server is shutting down")
         except Exception:  # noqa: BLE001 (one of the top doors: a bug is logged, and the client gets an answer)
             self._apologise(request)
-        if self._task is not None:
-            self._table.tasks.discard(self._task)
+        self._table.tasks.discard(task)
         self._task = self._writer = None
         self._answered()
 

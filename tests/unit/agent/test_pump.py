@@ -124,6 +124,19 @@ def test_a_call_during_which_the_process_stood_still_is_nobodys_fault(
     assert {one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)} == {blame}
 
 
+@pytest.mark.parametrize(
+    ("asked_at", "blame"), [((100.9, 101.8, 102.7, 103.6, 104.5), Blame.PEER), ((100.9, 104.5), Blame.LOCAL)]
+)
+def test_whatever_comes_shows_whether_the_process_stood_still(asked_at: tuple[float, ...], blame: Blame) -> None:
+    desk = Desk(gap_s=2.0)
+    desk.pump.start(0.0)
+    desk.order("tell", now=100.0)
+    for now in asked_at:
+        desk.pump.request(Ping(), "here", now)
+    desk.pump.advance(105.0)
+    assert {one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)} == {blame}
+
+
 def test_a_connection_that_broke_while_the_process_stood_still_is_nobodys_fault() -> None:
     desk = Desk(gap_s=2.0)
     desk.pump.start(0.0)
