@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -213,9 +214,9 @@ class Step(Struct):
     asks: list[Ask] = []
     news: list[object] = []
     """What somebody outside the machine is told, in order, once, and never in replay: a player's own code."""
-    cancel: list[str] = []
+    cancel: tuple[str, ...] = ()
     events: list[Event] = []
-    secrets: dict[str, str] = {}
+    secrets: Mapping[str, str] = MappingProxyType({})
 
 
 class Machine(ABC):
@@ -270,7 +271,7 @@ class Machine(ABC):
 
     def _keep_secret(self, name: str, value: str) -> None:
         self._secrets[name] = value
-        self._step.secrets[name] = value
+        self._step.secrets = {**self._step.secrets, name: value}
 
     def _reply(self, letter: Letter, content: ReplyContent, about: str | None = None) -> None:
         self._step.replies.append(Answering(letter.id, content, about))
@@ -280,4 +281,4 @@ class Machine(ABC):
 
     def _cancel(self, key: str) -> None:
         """The answers to this call are no longer wanted."""
-        self._step.cancel.append(key)
+        self._step.cancel += (key,)

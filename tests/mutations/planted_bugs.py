@@ -60,8 +60,8 @@ BUGS = (
     Bug(
         "after a failed write those who wait are not told",
         "agent/pump.py",
-        "            actions.replies.append(Answering(letter_id, _storage_error()))\n        self._held.clear()",
-        "            pass\n        self._held.clear()",
+        "actions = Actions(replies, cancel=",
+        "actions = Actions(cancel=",
     ),
     Bug(
         "a deadline we overslept is blamed on the peer",
@@ -73,14 +73,14 @@ BUGS = (
     Bug(
         "the answer of one receiver counts for another",
         "agent/pump.py",
-        "            self._calls[call.id] = call\n            heapq",
-        "            self._calls[call.id] = calls[0] if calls else call\n            heapq",
+        "                self._calls[call.id] = call\n                heapq",
+        "                self._calls[call.id] = calls[0] if calls else call\n                heapq",
     ),
     Bug(
         "a letter is answered twice",
         "agent/pump.py",
-        "                leaving.replies.append(one)",
-        "                leaving.replies += [one, one]",
+        "                leaving.replies += (one,)",
+        "                leaving.replies += (one, one)",
     ),
     # --- the manager --------------------------------------------------------------------------------------------------
     Bug(

@@ -66,10 +66,10 @@ class Clerk(Machine):
         self._step.asks.append(Ask("ask/1", "even_odd", call, now + 30))
 
     def _call_off(self, letter: Letter, now: float) -> None:
-        self._step.cancel.append("tell/1")
+        self._step.cancel += ("tell/1",)
 
     def _take_back(self, letter: Letter, now: float) -> None:
-        self._step.cancel.append("ask/1")
+        self._step.cancel += ("ask/1",)
 
     def _keep(self, letter: Letter, now: float) -> None:
         self.kept.append(letter)

@@ -10,7 +10,7 @@ import asyncio
 import math
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
@@ -36,7 +36,7 @@ from league.storage.transcript import LetterNote, without_record
 from league.transport import letters, mcp_door
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.caller import Caller
-from league.transport.http import Response
+from league.transport.http import LaterResponse, Response
 from league.transport.http_client import HttpClient
 from league.transport.letters import Asked, Speaker
 
@@ -54,7 +54,7 @@ Tell = Callable[[Sequence[object]], None]
 
 @dataclass(slots=True)
 class Setup:
-    """What an agent is put together from. `speaker` may change: an agent has no id before it registered."""
+    """What an agent is put together from. The sender of `speaker` may change: an agent registers to get its id."""
 
     build: Callable[[Mapping[str, str]], Machine]
     speaker: Callable[[Machine], Speaker]
@@ -113,7 +113,8 @@ class Agent:
         self.journal = journal
         self._outbound.note = journal.note if journal.keeps_letters else None
         self.pump = Pump(self._load, GAP_S * self.setup.clock.scale, is_volatile=journal.is_volatile)
-        self._outbound.pump, self._outbound.reading = self.pump, self.speaker.reading
+        self._reader = self.speaker
+        self._outbound.pump, self._outbound.reading = self.pump, self._reader.reading
         self._carry_out(self.pump.start(self.now()))
         self._loop.call_later(FLUSH_S, self._flush)
 
@@ -186,72 +187,89 @@ class Agent:
     def respond(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response | Awaitable[Response]:
         """As `post`: the answer itself where it is there at once."""
         setup, now = self.setup, self.now()
-        speaker, is_crowded = setup.speaker(self.pump.machine), not setup.gate.allows_address(origin)
-        asked = BROADCASTS.read_quickly(raw, speaker, setup.limit)
-        if asked is None:
-            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, setup.limit, speaker.reading.profile)
-            if greeted is not None:
-                return greeted
-            try:
-                asked = letters.read_closely(raw, speaker, setup.limit)
-            except BadRequestError as bad:
-                return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
-        asked = asked.by_mcp() if is_mcp else asked
+        is_crowded = not setup.gate.allows_address(origin)
+        asked = BROADCASTS.read_quickly(raw, self._reader, setup.limit)
+        if asked is None or is_crowded or is_mcp:
+            read = self._read_closely(raw, asked, now, is_crowded=is_crowded, is_mcp=is_mcp)
+            if isinstance(read, Response):
+                return read
+            asked = read
         kind = label(asked)
-        if is_crowded and not setup.gate.allows_member(self.machine.member_behind(asked.content)):
-            self.meter.refused(kind, "E010")
-            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
         if self._outbound.note is not None:
             self._note(now, "in", origin, asked, "", raw)
         if kind in ERRORS_TOLD and (error := error_told(asked)) is not None:
             self._note_error(error)
         answer = self._request(asked.content, origin, now, asked.convention)
-        if answer.done():
-            return self._told(asked, kind, origin, speaker, now, answer.result())
-        return _later(answer, partial(self._told, asked, kind, origin, speaker, now))
+        if isinstance(answer, Answering):
+            return self._told(asked, kind, origin, now, answer)
+        return LaterResponse(answer, partial(self._told, asked, kind, origin, now))
+
+    def _read_closely(
+        self, raw: bytes, asked: Asked | None, now: float, *, is_crowded: bool, is_mcp: bool
+    ) -> Asked | Response:
+        """A request that is not right in every way (then `asked` is None), not of the protocol, or one too many; its
+        answer where it goes no further."""
+        speaker, limit = self.speaker, self.setup.limit
+        if asked is None:
+            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
+            if greeted is not None:
+                return greeted
+            try:
+                asked = letters.read_closely(raw, speaker, limit)
+            except BadRequestError as bad:
+                return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
+        asked = asked.by_mcp() if is_mcp else asked
+        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
+            self.meter.refused(label(asked), "E010")
+            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
+        return asked
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """The answer to what is no request."""
         self.meter.refused("?", bad.error.code, bad.error.code)
         return _response(letters.write_bad_request(bad, speaker, now), bad.error)
 
-    def _told(
-        self, asked: Asked, kind: str, origin: str, speaker: Speaker, since: float, answering: Answering
-    ) -> Response:
+    def _told(self, asked: Asked, kind: str, origin: str, since: float, answering: Answering) -> Response:
         """The answer as it leaves, counted, logged and noted."""
-        now = self.now()
-        error = answering.content if isinstance(answering.content, PeerError) else None
-        body, outcome = letters.write_answer(asked, answering, speaker, now), error.code if error else "ok"
-        response = _response(body, error) if error else Response(200, body)
+        now, content = self.now(), answering.content
+        if isinstance(content, PeerError):
+            outcome, match_id = content.code, None
+            response = _response(letters.write_answer(asked, answering, self.speaker, now), content)
+        else:
+            outcome, match_id = "ok", asked.match_id
+            response = Response(200, letters.write_answer(asked, answering, self._reader, now))
         self.meter.answered(kind, outcome, asked.content, now - since, asked.match_id)
         if self.setup.log.is_kept:
-            self.setup.log.letter(now, "in", origin, kind, outcome, None if error else asked.match_id)
+            self.setup.log.letter(now, "in", origin, kind, outcome, match_id)
         if self._outbound.note is not None:
-            self._note(now, "out", origin, asked, str(response.status), body)
+            self._note(now, "out", origin, asked, str(response.status), response.body)
         return response
 
     async def operate(self, order: Operate) -> Answering:
         """The operator's hand."""
         now = self.now()
-        answering = await self._request(order, "operator", now)
+        answer = self._request(order, "operator", now)
+        answering = answer if isinstance(answer, Answering) else await answer
         self.meter.totals().answering["?"].add(self.now() - now)
         return answering
 
     def _request(
         self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
-    ) -> asyncio.Future[Answering]:
-        """Hand a request to the pump; its answer comes, often at once."""
-        answer: asyncio.Future[Answering] = self._loop.create_future()
+    ) -> Answering | asyncio.Future[Answering]:
+        """Hand a request to the pump; its answer is often there at once."""
         if self._closing or self._bugs.is_broken or self.journal.is_full:
-            answer.set_result(Answering(0, PeerError("E042", "no room for another request at the moment")))
-            return answer
+            return Answering(0, PeerError("E042", "no room for another request at the moment"))
         try:
             letter_id, actions = self.pump.request(content, origin, now, convention)
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
-            answer.set_result(Answering(0, self._our_bug()))
-        else:
-            self._waiting[letter_id] = answer
-            self._carry_out(actions)
+            return Answering(0, self._our_bug())
+        answer: Answering | asyncio.Future[Answering] | None = None
+        for one in actions.replies:
+            if one.letter_id == letter_id:
+                answer = one
+        if answer is None:
+            answer = self._waiting[letter_id] = self._loop.create_future()
+        self._carry_out(actions)
         return answer
 
     def _our_bug(self) -> PeerError:
@@ -269,8 +287,8 @@ class Agent:
     def _carry_out(self, actions: Actions) -> None:
         if actions.append:
             self._append(actions)
-        for one in actions.replies:
-            self._reply(one)
+        if actions.replies and self._waiting:
+            self._reply(actions.replies)
         for call_id in actions.cancel:
             self._outbound.cancel(call_id)
         for call in actions.calls:
@@ -283,10 +301,11 @@ class Agent:
             self._set_timer()
         self.changed.set()
 
-    def _reply(self, one: Answering) -> None:
-        waiting = self._waiting.pop(one.letter_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(one)
+    def _reply(self, replies: Iterable[Answering]) -> None:
+        for one in replies:
+            waiting = self._waiting.pop(one.letter_id, None)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(one)
 
     def _append(self, actions: Actions) -> None:
         """Hand events to the journal, and to whoever follows them."""
@@ -345,7 +364,7 @@ class Agent:
             # The bug may have swallowed answers that were ready: everybody who waits gets one.
             told = {one.letter_id for one in actions.replies}
             lost = PeerError("E099", "an internal error; the log has it")
-            actions.replies += [Answering(one, lost) for one in self._waiting if one not in told]
+            actions.replies += tuple([Answering(one, lost) for one in self._waiting if one not in told])
             self._carry_out(actions)
             self._loop.call_later(self._bugs.delay_s, self._go_on)
 
@@ -417,10 +436,6 @@ class Agent:
             self.setup.log.flush()
             self.journal.wake_writer()
             self._loop.call_later(FLUSH_S, self._flush)
-
-
-async def _later(answer: asyncio.Future[Answering], told: Callable[[Answering], Response]) -> Response:
-    return told(await answer)
 
 
 def _response(body: bytes, error: PeerError | None) -> Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 
 import msgspec
@@ -57,18 +57,18 @@ class Call(msgspec.Struct):
 class Leaving(msgspec.Struct):
     """What leaves the process."""
 
-    replies: list[Answering] = []
-    calls: list[Call] = []
-    asks: list[Ask] = []
-    news: list[object] = []
+    replies: tuple[Answering, ...] = ()
+    calls: tuple[Call, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    news: tuple[object, ...] = ()
 
 
 class Actions(Leaving):
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
-    append: list[tuple[tuple[Event, ...], dict[str, str]]] = []
-    cancel: list[int] = []
-    unasked: list[str] = []
+    append: tuple[tuple[tuple[Event, ...], Mapping[str, str]], ...] = ()
+    cancel: tuple[int, ...] = ()
+    unasked: tuple[str, ...] = ()
     """The keys of questions whose answers are of no use any more."""
     is_awaited: bool = False
     """Does anything wait until `append` is stored? Otherwise that is in no hurry."""
@@ -97,7 +97,8 @@ class Pump:
         """The last entry appended that is not lazy: what leaves waits for it."""
         self._durable = 0
         self.due = -math.inf
-        """Time alone changes nothing before: it may be too early, never too late. `timer` is exact, and costs more."""
+        """Before that there is no need to `advance`: it may be too early, never too late. `timer` is exact, and costs
+        more."""
         self._held: deque[_Held] = deque()
         self._letters: set[int] = set()
         """Those that have no answer yet."""
@@ -122,7 +123,8 @@ class Pump:
         self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
     ) -> tuple[int, Actions]:
         """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
-        actions = self.advance(now)
+        actions = self.advance(now) if now >= self.due else Actions()
+        self._looked_at = now
         self._last_id = letter_id = self._last_id + 1
         self._letters.add(letter_id)
         if self.storage_down and not _is_read(content):
@@ -138,7 +140,8 @@ class Pump:
 
     def answer(self, call_id: int, content: Content, now: float) -> Actions:
         """A call of ours was answered. Too late is too late: the deadline is checked first."""
-        actions = self.advance(now)
+        actions = self.advance(now) if now >= self.due else Actions()
+        self._looked_at = now
         call = self._calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             letter = Letter(0, content, answers=call.key, peer=call.to.agent_id)
@@ -185,23 +188,22 @@ class Pump:
         actions = Actions()
         while self._held and self._held[0].position <= self._durable:
             held = self._held.popleft()
+            calls = [call for call in held.calls if call.id in self._calls]
+            for call in calls:
+                call.has_left = True
+            self._asked.update(ask.key for ask in held.asks)
             actions.replies += held.replies
-            for call in held.calls:
-                if call.id in self._calls:
-                    call.has_left = True
-                    actions.calls.append(call)
-            for ask in held.asks:
-                self._asked.add(ask.key)
-                actions.asks.append(ask)
+            actions.calls += tuple(calls)
+            actions.asks += held.asks
             actions.news += held.news
             actions.released = held.position
         return actions
 
     def storage_failed(self) -> Actions:
         """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
-        actions = Actions(cancel=list(self._calls), unasked=sorted(self._asked))
-        for letter_id in [*self._letters, *(one.letter_id for held in self._held for one in held.replies)]:
-            actions.replies.append(Answering(letter_id, _storage_error()))
+        waiting = [*self._letters, *(one.letter_id for held in self._held for one in held.replies)]
+        replies = tuple([Answering(letter_id, _storage_error()) for letter_id in waiting])
+        actions = Actions(replies, cancel=tuple(self._calls), unasked=tuple(sorted(self._asked)))
         self._held.clear()
         self._letters.clear()
         self._letter_limits.clear()
@@ -243,7 +245,7 @@ class Pump:
                 is_ours = now - deadline > LATE_S or not call.has_left or call.was_slept_through
                 blame = Blame.LOCAL if is_ours else Blame.PEER
                 failed = Undelivered(call.key, call.to.agent_id, Failure.TIMEOUT, blame)
-                actions.cancel.append(call_id)
+                actions.cancel += (call_id,)
                 self._carry_out(self.machine.undelivered(failed, now), actions)
         while not self.storage_down and (due := self.machine.deadline) is not None and due <= now:
             self._carry_out(self.machine.tick(now), actions)
@@ -279,7 +281,7 @@ class Pump:
                 self._forget(step, actions)
                 return
             self._appended += 1
-            actions.append.append((tuple(step.events), step.secrets))
+            actions.append += ((tuple(step.events), step.secrets),)
             if not self._is_volatile and (step.secrets or not all(map(_IS_LAZY, step.events))):
                 self._awaited, actions.is_awaited = self._appended, True
         for key in step.cancel:
@@ -297,19 +299,20 @@ class Pump:
         is_durable = self._awaited <= self._durable
         if is_durable:
             actions.released = self._awaited
-            for ask in step.asks:
-                self._asked.add(ask.key)
         else:
             leaving = held = _Held(position=self._awaited)
             self._held.append(held)
         for one in step.replies:
             if one.letter_id in self._letters:
                 self._letters.remove(one.letter_id)
-                leaving.replies.append(one)
-        for outgoing in step.outbox:
-            self._fan_out(outgoing, leaving.calls, has_left=is_durable)
-        leaving.asks += step.asks
-        leaving.news += step.news
+                leaving.replies += (one,)
+        if step.outbox:
+            leaving.calls += tuple(self._fan_out(step.outbox, has_left=is_durable))
+        if step.asks or step.news:
+            leaving.asks += tuple(step.asks)
+            leaving.news += tuple(step.news)
+            if is_durable:
+                self._asked.update(ask.key for ask in step.asks)
 
     def _forget(self, step: Step, actions: Actions) -> None:
         """A read that would have to be written down while nothing can be: as if it had not been asked."""
@@ -317,32 +320,37 @@ class Pump:
         for one in step.replies:
             self._answer(one.letter_id, _storage_error(), actions)
 
-    def _fan_out(self, outgoing: Outgoing, calls: list[Call], *, has_left: bool) -> None:
-        for address in outgoing.to:
-            self._last_id += 1
-            call = Call(self._last_id, outgoing.key, address, outgoing.message, outgoing.deadline, has_left)
-            self._calls[call.id] = call
-            heapq.heappush(self._call_limits, (call.deadline, call.id))
-            calls.append(call)
-        self.due = min(self.due, outgoing.deadline, self._looked_at + self._gap_s / 2)
+    def _fan_out(self, outbox: Iterable[Outgoing], *, has_left: bool) -> list[Call]:
+        calls: list[Call] = []
+        self.due = min(self.due, self._looked_at + self._gap_s / 2)
+        for outgoing in outbox:
+            for address in outgoing.to:
+                self._last_id += 1
+                call = Call(self._last_id, outgoing.key, address, outgoing.message, outgoing.deadline, has_left)
+                self._calls[call.id] = call
+                heapq.heappush(self._call_limits, (call.deadline, call.id))
+                calls.append(call)
+            if outgoing.deadline < self.due:
+                self.due = outgoing.deadline
+        return calls
 
     def _cancel(self, key: str, actions: Actions) -> None:
         unwanted = {call_id for call_id, call in self._calls.items() if call.key == key}
         for call_id in unwanted:
             del self._calls[call_id]
         for held in self._held:
-            held.calls = [call for call in held.calls if call.id not in unwanted]
-            held.asks = [ask for ask in held.asks if ask.key != key]
-        actions.cancel += sorted(unwanted)
+            held.calls = tuple([call for call in held.calls if call.id not in unwanted])
+            held.asks = tuple([ask for ask in held.asks if ask.key != key])
+        actions.cancel += tuple(sorted(unwanted))
         if key in self._asked:
             self._asked.remove(key)
-            actions.unasked.append(key)
+            actions.unasked += (key,)
 
     def _answer(self, letter_id: int, error: PeerError, actions: Actions) -> None:
         """The shell's own answer, which shows nothing of the machine and so waits for nothing."""
         if letter_id in self._letters:
             self._letters.remove(letter_id)
-            actions.replies.append(Answering(letter_id, error))
+            actions.replies += (Answering(letter_id, error),)
 
 
 def _limit_of(content: Content) -> float:

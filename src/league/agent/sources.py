@@ -19,17 +19,20 @@ steady: Callable[[], float] = time.monotonic if _STEADY is None else partial(tim
 agent and not that of another."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Clock:
     """Wall clock at the start plus steady time since: it never jumps. `scale` above 1 makes all limits shorter."""
 
     scale: float = 1.0
-    _wall: float = field(default_factory=time.time)
-    _start: float = field(default_factory=steady)
+    _origin: float = field(init=False)
+    """What time it was when steady time began."""
+
+    def __post_init__(self) -> None:
+        self._origin = time.time() - steady() * self.scale
 
     def now(self) -> float:
         """Seconds since the epoch, as the machines see them."""
-        return self._wall + (steady() - self._start) * self.scale
+        return self._origin + steady() * self.scale
 
     def seconds_until(self, moment: float) -> float:
         """How long to wait for real."""

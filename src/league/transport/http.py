@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -56,8 +56,8 @@ class HttpRequest(Struct, eq=False):
     """May the connection be used again after the answer?"""
     expects_continue: bool = False
     is_complete: bool = False
-    is_welcome: bool = False
-    """It is a message that is taken, and so is whatever else comes here with the same head."""
+    is_message: bool = False
+    """It is a message for whoever takes messages, and so is whatever else comes here with the same head."""
     refusal: Response | None = None
     """The answer, when it is clear from the head alone."""
 
@@ -69,6 +69,18 @@ class Response(Struct, frozen=True, gc=False):
     body: bytes
     content_type: str = "application/json"
     headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LaterResponse:
+    """An answer that will be made of what a future brings: whoever has a place for callbacks needs no task for it. Any:
+    what that is concerns only the two."""
+
+    future: asyncio.Future[Any]
+    make: Callable[[Any], Response]
+
+    def __await__(self) -> Generator[Any, None, Response]:
+        return self.make((yield from self.future))
 
 
 class ResponseWriter(Protocol):

@@ -1,9 +1,9 @@
 """One client of a server: its requests are answered in their order, within a deadline for everything it does.
 
-How a request goes: `data_received` feeds the parser, which calls `head_read` (a request that can be refused by its head
-is) and `request_read`; one that comes whole, with a head that passed before, is answered at once (`request_came`). The
-first request in line is answered by a task; whatever is refused takes its place in line. A connection that will take no
-more requests discards what still comes in, so that its last answer is not lost.
+How a request goes: `data_received` answers at once a message that comes alone and whole, with a head that passed
+before. Anything else is fed to the parser, which calls `head_read` (a request that can be refused by its head is) and
+`request_read`. The first request in line is answered by a task; whatever is refused takes its place in line. A
+connection that will take no more requests discards what still comes in, so that its last answer is not lost.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import contextlib
 import logging
 import math
 from collections import deque
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
-from league.transport.http import Answer, Headers, HttpRequest, Response, StreamedAnswer, address_of
+from msgspec.structs import replace
+
+from league.transport.http import Answer, Headers, HttpRequest, LaterResponse, Response, StreamedAnswer, address_of
 from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
 from league.transport.http_response import StreamWriter
 
@@ -32,6 +35,8 @@ DISCARD_LIMIT = 8 * 1024 * 1024
 _LOG = logging.getLogger(__name__)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _IDLE = Phase.IDLE
+_MESSAGE = HttpRequest(method="POST")
+"""Like any message with a known head, as far as its answer goes."""
 
 
 class ServerConnection(asyncio.Protocol):
@@ -50,7 +55,7 @@ class ServerConnection(asyncio.Protocol):
         self._parser = RequestParser(table.limits, self)
         self._waiting: deque[HttpRequest] = deque()
         """Not yet answered, in order; the first is being answered. The last may still be being read."""
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Future[Any] | None = None
         """Answers the first in line, if its answer takes time."""
         self._writer: StreamWriter | None = None
         """Of the answer that is being sent in pieces."""
@@ -89,21 +94,9 @@ class ServerConnection(asyncio.Protocol):
             self._refuse(*refusal)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_discarding:
-            self._discarded += len(data)
-            if self._discarded > DISCARD_LIMIT:
-                self.abort()
-            return
-        try:
-            self._parser.feed(data)
-        except StopReading:
-            pass
-        except RequestRejectedError as error:
-            if not self._is_discarding:
-                self._refuse(error.status, error.detail)
-        else:
-            if self._parser.phase is not _IDLE:
-                self._watch_the_rest()
+        body = self._parser.known_body(data) if not self._waiting and not self._is_discarding else None
+        if body is None or not self._answer_at_once(body):
+            self._read(data)
 
     def eof_received(self) -> bool:
         """The client sends no more, but may still be reading: what it has sent completely is answered."""
@@ -138,17 +131,23 @@ class ServerConnection(asyncio.Protocol):
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def request_came(self, request: HttpRequest) -> bool:
-        table = self._table
-        if not request.is_welcome or self._waiting or self.write_deadline != NEVER:
-            return False
-        if table.requests >= table.limits.requests:
-            return False
-        request.is_complete, self.deadline = True, NEVER
-        table.requests += 1
-        self._waiting.append(request)
-        self._answer_at_once(request)
-        return True
+    def _read(self, data: bytes) -> None:
+        """Several requests, parts of one, or one whose head is not known."""
+        if self._is_discarding:
+            self._discarded += len(data)
+            if self._discarded > DISCARD_LIMIT:
+                self.abort()
+            return
+        try:
+            self._parser.feed(data)
+        except StopReading:
+            pass
+        except RequestRejectedError as error:
+            if not self._is_discarding:
+                self._refuse(error.status, error.detail)
+        else:
+            if self._parser.phase is not _IDLE:
+                self._watch_the_rest()
 
     def request_begun(self) -> None:
         if self._is_discarding:
@@ -233,38 +232,66 @@ class ServerConnection(asyncio.Protocol):
             if self.deadline == NEVER:
                 self._expire_in(self._table.limits.body_s)
 
-    def _answer_at_once(self, request: HttpRequest) -> None:
-        """A request that came alone. Of several that came together one is answered in a turn of the loop, by a task:
-        others are served in between."""
+    def _answer_at_once(self, body: bytes) -> bool:
+        """A message that came alone, with the known head; False if it must wait, or is for somebody else. Of several
+        that came together one is answered in a turn of the loop, by a task: others are served in between."""
+        table, transport = self._table, self._transport
+        if self.write_deadline != NEVER or table.requests >= table.limits.requests or transport.is_closing():
+            return False
         try:
-            answer = self._table.router.dispatch(request)
-            if not isinstance(answer, Response):
-                self._start_task(request, answer)
-                return
-            self.write_response(request, answer)
+            answer = table.router.post(body, self.address)
+            if isinstance(answer, Response):
+                transport.write(table.response_heads.whole(answer, _MESSAGE))
+                self._expire_in(table.limits.idle_s)
+                return True
         except Exception:  # noqa: BLE001 (one of the top doors, as below)
-            self._apologise(request)
-        self._answered()
+            self._apologise(self._taken(body))
+            self._answered()
+            return True
+        if answer is not None:
+            self._start_task(self._taken(body), answer)
+        return answer is not None
+
+    def _taken(self, body: bytes) -> HttpRequest:
+        """The message with the known head that is the first in line now."""
+        assert self._parser.known is not None
+        request = replace(self._parser.known.request, body=body, is_complete=True)
+        self.deadline = NEVER
+        self._append(request)
+        return request
 
     def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | None = None) -> None:
-        self._task = self._table.loop.create_task(self._answer(request, begun))
-        self._table.tasks.add(self._task)
+        if isinstance(begun, LaterResponse):
+            task, make = begun.future, begun.make
+        else:
+            task, make = self._table.loop.create_task(self._answer(request, begun)), None
+        self._task = task
+        self._table.tasks.add(task)
+        task.add_done_callback(partial(self._finished, request, make))
 
-    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> None:
+    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> Response | None:
+        """None if it was sent in pieces."""
+        answer = begun or self._table.router.dispatch(request)
+        told = answer if isinstance(answer, Response) else await answer
+        if isinstance(told, Response):
+            return told
+        await self._stream(request, told)
+        return None
+
+    def _finished(
+        self, request: HttpRequest, make: Callable[[Any], Response] | None, task: asyncio.Future[Any]
+    ) -> None:
+        """The answer is there, or there will be none. Any: as LaterResponse."""
         try:
-            answer = begun or self._table.router.dispatch(request)
-            told = answer if isinstance(answer, Response) else await answer
-            if isinstance(told, Response):
-                self.write_response(request, told)
-            else:
-                await self._stream(request, told)
+            answer = task.result() if make is None else make(task.result())
+            if answer is not None:
+                self.write_response(request, answer)
         except asyncio.CancelledError:
             # Only a server that ends cancels, or the end of a client that was being sent a stream.
             self._break_off(request, 503, "this server is shutting down")
         except Exception:  # noqa: BLE001 (one of the top doors: a bug is logged, and the client gets an answer)
             self._apologise(request)
-        if self._task is not None:
-            self._table.tasks.discard(self._task)
+        self._table.tasks.discard(task)
         self._task = self._writer = None
         self._answered()
 

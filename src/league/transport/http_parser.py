@@ -53,10 +53,7 @@ class StopReading(Exception):  # noqa: N818 (an order, not an error)
 
 
 class RequestListener(Protocol):
-    """Who is told what was read. All but the first may raise RequestRejectedError or StopReading."""
-
-    def request_came(self, request: HttpRequest) -> bool:
-        """A whole request is here at once, and its head is known. False: it is to be told of step by step."""
+    """Who is told what was read. All may raise RequestRejectedError or StopReading."""
 
     def request_begun(self) -> None:
         """The first byte of a request is here."""
@@ -69,37 +66,36 @@ class RequestListener(Protocol):
 
 
 class KnownHead(Struct, frozen=True, gc=False):
-    """The head of a request that was parsed: most clients send the same one again and again. Two that differ in the
+    """The head of a message that was parsed: most clients send the same one again and again. Two that differ in the
     number of their Content-Length alone differ in nothing else."""
 
     before: bytes
     """Up to that number."""
     after: bytes
+    size: int
+    """Without that number."""
     request: HttpRequest
-    """Without its body."""
-
-    def read(self, data: bytes, largest: int) -> HttpRequest | None:
-        """The request that these bytes are, if they are one with this head, whole and with nothing after it."""
-        if not data.startswith(self.before):
-            return None
-        start = len(self.before)
-        end = data.find(self.after, start, start + LENGTH_SIZE + len(self.after))
-        length, body = data[start:end], data[end + len(self.after) :]
-        if end < 0 or not length.isdigit() or len(body) != int(length) or len(body) > largest:
-            return None
-        return replace(self.request, headers={**self.request.headers, b"content-length": length}, body=body)
+    """Without its body and its length."""
 
 
 def known_head(data: bytes, request: HttpRequest) -> KnownHead | None:
-    """Of bytes that were parsed as this request, if such may come again: its body was counted, nothing came after it,
+    """Of bytes that were parsed as this message, if such may come again: its body was counted, nothing came after it,
     and the connection stays open."""
     end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
     found = _LENGTH.search(data, 0, end)
     if found is None or not request.keep_alive or end > KNOWN_SIZE or data[end:] != request.body:
         return None
     start, behind = found.span(1)
-    read = replace(request, body=b"", is_complete=False, refusal=None)
-    return KnownHead(data[:start], data[behind:end], read)
+    headers = {name: value for name, value in request.headers.items() if name != b"content-length"}
+    head = replace(request, headers=headers, body=b"", is_complete=False)
+    return KnownHead(data[:start], data[behind:end], start + end - behind, head)
+
+
+@lru_cache(maxsize=4096)
+def length_in(size: int) -> bytes | None:
+    """The digits that take so many bytes together with the body whose length they are, if any do."""
+    spelled = [b"%d" % (size - digits) for digits in range(1, LENGTH_SIZE + 1) if size >= digits]
+    return next((one for digits, one in enumerate(spelled, start=1) if len(one) == digits), None)
 
 
 class RequestParser:
@@ -109,9 +105,9 @@ class RequestParser:
         self.phase = _IDLE
         self.request = HttpRequest()
         """The one being read; between requests, the last one."""
+        self.known: KnownHead | None = None
+        """Of the last request, if it was a message whose head may come again."""
         self._limits = limits
-        self._known: KnownHead | None = None
-        """Of the last request, if it may come again."""
         self._listener = listener
         self._llhttp: httptools.HttpRequestParser = httptools.HttpRequestParser(self)
         self._headers: dict[bytes, bytes] = {}
@@ -130,24 +126,24 @@ class RequestParser:
         """Nothing more will be read. Without this, parser and llhttp would keep each other alive."""
         del self._llhttp, self._listener
 
+    def known_body(self, data: bytes) -> bytes | None:
+        """The body of the request that these bytes are, if they are one with the known head, whole and with nothing
+        after it."""
+        known = self.known
+        length = length_in(len(data) - known.size) if known is not None and self.phase is _IDLE else None
+        if known is None or length is None:
+            return None
+        head = known.before + length + known.after
+        if not data.startswith(head) or len(data) - len(head) > self._limits.body:
+            return None
+        return data[len(head) :]
+
     def feed(self, data: bytes) -> None:
         """Read on. RequestRejectedError when it can go no further, StopReading when the listener wants no more."""
-        if self.phase is not _IDLE:
-            self._parse(data, was_idle=False)
-            return
-        request = self._known.read(data, self._limits.body) if self._known is not None else None
-        if request is None:
-            self._parse(data, was_idle=True)
-            if self._begun == 1 and self.phase is _IDLE:
-                self._known = known_head(data, self.request)
-            return
-        if self._listener.request_came(request):
-            self.request = request
-            return
-        self._listener.request_begun()
-        self.request, self.phase = request, _HEAD
-        self._listener.head_read(request)
-        self._complete(request)
+        was_idle = self.phase is _IDLE
+        self._parse(data, was_idle)
+        if was_idle and self._begun == 1 and self.phase is _IDLE:
+            self.known = known_head(data, self.request) if self.request.is_message else None
 
     def _parse(self, data: bytes, was_idle: bool) -> None:
         self._begun = 0
@@ -270,13 +266,9 @@ class RequestParser:
     def on_message_complete(self) -> None:
         if self.phase is _HEAD:
             return  # the head is going to be read again
-        self.request.body = bytes(self._body)
-        self._complete(self.request)
-
-    def _complete(self, request: HttpRequest) -> None:
         self.phase = _IDLE
-        request.is_complete = True
-        self._listener.request_read(request)
+        self.request.body, self.request.is_complete = bytes(self._body), True
+        self._listener.request_read(self.request)
 
 
 def _head_size(request: HttpRequest) -> int:

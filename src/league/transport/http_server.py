@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from itertools import chain
 from operator import itemgetter
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from league.transport.http import DEFAULT_LIMITS, AccessPolicy, App, Limits, Response, look_up
 from league.transport.http_connection import ServerConnection
@@ -108,7 +108,7 @@ class ConnectionTable:
         """Of those connections."""
         self.requests = 0
         """Whose heads were read and that have no answer yet."""
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Future[Any]] = set()
         """That answer requests; one may outlive its connection."""
         self._leaving: set[Connection] = set()
         """Refused or evicted, and not yet gone: they take nobody's place."""
@@ -207,7 +207,7 @@ class ConnectionTable:
         """End what is left: requests that have no answer yet are told, answers under way break off."""
         for one in list(self.all):
             one.give_up()
-        await asyncio.sleep(0)  # a task that is cancelled before it begins could not answer
+        await asyncio.sleep(0)  # a task that is cancelled before it begins would never await what it was given
         for task in self.tasks:
             task.cancel()
         if self.tasks:

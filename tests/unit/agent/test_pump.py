@@ -21,7 +21,7 @@ def codes(actions: Actions) -> list[tuple[int, str]]:
 def test_a_reply_waits_until_its_events_are_durable() -> None:
     desk = Desk()
     letter_id, actions = desk.order("note", "Ann")
-    assert actions.replies == []
+    assert actions.replies == ()
     assert [one.letter_id for one in desk.sync().replies] == [letter_id]
 
 
@@ -38,7 +38,7 @@ def test_what_follows_a_lazy_event_waits_as_ever_and_is_stored_behind_it() -> No
     desk.order("note", "Ann")
     lazily, behind = desk.order("note_lazily", "Ben")
     letter_id, actions = desk.order("note", "Cid")
-    assert (behind.replies, actions.replies, actions.is_awaited) == ([], [], True)
+    assert (behind.replies, actions.replies, actions.is_awaited) == ((), (), True)
     assert [one.letter_id for one in desk.sync().replies][1:] == [lazily, letter_id]
     assert desk.clerk.noted == ["Ann", "Ben", "Cid"]
 
@@ -61,14 +61,14 @@ def test_nothing_waits_for_a_journal_that_is_not_kept() -> None:
         2,
         False,
     )
-    assert desk.sync().replies == []
+    assert desk.sync().replies == ()
 
 
 def test_a_read_waits_for_what_it_shows() -> None:
     desk = Desk()
     desk.order("note", "Ann")
     letter_id, actions = desk.pump.request(Ping(), "here", 0.0)
-    assert actions.replies == []
+    assert actions.replies == ()
     released = desk.sync().replies
     assert (released[-1].letter_id, released[-1].content) == (letter_id, Pong((("Ann", 1),)))
 
@@ -83,7 +83,7 @@ def test_a_read_with_nothing_pending_is_answered_at_once() -> None:
 def test_nothing_else_leaves_before_its_events_are_durable(order: str) -> None:
     desk = Desk()
     _, actions = desk.order(order, "Ann")
-    assert (actions.calls, actions.asks) == ([], [])
+    assert (actions.calls, actions.asks) == ((), ())
     released = desk.sync()
     assert released.calls or released.asks
     assert released.released == 1
@@ -106,8 +106,8 @@ def test_a_call_without_an_answer_fails_at_its_deadline() -> None:
     desk = Desk()
     _, actions = desk.order("tell")
     assert desk.pump.timer == 5.0
-    assert desk.pump.advance(4.999).cancel == []
-    assert desk.pump.advance(5.0).cancel == [call.id for call in actions.calls]
+    assert desk.pump.advance(4.999).cancel == ()
+    assert desk.pump.advance(5.0).cancel == tuple(call.id for call in actions.calls)
     assert [one.failure for one in desk.clerk.seen if isinstance(one, Undelivered)] == [Failure.TIMEOUT] * 2
 
 
@@ -121,6 +121,19 @@ def test_a_call_during_which_the_process_stood_still_is_nobodys_fault(
     for now in (*looked_at, 5.0):
         assert (desk.pump.timer or 0.0) <= now
         desk.pump.advance(now)
+    assert {one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)} == {blame}
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "blame"), [((100.9, 101.8, 102.7, 103.6, 104.5), Blame.PEER), ((100.9, 104.5), Blame.LOCAL)]
+)
+def test_whatever_comes_shows_whether_the_process_stood_still(asked_at: tuple[float, ...], blame: Blame) -> None:
+    desk = Desk(gap_s=2.0)
+    desk.pump.start(0.0)
+    desk.order("tell", now=100.0)
+    for now in asked_at:
+        desk.pump.request(Ping(), "here", now)
+    desk.pump.advance(105.0)
     assert {one.blame for one in desk.clerk.seen if isinstance(one, Undelivered)} == {blame}
 
 
@@ -160,10 +173,10 @@ def test_a_second_answer_to_the_same_call_is_dropped() -> None:
 def test_a_letter_the_machine_never_answers_gets_one_timeout() -> None:
     desk = Desk()
     letter_id, actions = desk.order("keep")
-    assert actions.replies == []
+    assert actions.replies == ()
     assert codes(desk.pump.advance(DEFAULT_LIMIT_S)) == [(letter_id, "E001")]
     _, late = desk.order("answer_kept", now=DEFAULT_LIMIT_S + 1)
-    assert late.replies == []
+    assert late.replies == ()
 
 
 def test_a_letter_may_be_answered_later() -> None:
@@ -179,14 +192,14 @@ def test_a_cancelled_call_that_has_not_left_never_leaves() -> None:
     desk.order("note_and_tell", "Ann")
     _, actions = desk.order("call_off")
     assert len(actions.cancel) == 2
-    assert desk.sync().calls == []
+    assert desk.sync().calls == ()
 
 
 def test_a_cancelled_call_under_way_is_forgotten() -> None:
     desk = Desk()
     _, told = desk.order("tell")
     _, actions = desk.order("call_off")
-    assert actions.cancel == [call.id for call in told.calls]
+    assert actions.cancel == tuple(call.id for call in told.calls)
     desk.pump.answer(told.calls[0].id, Pong(), 1.0)
     desk.pump.advance(10.0)
     assert desk.clerk.seen == []
@@ -197,9 +210,9 @@ def test_a_question_that_is_taken_back_is_of_no_use_to_the_strategy_any_more() -
     desk.order("ask")
     assert [ask.key for ask in desk.sync().asks] == ["ask/1"]
     _, actions = desk.order("take_back")
-    assert actions.unasked == ["ask/1"]
+    assert actions.unasked == ("ask/1",)
     _, again = desk.order("take_back")
-    assert again.unasked == []
+    assert again.unasked == ()
 
 
 def test_a_question_that_was_answered_is_not_taken_back() -> None:
@@ -208,21 +221,21 @@ def test_a_question_that_was_answered_is_not_taken_back() -> None:
     desk.sync()
     desk.pump.strategy_answered("ask/1", "even", 1.0)
     _, actions = desk.order("take_back")
-    assert actions.unasked == []
+    assert actions.unasked == ()
 
 
 def test_a_question_that_is_taken_back_before_it_is_durable_is_never_asked() -> None:
     desk = Desk()
     desk.order("ask")
     _, actions = desk.order("take_back")
-    assert (actions.unasked, desk.sync().asks) == ([], [])
+    assert (actions.unasked, desk.sync().asks) == ((), ())
 
 
 def test_after_a_write_that_failed_no_question_is_of_use_any_more() -> None:
     desk = Desk()
     desk.order("ask")
     desk.sync()
-    assert desk.fail().unasked == ["ask/1"]
+    assert desk.fail().unasked == ("ask/1",)
 
 
 def test_the_machine_is_woken_when_it_asked_to_be() -> None:
@@ -245,14 +258,14 @@ def test_when_a_write_fails_everybody_waiting_is_told_once_and_the_state_is_what
     actions = desk.fail()
     assert sorted(codes(actions)) == [(kept, "E041"), (lost, "E041")]
     assert desk.clerk.noted == ["Ann"]
-    assert desk.sync().replies == []
+    assert desk.sync().replies == ()
 
 
 def test_calls_under_way_are_called_off_when_a_write_fails() -> None:
     desk = Desk()
     _, told = desk.order("tell")
     desk.order("note", "Ann")
-    assert desk.fail().cancel == [call.id for call in told.calls]
+    assert desk.fail().cancel == tuple(call.id for call in told.calls)
     desk.pump.answer(told.calls[0].id, Pong(), 1.0)
     assert desk.clerk.seen == []
 

@@ -128,7 +128,7 @@ def test_a_call_that_waits_when_its_referee_begins_a_higher_attempt_is_answered_
     (ask,) = step.asks
     _, step = joined.post(joined.invitation(attempt=2))
     assert joined.answer_to(letter).code == "E016"
-    assert step.cancel == [ask.key]
+    assert step.cancel == (ask.key,)
     assert silent(joined.take(joined.player.answered(ask.key, "even", joined.now)))
     assert joined.refusal_of(joined.invitation(attempt=1)) == "E016"
 
