@@ -133,16 +133,15 @@ def game_over(match: Match, sender: str) -> tuple[GameOver, GameOver]:
     decided = match.decided
     assert decided is not None
     result = msgspec.convert(decided.game_result, GameResult)
-    about: dict[str, Any] = {
-        "match_id": match.taken.match_id,
-        "game_type": match.taken.game_type,
-        "reason": decided.reason,
-    }
     first, second = match.conversations
-    return (
-        GameOver(**seal(sender, decided.at, first), **about, game_result=result),
-        GameOver(**seal(sender, decided.at, second), **about, game_result=result),
+    over = GameOver(
+        **seal(sender, decided.at, first),
+        match_id=match.taken.match_id,
+        game_type=match.taken.game_type,
+        reason=decided.reason,
+        game_result=result,
     )
+    return over, msgspec.structs.replace(over, conversation_id=second)
 
 
 def report(match: Match, sender: str) -> MatchResultReport:
