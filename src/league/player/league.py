@@ -213,7 +213,7 @@ class ManagerMessages:
     def erred(self, letter: Letter, error: LeagueError, now: float) -> None:
         """LEAGUE_ERROR as a message of its own: acknowledged and shown, and nothing else comes of it."""
         context = self._context
-        sender = context.credentials.identify(error.sender, error.auth_token, *NO_MATCH)
+        sender = context.credentials.identify((error.sender, error.auth_token, *NO_MATCH))
         context.check_token(sender, error, now)
         context.tell(error_in(error, sender.trusted))
         context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
@@ -221,7 +221,7 @@ class ManagerMessages:
     def _identify(self, message: Notification, now: float, *, must_prove: bool = False) -> SenderIdentity:
         """Whoever says this as our manager, about our league."""
         context = self._context
-        sender = context.credentials.identify(message.sender, message.auth_token, *NO_MATCH)
+        sender = context.credentials.identify((message.sender, message.auth_token, *NO_MATCH))
         if not sender.trusted:
             context.show_token(now)
             context.check_token(sender, message, now, must_prove=must_prove)

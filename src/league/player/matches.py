@@ -40,7 +40,8 @@ class RefereeMessages:
         sender = context.admit(letter, invitation, match_id, attempt, now)
         if invitation.league_id != context.membership.league_id:
             self._check_league(invitation, sender, now)
-        context.check_player(invitation.player_id)
+        if invitation.player_id != context.membership.agent_id:
+            context.check_player(invitation.player_id)
         before = None if known is None else self._answered_before(known, invitation, sender)
         match = before or self._join(known, invitation, sender, now)
         token = context.credentials.for_referee(sender, match_id, match.token_attempt)
@@ -159,7 +160,7 @@ class RefereeMessages:
 
     def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
         """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
-        matches, row = self._memory.matches, self._memory.history.of(match.match_id)
+        matches, row = self._memory.matches, self._memory.history.by_match.get(match.match_id)
         if known is not None and attempt < known.attempt:
             return False
         if known is not None and known.superseded and attempt <= matches.newest_attempt(match.match_id, sender.trusted):
@@ -188,9 +189,7 @@ class RefereeMessages:
                 trusted=sender.trusted,
             )
         )
-        ended = self._memory.history.of(over.match_id)
-        assert ended is not None
-        self._context.tell(ended)
+        self._context.tell(self._memory.history.by_match[over.match_id])
 
 
 def _code_of(error: GameError) -> str:

@@ -81,9 +81,7 @@ def test_a_match_played_again_has_one_row_the_newest() -> None:
     for match_id, attempt in (("R1M1", 1), ("R2M1", 1), ("R1M1", 2)):
         remembered.add(row(match_id, attempt=attempt))
     assert [(past.match_id, past.attempt) for past in remembered.rows()] == [("R2M1", 1), ("R1M1", 2)]
-    again = remembered.of("R1M1")
-    assert again is not None
-    assert again.attempt == 2
+    assert remembered.by_match["R1M1"].attempt == 2
 
 
 def test_rows_that_were_handed_out_do_not_change() -> None:
@@ -105,5 +103,5 @@ def test_the_oldest_matches_are_forgotten_first(monkeypatch: pytest.MonkeyPatch)
         remembered.add(row(f"R{number}M1"))
         assert len(remembered.rows()) <= 20
     assert remembered.rows()[-1].match_id == "R50M1"
-    assert remembered.of("R1M1") is None
+    assert "R1M1" not in remembered.by_match
     assert len(remembered.snapshot()) == len(remembered.rows())
