@@ -30,6 +30,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.parts import MoveData
+from league.protocol.versions import PROTOCOL
 
 ChoiceCall = ChooseParityCall | GameMoveCall
 
@@ -109,17 +110,29 @@ class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag=
     choice: ParityChoice
 
 
-def response_to(call: ChoiceCall, given: ChoiceGiven, envelope: dict[str, Any], *, both_names: bool) -> Message:
+def response_to(call: ChoiceCall, given: ChoiceGiven, token: str | None, now: float, *, both_names: bool) -> Message:
     """Our choice in the words of the call, as it is: a wrong one is never repaired."""
     provenance = None if given.provenance is None else written(given.provenance)
-    about = envelope | {"match_id": call.match_id, "player_id": call.player_id, "provenance": provenance}
-    if isinstance(call, GameMoveCall):
-        move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
-        return GameMoveResponse(**about, move_data=move)
     parity: Any = given.choice  # Any: perhaps not one of the two
-    if both_names:
+    sender, conversation_id = f"player:{call.player_id}", call.conversation_id or NO_CONVERSATION
+    if isinstance(call, ChooseParityCall) and not both_names:
+        return ChooseParityResponse(
+            protocol=PROTOCOL,
+            sender=sender,
+            timestamp=timestamps.of_second(int(now)),
+            conversation_id=conversation_id,
+            auth_token=token,
+            match_id=call.match_id,
+            player_id=call.player_id,
+            parity_choice=parity,
+            provenance=provenance,
+        )
+    about = seal(sender, now, conversation_id, token)
+    about |= {"match_id": call.match_id, "player_id": call.player_id, "provenance": provenance}
+    if isinstance(call, ChooseParityCall):
         return ChoiceUnderBothNames(**about, parity_choice=parity, choice=parity)
-    return ChooseParityResponse(**about, parity_choice=parity)
+    move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
+    return GameMoveResponse(**about, move_data=move)
 
 
 def read_choice(value: object) -> Considered | NoChoice:
@@ -263,8 +276,16 @@ class Choices:
             self._fail(pending, read, now)
 
     def _choose(self, pending: PendingChoice, chosen: Considered, now: float) -> None:
-        match, choice, provenance = pending.match, chosen.choice, chosen.provenance
-        given = ChoiceGiven(at=now, **match.named, turn=pending.turn, choice=choice, provenance=provenance)
+        match = pending.match
+        given = ChoiceGiven(
+            at=now,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            referee_id=match.referee_id,
+            turn=pending.turn,
+            choice=chosen.choice,
+            provenance=chosen.provenance,
+        )
         self._context.happened(given)
         for waiting in pending.waiting:
             self._answer(waiting, match, given, now)
@@ -288,11 +309,10 @@ class Choices:
             self._context.refuse(waiting.letter, error)
 
     def _answer(self, waiting: WaitingCall, match: InvitedMatch, given: ChoiceGiven, now: float) -> None:
-        call = waiting.call
-        envelope = seal(f"player:{call.player_id}", now, call.conversation_id or NO_CONVERSATION, waiting.token)
         # Only our referees number their attempts.
         both_names = not match.stated_attempt and not self._context.is_strict
-        self._context.reply(waiting.letter, response_to(call, given, envelope, both_names=both_names))
+        response = response_to(waiting.call, given, waiting.token, now, both_names=both_names)
+        self._context.reply(waiting.letter, response)
 
     def drop(self, match: InvitedMatch, code: str, detail: str) -> None:
         """The choice pending in this match, if any, is not needed any more: the letters that wait get an error."""

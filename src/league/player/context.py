@@ -124,18 +124,24 @@ class PlayerContext(Context):
     def acknowledgement(
         self, message: Notified, sender: SenderIdentity, now: float, match: InvitedMatch | None = None
     ) -> dict[str, Any]:
-        """What all acknowledgements share (Any: as `seal` has it). Only those who proved who they are see a token:
-        no document asks for it, and anybody may send what is to be acknowledged."""
-        us, token = self.membership, None
+        """What all acknowledgements share (Any: as `seal` has it)."""
+        us, token = self.membership, self.token_for(sender, match)
         name, our_name = us.agent_id, us.sender
         if match is not None:
             name, our_name = match.player_id, f"player:{match.player_id}"
-        if sender.is_proven:
-            place = NO_MATCH if match is None else (match.match_id, match.token_attempt)
-            token = us.token if sender.id == tokens.MANAGER else self.credentials.for_referee(sender, *place)
         fields = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
         fields["status"], fields["player_id"] = "ACKNOWLEDGED", name or None
         return fields
+
+    def token_for(self, sender: SenderIdentity, match: InvitedMatch | None = None) -> str | None:
+        """What whoever tells us something is shown in the acknowledgement. Only those who proved who they are see a
+        token: no document asks for it, and anybody may send what is to be acknowledged."""
+        if not sender.is_proven:
+            return None
+        if sender.id == tokens.MANAGER:
+            return self.membership.token
+        place = NO_MATCH if match is None else (match.match_id, match.token_attempt)
+        return self.credentials.for_referee(sender, *place)
 
 
 def _wrong_token(token: str | None) -> Violation:

@@ -14,9 +14,9 @@ from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.news import error_in
 from league.protocol import timestamps
-from league.protocol.envelope import seal
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.messages import GameError, GameErrorAck, GameInvitation, GameJoinAck, GameOver, GameOverAck
+from league.protocol.versions import PROTOCOL
 
 REFUSED_CHOICE: Final = frozenset({"E003", "E004", "E007", "E008", "E015", "E024", "E033", "E034", "E035", "E038"})
 """What a referee says of a wrong answer that may be corrected (R-39 c)."""
@@ -48,7 +48,11 @@ class RefereeMessages:
         context.reply(
             letter,
             GameJoinAck(
-                **seal(f"player:{match.player_id}", now, invitation.conversation_id or NO_CONVERSATION, token),
+                protocol=PROTOCOL,
+                sender=f"player:{match.player_id}",
+                timestamp=timestamps.of_second(int(now)),
+                conversation_id=invitation.conversation_id or NO_CONVERSATION,
+                auth_token=token,
                 match_id=match_id,
                 player_id=match.player_id,
                 arrival_timestamp=timestamps.write(match.invitation.at),
@@ -148,8 +152,19 @@ class RefereeMessages:
         is_referee = sender.is_proven or self._context.is_referee(letter, over, sender, over.match_id)
         if is_referee and self._is_news(attempt, match, known, sender):
             self._end(over, attempt, match, sender, now)
-        fields = self._context.acknowledgement(over, sender, now, match)
-        self._context.reply(letter, GameOverAck(**fields, match_id=over.match_id))
+        self._context.reply(
+            letter,
+            GameOverAck(
+                protocol=PROTOCOL,
+                sender=f"player:{match.player_id}",
+                timestamp=timestamps.of_second(int(now)),
+                conversation_id=over.conversation_id or NO_CONVERSATION,
+                auth_token=self._context.token_for(sender, match),
+                status="ACKNOWLEDGED",
+                player_id=match.player_id or None,
+                match_id=over.match_id,
+            ),
+        )
 
     def _taken_over(self, over: GameOver, attempt: int, sender: SenderIdentity) -> InvitedMatch:
         """The match, as another referee invited us to it: this one may have played a later attempt."""

@@ -298,20 +298,35 @@ class Asking:
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """A valid answer counts, to whichever attempt; so does a no."""
-        question, answer, happened = self._question, self._answer, self._context.happened
-        named, player_id = question.match.named, question.player_id
+        question, answer, taken = self._question, self._answer, self._question.match.taken
         if outcome is not Ending.ANSWERED or answer is None:
             self._end_at_fault(*self._fault, now)
         elif isinstance(answer, Declined):
             self._end_at_fault(DECLINED, "declined the invitation", now)
         elif answer.choice is not None:
-            choice, provenance = answer.choice, answer.provenance
-            move = MoveMade(at=now, **named, player_id=player_id, turn=self._turn, choice=choice, provenance=provenance)
-            happened(move)
+            self._context.happened(
+                MoveMade(
+                    at=now,
+                    match_id=taken.match_id,
+                    attempt=taken.attempt,
+                    player_id=question.player_id,
+                    turn=self._turn,
+                    choice=answer.choice,
+                    provenance=answer.provenance,
+                )
+            )
             self._on_settled(question.seat, now)
         else:
             convention = self._contact.address().convention.value  # as it was learned a moment ago
-            happened(PlayerJoined(at=now, **named, player_id=player_id, convention=convention))
+            self._context.happened(
+                PlayerJoined(
+                    at=now,
+                    match_id=taken.match_id,
+                    attempt=taken.attempt,
+                    player_id=question.player_id,
+                    convention=convention,
+                )
+            )
             self._on_settled(question.seat, now)
 
     def _end_at_fault(self, code: str, detail: str, now: float) -> None:

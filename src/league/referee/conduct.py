@@ -123,7 +123,7 @@ class Conduct:
         match, taken = self.match, self.match.taken
         seed, index = bytes.fromhex(taken.seed), len(match.numbers)
         number = draw.number(seed, taken.league_id, taken.match_id, taken.attempt, index)
-        self._context.happened(NumberDrawn(at=now, **match.named, number=number))
+        self._context.happened(NumberDrawn(at=now, match_id=taken.match_id, attempt=taken.attempt, number=number))
         self.proceed(now)
 
     def _decide(self, now: float) -> None:
@@ -149,7 +149,8 @@ class Conduct:
     def _told(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.remove(delivery)
         if not self._deliveries:
-            self._context.happened(PlayersTold(at=now, **self.match.named))
+            taken = self.match.taken
+            self._context.happened(PlayersTold(at=now, match_id=taken.match_id, attempt=taken.attempt))
             self.proceed(now)
             self._on_place_freed(now)
 
@@ -190,8 +191,8 @@ class Conduct:
 
     def _reported(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.clear()
-        code = error_in(delivery.answer)
-        self._context.happened(ReportSettled(at=now, **self.match.named, answer=code or "ACCEPTED"))
+        taken, answer = self.match.taken, error_in(delivery.answer) or "ACCEPTED"
+        self._context.happened(ReportSettled(at=now, match_id=taken.match_id, attempt=taken.attempt, answer=answer))
         self._on_reported(self.match)
 
     def _nothing(self, now: float) -> None:
@@ -250,15 +251,16 @@ def decided(match: Match, now: float) -> MatchDecided:
     """The result of a match in which nobody is awaited any more, made once, before anybody is told (R-31)."""
     faults = match.faults
     won, reason = _by_fault(match, faults) if faults else _by_rules(match)
-    players = match.taken.players
+    taken, players = match.taken, match.taken.players
     status: Status = "TECHNICAL_LOSS" if faults else "DRAW" if won is None else "WIN"
     due = (LOSS_POINTS, LOSS_POINTS) if faults and won is None else points(won)
     winner = None if won is None else players[won]
     technical, wire = bool(faults), match.game.wire
-    said = {"status": status, "draw_seed": match.taken.seed}
+    said = {"status": status, "draw_seed": taken.seed}
     return MatchDecided(
         at=now,
-        **match.named,
+        match_id=taken.match_id,
+        attempt=taken.attempt,
         status=status,
         winner=winner,
         points=dict(zip(players, due, strict=True)),
@@ -267,7 +269,7 @@ def decided(match: Match, now: float) -> MatchDecided:
             "winner_player_id": winner,
             **wire.game_result(match.position, players, technical, match.pending),
             "reason": reason,
-            "attempt": match.taken.attempt,
+            "attempt": taken.attempt,
             **said,
         },
         details={

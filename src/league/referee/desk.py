@@ -353,7 +353,7 @@ class RefereeDesk(RoleMachine):
         """Begin what waits, as long as there is a place."""
         docket = self._docket
         while docket.queue and len(docket.running) < self._capacity and (match := docket.next) is not None:
-            self._happened(MatchBegun(at=now, **match.named))
+            self._happened(MatchBegun(at=now, match_id=match.taken.match_id, attempt=match.taken.attempt))
             self._conduct(match, now)
 
     def _conduct(self, match: Match, now: float) -> None:
