@@ -95,10 +95,6 @@ class Question(Struct, frozen=True):
         """The id it asked for, which is another player's: on a connection of ours that is no doubt about it."""
         return self.match.taken.known_as[self.seat]
 
-    def is_right(self, token: object) -> bool:
-        """May it stand in the reply to a call?"""
-        return isinstance(token, str) and tokens.fits(token, (*self.digests, *self.replies))
-
     def has_full_standing(self, token: object) -> bool:
         """May this token speak for the player by itself (S-25)?"""
         return isinstance(token, str) and tokens.fits(token, self.digests)
@@ -143,7 +139,7 @@ class Question(Struct, frozen=True):
             detail = "a reply repeats the conversation_id of its request"
             found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
         token = getattr(message, "auth_token", None)
-        if self.digests and not self.is_right(token):
+        if self.digests and not tokens.fits(token, (*self.digests, *self.replies)):
             detail = "the token of its registration belongs here"
             found.append(_violation("E012" if token else "E011", "auth_token", detail, "TOKEN.wrong_in_answer"))
         return found
@@ -171,7 +167,7 @@ class Question(Struct, frozen=True):
         token = read.field("auth_token")
         if not token:
             return _violation("E011", "auth_token", "auth_token is missing", "TOKEN.wrong_in_answer")
-        if not self.is_right(token):
+        if not (isinstance(token, str) and tokens.fits(token, (*self.digests, *self.replies))):
             return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
         return None
 

@@ -128,7 +128,7 @@ class Conduct:
 
     def _decide(self, now: float) -> None:
         self._context.happened(decided(self.match, now))
-        self.proceed(now)
+        self._tell(now)
 
     # --- 5. tell the players ------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Conduct:
         if not self._deliveries:
             taken = self.match.taken
             self._context.happened(PlayersTold(at=now, match_id=taken.match_id, attempt=taken.attempt))
-            self.proceed(now)
+            self._report(now)
             self._on_place_freed(now)
 
     # --- 6. report to the manager -------------------------------------------------------------------------------------
