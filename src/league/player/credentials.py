@@ -25,6 +25,8 @@ ATTEMPTS: Final = 32
 """A call does not name its attempt: so many are tried for a match we do not know."""
 PROVEN: Final = 64
 """So many tokens that proved their senders are remembered."""
+SENDERS: Final = 16
+"""Of so many senders the id is remembered: few speak to a player, and what a stranger calls itself may be long."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -137,7 +139,7 @@ class Credentials:
         return tokens.derive(sender.key, us.agent_id, receiver, us.league_id, match_id, attempt)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=SENDERS)
 def sender_id(sender: str | None) -> str:
     """The id in `sender`; all spellings of the manager are one."""
     word, _, name = (sender or "").partition(":")

@@ -100,7 +100,7 @@ class ChoiceIndex:
         self.last: dict[tuple[str, str], str] = {}
         self._rows, self._counted = rows, 0
 
-    def of_all(self) -> ChoiceIndex:
+    def up_to_date(self) -> ChoiceIndex:
         """The index, with the matches that have come since somebody last asked."""
         for row in self._rows[self._counted :]:
             self._count(row)
@@ -129,7 +129,7 @@ class PastMatches(MatchHistory):
         """The index of exactly these matches: the shared one knows later ones too, once there are any."""
         is_newest = self._index is not None and self._count == len(self._rows)
         index = self._index if is_newest and self._index is not None else ChoiceIndex(self[:])
-        return index.of_all()
+        return index.up_to_date()
 
     def played(self, game_type: str) -> int:
         return self._indexed().played.get(game_type, 0)

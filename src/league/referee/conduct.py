@@ -66,7 +66,7 @@ class Conduct:
         self._context, self._records = context, records
         self._on_place_freed, self._on_reported = on_place_freed, on_reported
         passes = passes_of(context.secrets, match.name)
-        self._questions = self._held_to(passes)
+        self._questions = self._new_questions(passes)
         self._contacts = (Contact(context, match, 0, passes.shown[0]), Contact(context, match, 1, passes.shown[1]))
         self._askings: dict[Seat, Asking] = {}
         self._errors = GameErrors(context, match)
@@ -95,7 +95,7 @@ class Conduct:
             if asking is not None:
                 asking.ask(now)
 
-    def _held_to(self, passes: Passes) -> tuple[Question, Question]:
+    def _new_questions(self, passes: Passes) -> tuple[Question, Question]:
         match, is_strict, known = self.match, self._context.settings.is_strict, self._context.docket.players
         (a, b), answers, replies = match.taken.players, passes.answers, passes.replies
         return (
@@ -203,7 +203,7 @@ class Conduct:
     def renew_tokens(self) -> None:
         """What players are shown, and what they may answer with, has changed: from the next call on."""
         passes = passes_of(self._context.secrets, self.match.name)
-        before, self._questions = self._questions, self._held_to(passes)
+        before, self._questions = self._questions, self._new_questions(passes)
         for seat, contact in zip(SEATS, self._contacts, strict=True):
             has_other_tokens, asking = contact.show(passes.shown[seat]), self._askings.get(seat)
             if asking is not None and (has_other_tokens or before[seat] != self._questions[seat]):
