@@ -120,11 +120,11 @@ class RefereeMessages:
         stated = invitation.attempt or 0
         if known is not None and known.trusted and 0 < stated < known.stated_attempt:
             raise PeerError("E016", f"a later attempt of {invitation.match_id} has begun")
-        newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
-        if stated > newest or (stated and self._context.membership.derived_tokens):
+        if stated and self._context.membership.derived_tokens:
             return stated
+        newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
         # Managers of others give a match to another referee without counting.
-        return newest + 1
+        return stated if stated > newest else newest + 1
 
     # --- GAME_ERROR ---------------------------------------------------------------------------------------------------
 
