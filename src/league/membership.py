@@ -403,8 +403,8 @@ class EarlyLetters:
     def hold(self, letter: Letter) -> bool:
         """Keep it, if it is early."""
         registration = self._membership.registration
-        waits = registration.is_calling and (registration.token_refused or not self._membership.is_registered)
-        if waits and len(self._letters) < EARLY:
+        is_member = self._membership.is_registered and not registration.token_refused
+        if not is_member and registration.is_calling and len(self._letters) < EARLY:
             self._letters.append(letter)
             return True
         return False

@@ -51,7 +51,7 @@ class Interpretation(Struct, frozen=True):
     is_promise: bool = False
 
 
-_ANSWERED, _REFUSED = Interpretation(Reaction.ANSWERED), Interpretation(Reaction.REFUSED)
+ANSWERED, _REFUSED = Interpretation(Reaction.ANSWERED), Interpretation(Reaction.REFUSED)
 _ERRORS = (LeagueError, GameError)
 
 
@@ -128,7 +128,7 @@ def interpret_plainly(_: Delivery, content: Content, __: float) -> Interpretatio
     """An error refuses, and anything else is the answer."""
     if type(content) is Refusal and not content.understood:
         return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
-    return _REFUSED if is_refusal(content) else _ANSWERED
+    return _REFUSED if is_refusal(content) else ANSWERED
 
 
 class Delivery(Struct, eq=False):

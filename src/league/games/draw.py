@@ -6,6 +6,7 @@ kept the seed to itself, nor that it did not give up an earlier attempt to draw 
 
 import hashlib
 import hmac
+from functools import lru_cache
 from typing import Final
 
 SEED_BYTES: Final = 32
@@ -14,8 +15,9 @@ HIGHEST: Final = 10
 BOUND: Final = 250
 
 
+@lru_cache(maxsize=256)
 def commitment(seed: bytes, league_id: str, match_id: str, attempt: int) -> str:
-    """`draw_commitment` of GAME_INVITATION."""
+    """`draw_commitment` of GAME_INVITATION: both players get the same."""
     if len(seed) != SEED_BYTES:
         raise _wrong(seed)
     return hashlib.sha256(seed + f"{league_id}|{match_id}|{attempt}".encode()).hexdigest()

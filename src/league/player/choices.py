@@ -30,6 +30,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.parts import MoveData
+from league.protocol.versions import PROTOCOL
 
 ChoiceCall = ChooseParityCall | GameMoveCall
 
@@ -109,25 +110,36 @@ class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag=
     choice: ParityChoice
 
 
-def response_to(call: ChoiceCall, given: ChoiceGiven, envelope: dict[str, Any], *, both_names: bool) -> Message:
+def response_to(call: ChoiceCall, given: ChoiceGiven, token: str | None, now: float, *, both_names: bool) -> Message:
     """Our choice in the words of the call, as it is: a wrong one is never repaired."""
     provenance = None if given.provenance is None else written(given.provenance)
-    about = {**envelope, "match_id": call.match_id, "player_id": call.player_id, "provenance": provenance}
-    if isinstance(call, GameMoveCall):
-        move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
-        return GameMoveResponse(**about, move_data=move)
     parity: Any = given.choice  # Any: perhaps not one of the two
-    if both_names:
+    sender, conversation_id = f"player:{call.player_id}", call.conversation_id or NO_CONVERSATION
+    if isinstance(call, ChooseParityCall) and not both_names:
+        return ChooseParityResponse(
+            protocol=PROTOCOL,
+            sender=sender,
+            timestamp=timestamps.of_second(int(now)),
+            conversation_id=conversation_id,
+            auth_token=token,
+            match_id=call.match_id,
+            player_id=call.player_id,
+            parity_choice=parity,
+            provenance=provenance,
+        )
+    about = seal(sender, now, conversation_id, token)
+    about |= {"match_id": call.match_id, "player_id": call.player_id, "provenance": provenance}
+    if isinstance(call, ChooseParityCall):
         return ChoiceUnderBothNames(**about, parity_choice=parity, choice=parity)
-    return ChooseParityResponse(**about, parity_choice=parity)
+    move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
+    return GameMoveResponse(**about, move_data=move)
 
 
 def read_choice(value: object) -> Considered | NoChoice:
     """What a strategy answered: a choice that can be sent, or why it is none."""
     if isinstance(value, NoChoice):
         return value
-    choice: object = value.choice if isinstance(value, Considered) else value
-    provenance = value.provenance if isinstance(value, Considered) else None
+    choice, provenance = (value.choice, value.provenance) if isinstance(value, Considered) else (value, None)
     if not isinstance(choice, str):
         return NoChoice(f"a choice is a text, not {type(choice).__name__}", provenance)
     try:
@@ -154,7 +166,7 @@ class PendingChoice(Struct, eq=False):
     key: str
     match: InvitedMatch
     turn: int
-    waiting: list[WaitingCall] = []
+    waiting: list[WaitingCall]
 
 
 class Choices:
@@ -163,13 +175,13 @@ class Choices:
     def __init__(self, context: PlayerContext) -> None:
         self._context = context
         self._by_key: dict[str, PendingChoice] = {}
-        self._by_match: dict[tuple[str, str], PendingChoice] = {}
-        """By match and referee: a referee asks for one choice at a time."""
+        self._by_match: dict[InvitedMatch, PendingChoice] = {}
+        """A referee asks for one choice at a time."""
         self._asked = 0
 
     def pending(self, match: InvitedMatch) -> PendingChoice | None:
         """The choice our strategy is asked for in this match."""
-        return self._by_match.get((match.match_id, match.referee_id))
+        return self._by_match.get(match)
 
     def called(self, letter: Letter, call: ChoiceCall, now: float) -> None:
         """CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
@@ -177,11 +189,12 @@ class Choices:
         known = context.memory.matches.by(call.match_id, sender_id(call.sender))
         attempt = known.token_attempt if known else context.credentials.attempt_of(call)
         sender = context.admit(letter, call, call.match_id, attempt, now)
-        context.check_player(call.player_id)
+        if call.player_id != context.membership.agent_id:
+            context.check_player(call.player_id)
         match = self._open_match(call, known or self._taken_up(call, sender, attempt, now))
-        turn, options = turn_of(call), options_of(call)
+        turn = turn_of(call)
         given = match.answers.get(turn)
-        if given is not None and options and given.choice not in options:
+        if given is not None and (options := options_of(call)) and given.choice not in options:
             # Its GAME_ERROR is on the way beside the call: repeating what cannot be right would waste a correction.
             self.refused(match, turn, "E004" if isinstance(call, ChooseParityCall) else "E024", now)
             given = None
@@ -234,36 +247,28 @@ class Choices:
         return match
 
     def _ask(self, match: InvitedMatch, turn: int, waiting: WaitingCall, now: float) -> None:
-        pending = self.pending(match)
+        pending = self._by_match.get(match)
         if pending is not None and pending.turn != turn:
             self.drop(match, "E023", "the game has gone on")
             pending = None
         if len(self._by_key) >= PENDING or (pending is not None and len(pending.waiting) >= WAITING):
             raise PeerError("E042", "too many calls wait for an answer")
-        if pending is None:
-            pending = self._open(match, turn, waiting.call, now)
-        pending.waiting.append(waiting)
-
-    def _open(self, match: InvitedMatch, turn: int, call: ChoiceCall, now: float) -> PendingChoice:
+        if pending is not None:
+            pending.waiting.append(waiting)
+            return
         self._asked += 1
-        key = f"{match.match_id}/{match.attempt}/choose/{turn}/{self._asked}"
-        pending = self._by_key[key] = self._by_match[match.match_id, match.referee_id] = PendingChoice(key, match, turn)
+        key, call = f"{match.match_id}/{match.attempt}/choose/{turn}/{self._asked}", waiting.call
+        self._by_key[key] = self._by_match[match] = PendingChoice(key, match, turn, [waiting])
         # Strategies show what they were asked to their authors; tokens are not for showing.
         shown = structs.replace(call, auth_token=None)
         self._context.ask(Ask(key, call.game_type, shown, now + seconds_of(call)))
-        return pending
-
-    def _close(self, key: str) -> PendingChoice | None:
-        pending = self._by_key.pop(key, None)
-        if pending is not None:
-            del self._by_match[pending.match.match_id, pending.match.referee_id]
-        return pending
 
     def answered(self, key: str, value: object, now: float) -> None:
         """The strategy chose, or failed to; whoever asked learns it. Nobody waits any more: nothing happens."""
-        pending = self._close(key)
+        pending = self._by_key.pop(key, None)
         if pending is None:
             return
+        del self._by_match[pending.match]
         read = read_choice(value)
         if isinstance(read, Considered):
             self._choose(pending, read, now)
@@ -271,11 +276,19 @@ class Choices:
             self._fail(pending, read, now)
 
     def _choose(self, pending: PendingChoice, chosen: Considered, now: float) -> None:
-        about = {**pending.match.named, "turn": pending.turn}
-        given = ChoiceGiven(at=now, **about, choice=chosen.choice, provenance=chosen.provenance)
+        match = pending.match
+        given = ChoiceGiven(
+            at=now,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            referee_id=match.referee_id,
+            turn=pending.turn,
+            choice=chosen.choice,
+            provenance=chosen.provenance,
+        )
         self._context.happened(given)
         for waiting in pending.waiting:
-            self._answer(waiting, pending.match, given, now)
+            self._answer(waiting, match, given, now)
 
     def _fail(self, pending: PendingChoice, failed: NoChoice, now: float) -> None:
         """Who declines because of an outage says so: the league may have the match played again."""
@@ -296,17 +309,16 @@ class Choices:
             self._context.refuse(waiting.letter, error)
 
     def _answer(self, waiting: WaitingCall, match: InvitedMatch, given: ChoiceGiven, now: float) -> None:
-        call = waiting.call
-        envelope = seal(f"player:{call.player_id}", now, call.conversation_id or NO_CONVERSATION, waiting.token)
         # Only our referees number their attempts.
         both_names = not match.stated_attempt and not self._context.is_strict
-        self._context.reply(waiting.letter, response_to(call, given, envelope, both_names=both_names))
+        response = response_to(waiting.call, given, waiting.token, now, both_names=both_names)
+        self._context.reply(waiting.letter, response)
 
     def drop(self, match: InvitedMatch, code: str, detail: str) -> None:
         """The choice pending in this match, if any, is not needed any more: the letters that wait get an error."""
-        pending = self.pending(match)
+        pending = self._by_match.pop(match, None)
         if pending is not None:
-            self._close(pending.key)
+            del self._by_key[pending.key]
             self._context.cancel(pending.key)
             for waiting in pending.waiting:
                 self._context.refuse(waiting.letter, PeerError(code, detail))

@@ -14,6 +14,7 @@ from league.events import (
     ConditionsStated,
     Event,
     LeagueEnded,
+    Registered,
     Withdrawn,
 )
 from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
@@ -208,9 +209,12 @@ class Competitor(RoleMachine):
     # --- a machine ----------------------------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
-        if type(event) in OF_MEMBERSHIP:
+        kind = type(event)
+        if kind in OF_MEMBERSHIP:
             self._membership.apply(event)  # type: ignore[arg-type]  # it is one of these
-        effect = self._memory.effects.get(type(event))
+            if kind is Registered:
+                self._context.credentials.registered()
+        effect = self._memory.effects.get(kind)
         if effect is not None:
             effect(event)
 

@@ -61,7 +61,7 @@ class PlayerContext(Context):
 
     def authenticate(self, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
         """Who tells us something about a match."""
-        sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
+        sender = self.credentials.identify((message.sender, message.auth_token, match_id, attempt))
         if not sender.trusted:
             self.check_token(sender, message, now)
         return sender
@@ -72,7 +72,7 @@ class PlayerContext(Context):
         match_id = getattr(message, "match_id", None)
         known = self.memory.matches.by(match_id, sender_id(said["sender"])) if match_id else None
         about = (match_id, said["attempt"] or (known.token_attempt if known else 1)) if match_id else NO_MATCH
-        sender = self.credentials.identify(said["sender"], said["auth_token"], *about)
+        sender = self.credentials.identify((said["sender"], said["auth_token"], *about))
         return sender if sender.is_proven else None
 
     def is_referee(
@@ -83,7 +83,7 @@ class PlayerContext(Context):
 
     def admit(self, letter: Letter, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
         """Who asks us something in a match: its referee, or nobody gets an answer (S-23)."""
-        sender = self.credentials.identify(message.sender, message.auth_token, match_id, attempt)
+        sender = self.credentials.identify((message.sender, message.auth_token, match_id, attempt))
         if sender.is_proven:
             return sender
         invites_to = attempt if isinstance(message, GameInvitation) else 0
@@ -124,19 +124,24 @@ class PlayerContext(Context):
     def acknowledgement(
         self, message: Notified, sender: SenderIdentity, now: float, match: InvitedMatch | None = None
     ) -> dict[str, Any]:
-        """What all acknowledgements share (Any: as `seal` has it). Only those who proved who they are see a token:
-        no document asks for it, and anybody may send what is to be acknowledged."""
-        us, token = self.membership, None
-        if sender.is_proven and sender.id == tokens.MANAGER:
-            token = us.token
-        elif sender.is_proven:
-            place = (match.match_id, match.token_attempt) if match else NO_MATCH
-            token = self.credentials.for_referee(sender, *place)
-        name = match.player_id if match else us.agent_id
-        our_name = f"player:{name}" if name else us.sender
+        """What all acknowledgements share (Any: as `seal` has it)."""
+        us, token = self.membership, self.token_for(sender, match)
+        name, our_name = us.agent_id, us.sender
+        if match is not None:
+            name, our_name = match.player_id, f"player:{match.player_id}"
         fields = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
         fields["status"], fields["player_id"] = "ACKNOWLEDGED", name or None
         return fields
+
+    def token_for(self, sender: SenderIdentity, match: InvitedMatch | None = None) -> str | None:
+        """What whoever tells us something is shown in the acknowledgement. Only those who proved who they are see a
+        token: no document asks for it, and anybody may send what is to be acknowledged."""
+        if not sender.is_proven:
+            return None
+        if sender.id == tokens.MANAGER:
+            return self.membership.token
+        place = NO_MATCH if match is None else (match.match_id, match.token_attempt)
+        return self.credentials.for_referee(sender, *place)
 
 
 def _wrong_token(token: str | None) -> Violation:

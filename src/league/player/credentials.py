@@ -7,7 +7,8 @@ announced to be, and nobody else is, until the match is over and played again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -24,6 +25,8 @@ ATTEMPTS: Final = 32
 """A call does not name its attempt: so many are tried for a match we do not know."""
 PROVEN: Final = 64
 """So many tokens that proved their senders are remembered."""
+SENDERS: Final = 16
+"""Of so many senders the id is remembered: few speak to a player, and what a stranger calls itself may be long."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -37,28 +40,42 @@ class SenderIdentity(Struct, frozen=True):
     is_proven: bool = False
 
 
+Shown = tuple[str | None, str | None, str, int]
+"""A sender, the token it shows, and for which match and attempt."""
+
+
+class _ProvenSenders(dict[Shown, SenderIdentity]):
+    """Whose derived token it was: a match and a league show the same ones again. Any other is found out anew."""
+
+    def __init__(self, find_out: Callable[[Shown], SenderIdentity]) -> None:
+        self._find_out = find_out
+
+    def __missing__(self, shown: Shown) -> SenderIdentity:
+        return self._find_out(shown)
+
+
 class Credentials:
     """What our registrations gave us to show and to check, and what is known of the referees of our matches."""
 
     def __init__(self, membership: Membership, secrets: Mapping[str, str], memory: PlayerMemory) -> None:
         self._membership, self._secrets, self._memory = membership, secrets, memory
-        self._serial = 0
-        """The registration that `_keys` and `_proven` are of."""
         self._keys: tuple[str, ...] = ()
         """K of our registrations in this league, the newest first."""
-        self._proven: dict[tuple[str | None, str | None, str, int], SenderIdentity] = {}
-        """Whose derived token it was, by all that was shown with it: a match and a league show the same ones again."""
+        self._proven = _ProvenSenders(self._found_out)
+        self.identify: Callable[[Shown], SenderIdentity] = self._proven.__getitem__
+        """Who this is, by the token it shows."""
+
+    def registered(self) -> None:
+        """We have other keys than before, perhaps in another league."""
+        newest, first = self._membership.serial, self._membership.first_serial
+        serials = range(newest, max(newest - REGISTRATIONS, first - 1), -1)
+        given = [self._secrets.get(f"token/{serial}") for serial in serials]
+        self._keys = tuple(tokens.deriver(token) for token in given if token is not None)
+        self._proven.clear()
 
     # --- who it is ----------------------------------------------------------------------------------------------------
 
-    def identify(self, sender: str | None, token: str | None, match_id: str, attempt: int) -> SenderIdentity:
-        """Who this is, by the token it shows for this match and attempt."""
-        if self._serial != self._membership.serial:
-            self._registered()
-        shown = (sender, token, match_id, attempt)
-        return self._proven.get(shown) or self._found_out(shown)
-
-    def _found_out(self, shown: tuple[str | None, str | None, str, int]) -> SenderIdentity:
+    def _found_out(self, shown: Shown) -> SenderIdentity:
         sender, token, match_id, attempt = shown
         name, us = sender_id(sender), self._membership
         if not us.derived_tokens:
@@ -75,19 +92,11 @@ class Credentials:
         newest = self._keys[0] if self._keys else None
         return SenderIdentity(name, newest, is_announced, is_proven=is_announced and newest is not None)
 
-    def _registered(self) -> None:
-        """We have other keys than before, perhaps in another league."""
-        newest, first = self._membership.serial, self._membership.first_serial
-        serials = range(newest, max(newest - REGISTRATIONS, first - 1), -1)
-        given = [self._secrets.get(f"token/{serial}") for serial in serials]
-        self._serial, self._keys = newest, tuple(tokens.deriver(token) for token in given if token is not None)
-        self._proven.clear()
-
     def attempt_of(self, call: ChooseParityCall | GameMoveCall) -> int:
         """The attempt for which the token of a call is right; 1 if it is for none."""
         attempts = range(1, ATTEMPTS + 1 if self._membership.derived_tokens and call.auth_token else 1)
         shown = (call.sender, call.auth_token, call.match_id)
-        return next((one for one in attempts if self.identify(*shown, one).is_proven), 1)
+        return next((one for one in attempts if self.identify((*shown, one)).is_proven), 1)
 
     def is_referee(
         self, sender: SenderIdentity, token: str | None, match_id: str, origin: str, invites_to: int = 0
@@ -130,6 +139,7 @@ class Credentials:
         return tokens.derive(sender.key, us.agent_id, receiver, us.league_id, match_id, attempt)
 
 
+@lru_cache(maxsize=SENDERS)
 def sender_id(sender: str | None) -> str:
     """The id in `sender`; all spellings of the manager are one."""
     word, _, name = (sender or "").partition(":")

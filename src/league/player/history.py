@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from msgspec import Struct, structs
@@ -89,18 +89,25 @@ class MatchHistory(Sequence[PastMatch]):
 
 
 class ChoiceIndex:
-    """What is asked of a history most often, kept up with every match: reading all of it costs more with each."""
+    """What is asked of a history most often. Each match is counted once, when somebody asks after it: reading all of
+    them costs more with each."""
 
-    __slots__ = ("choices", "last", "played")
+    __slots__ = ("_counted", "_rows", "choices", "last", "played")
 
-    def __init__(self, rows: Iterable[PastMatch] = ()) -> None:
+    def __init__(self, rows: Sequence[PastMatch]) -> None:
         self.played: dict[str, int] = {}
         self.choices: dict[tuple[str, str], dict[str, int]] = {}
         self.last: dict[tuple[str, str], str] = {}
-        for row in rows:
-            self.add(row)
+        self._rows, self._counted = rows, 0
 
-    def add(self, row: PastMatch) -> None:
+    def up_to_date(self) -> ChoiceIndex:
+        """The index, with the matches that have come since somebody last asked."""
+        for row in self._rows[self._counted :]:
+            self._count(row)
+        self._counted = len(self._rows)
+        return self
+
+    def _count(self, row: PastMatch) -> None:
         self.played[row.game_type] = self.played.get(row.game_type, 0) + 1
         choice = row.opponent_choice
         if choice is not None:
@@ -121,7 +128,8 @@ class PastMatches(MatchHistory):
     def _indexed(self) -> ChoiceIndex:
         """The index of exactly these matches: the shared one knows later ones too, once there are any."""
         is_newest = self._index is not None and self._count == len(self._rows)
-        return self._index if is_newest and self._index is not None else ChoiceIndex(self[:])
+        index = self._index if is_newest and self._index is not None else ChoiceIndex(self[:])
+        return index.up_to_date()
 
     def played(self, game_type: str) -> int:
         return self._indexed().played.get(game_type, 0)
@@ -159,31 +167,27 @@ class History:
 
     def __init__(self) -> None:
         self._rows: list[PastMatch] = []
-        self._by_match: dict[str, PastMatch] = {}
-        self._index = ChoiceIndex()
+        self.by_match: dict[str, PastMatch] = {}
+        """The row of each match."""
+        self._index = ChoiceIndex(self._rows)
 
     def add(self, row: PastMatch) -> None:
         """Add a match, or replace what was known of it (R-52)."""
         # Rows that were handed out share the list: it may grow, but nothing in it may move.
-        if self._by_match.pop(row.match_id, None) is not None:
+        if self.by_match.pop(row.match_id, None) is not None:
             self._rows = [one for one in self._rows if one.match_id != row.match_id]
             self._index = ChoiceIndex(self._rows)
         elif len(self._rows) == REMEMBERED:
             self._forget(REMEMBERED // 10)
         self._rows.append(row)
-        self._by_match[row.match_id] = row
-        self._index.add(row)
+        self.by_match[row.match_id] = row
 
     def _forget(self, how_many: int) -> None:
         """Many at once, so that an endless league does not copy the list with every match."""
         for row in self._rows[:how_many]:
-            del self._by_match[row.match_id]
+            del self.by_match[row.match_id]
         self._rows = self._rows[how_many:]
         self._index = ChoiceIndex(self._rows)
-
-    def of(self, match_id: str) -> PastMatch | None:
-        """The row of a match."""
-        return self._by_match.get(match_id)
 
     def rows(self) -> PastMatches:
         """The rows as they are now."""

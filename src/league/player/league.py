@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
-from league.player.context import NO_MATCH, PlayerContext
+from league.player.context import NO_CONVERSATION, NO_MATCH, PlayerContext
 from league.player.credentials import SenderIdentity
 from league.player.news import error_in, result_in, round_in, standings_in
-from league.protocol import tokens
+from league.protocol import timestamps, tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS, PeerError, Retry
 from league.protocol.exchanges import EXCHANGES
@@ -32,12 +32,15 @@ from league.protocol.messages import (
     StandingsUpdateAck,
 )
 from league.protocol.parts import QueryParams
+from league.protocol.versions import PROTOCOL
 
 POLICY: Final = Policy(
     EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
 )
 
-Notification = RoundAnnouncement | RoundCompleted | LeagueStandingsUpdate | LeagueCompleted
+RoundNotification = RoundAnnouncement | RoundCompleted | LeagueStandingsUpdate
+Notification = RoundNotification | LeagueCompleted
+RoundAck = TypeVar("RoundAck", RoundAnnouncementAck, RoundCompletedAck, StandingsUpdateAck)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +166,7 @@ class ManagerMessages:
         referees = self._new_referees(message) if sender.trusted else {}
         if message.round_id > self._memory.announced_round or referees:
             context.happened(RoundAnnounced(at=now, round_id=message.round_id, referees=referees))
-        fields = context.acknowledgement(message, sender, now)
-        context.reply(letter, RoundAnnouncementAck(**fields, round_id=message.round_id))
+        context.reply(letter, self._acknowledgement(RoundAnnouncementAck, message, sender, now))
 
     def _new_referees(self, message: RoundAnnouncement) -> dict[str, AnnouncedReferee]:
         """Of our matches in it. A manager that proved who it is may name another one later."""
@@ -179,20 +181,18 @@ class ManagerMessages:
         return new
 
     def round_completed(self, letter: Letter, message: RoundCompleted, now: float) -> None:
-        context = self._context
-        fields = context.acknowledgement(message, self._identify(message, now), now)
+        context, sender = self._context, self._identify(message, now)
         if message.round_id > self._memory.ended_round:
             context.happened(RoundEnded(at=now, round_id=message.round_id))
-        context.reply(letter, RoundCompletedAck(**fields, round_id=message.round_id))
+        context.reply(letter, self._acknowledgement(RoundCompletedAck, message, sender, now))
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
-        context = self._context
-        fields = context.acknowledgement(message, self._identify(message, now), now)
+        context, sender = self._context, self._identify(message, now)
         known = self.standings.version if self.standings else None
         if known is None or message.version is None or message.version > known:
             self.standings = message
             context.tell(standings_in(message, context.membership.agent_id))
-        context.reply(letter, StandingsUpdateAck(**fields, round_id=message.round_id))
+        context.reply(letter, self._acknowledgement(StandingsUpdateAck, message, sender, now))
 
     def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
         # The end is final, so whoever says it must be the manager wherever that can be known.
@@ -213,15 +213,30 @@ class ManagerMessages:
     def erred(self, letter: Letter, error: LeagueError, now: float) -> None:
         """LEAGUE_ERROR as a message of its own: acknowledged and shown, and nothing else comes of it."""
         context = self._context
-        sender = context.credentials.identify(error.sender, error.auth_token, *NO_MATCH)
+        sender = context.credentials.identify((error.sender, error.auth_token, *NO_MATCH))
         context.check_token(sender, error, now)
         context.tell(error_in(error, sender.trusted))
         context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
 
+    def _acknowledgement(
+        self, kind: type[RoundAck], message: RoundNotification, sender: SenderIdentity, now: float
+    ) -> RoundAck:
+        us = self._context.membership
+        return kind(
+            protocol=PROTOCOL,
+            sender=us.sender,
+            timestamp=timestamps.of_second(int(now)),
+            conversation_id=message.conversation_id or NO_CONVERSATION,
+            auth_token=self._context.token_for(sender),
+            status="ACKNOWLEDGED",
+            player_id=us.agent_id or None,
+            round_id=message.round_id,
+        )
+
     def _identify(self, message: Notification, now: float, *, must_prove: bool = False) -> SenderIdentity:
         """Whoever says this as our manager, about our league."""
         context = self._context
-        sender = context.credentials.identify(message.sender, message.auth_token, *NO_MATCH)
+        sender = context.credentials.identify((message.sender, message.auth_token, *NO_MATCH))
         if not sender.trusted:
             context.show_token(now)
             context.check_token(sender, message, now, must_prove=must_prove)

@@ -14,9 +14,9 @@ from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.news import error_in
 from league.protocol import timestamps
-from league.protocol.envelope import seal
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.messages import GameError, GameErrorAck, GameInvitation, GameJoinAck, GameOver, GameOverAck
+from league.protocol.versions import PROTOCOL
 
 REFUSED_CHOICE: Final = frozenset({"E003", "E004", "E007", "E008", "E015", "E024", "E033", "E034", "E035", "E038"})
 """What a referee says of a wrong answer that may be corrected (R-39 c)."""
@@ -40,14 +40,19 @@ class RefereeMessages:
         sender = context.admit(letter, invitation, match_id, attempt, now)
         if invitation.league_id != context.membership.league_id:
             self._check_league(invitation, sender, now)
-        context.check_player(invitation.player_id)
+        if invitation.player_id != context.membership.agent_id:
+            context.check_player(invitation.player_id)
         before = None if known is None else self._answered_before(known, invitation, sender)
         match = before or self._join(known, invitation, sender, now)
         token = context.credentials.for_referee(sender, match_id, match.token_attempt)
         context.reply(
             letter,
             GameJoinAck(
-                **seal(f"player:{match.player_id}", now, invitation.conversation_id or NO_CONVERSATION, token),
+                protocol=PROTOCOL,
+                sender=f"player:{match.player_id}",
+                timestamp=timestamps.of_second(int(now)),
+                conversation_id=invitation.conversation_id or NO_CONVERSATION,
+                auth_token=token,
                 match_id=match_id,
                 player_id=match.player_id,
                 arrival_timestamp=timestamps.write(match.invitation.at),
@@ -115,11 +120,11 @@ class RefereeMessages:
         stated = invitation.attempt or 0
         if known is not None and known.trusted and 0 < stated < known.stated_attempt:
             raise PeerError("E016", f"a later attempt of {invitation.match_id} has begun")
-        newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
-        if stated > newest or (stated and self._context.membership.derived_tokens):
+        if stated and self._context.membership.derived_tokens:
             return stated
+        newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
         # Managers of others give a match to another referee without counting.
-        return newest + 1
+        return stated if stated > newest else newest + 1
 
     # --- GAME_ERROR ---------------------------------------------------------------------------------------------------
 
@@ -147,8 +152,19 @@ class RefereeMessages:
         is_referee = sender.is_proven or self._context.is_referee(letter, over, sender, over.match_id)
         if is_referee and self._is_news(attempt, match, known, sender):
             self._end(over, attempt, match, sender, now)
-        fields = self._context.acknowledgement(over, sender, now, match)
-        self._context.reply(letter, GameOverAck(**fields, match_id=over.match_id))
+        self._context.reply(
+            letter,
+            GameOverAck(
+                protocol=PROTOCOL,
+                sender=f"player:{match.player_id}",
+                timestamp=timestamps.of_second(int(now)),
+                conversation_id=over.conversation_id or NO_CONVERSATION,
+                auth_token=self._context.token_for(sender, match),
+                status="ACKNOWLEDGED",
+                player_id=match.player_id or None,
+                match_id=over.match_id,
+            ),
+        )
 
     def _taken_over(self, over: GameOver, attempt: int, sender: SenderIdentity) -> InvitedMatch:
         """The match, as another referee invited us to it: this one may have played a later attempt."""
@@ -159,7 +175,7 @@ class RefereeMessages:
 
     def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
         """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
-        matches, row = self._memory.matches, self._memory.history.of(match.match_id)
+        matches, row = self._memory.matches, self._memory.history.by_match.get(match.match_id)
         if known is not None and attempt < known.attempt:
             return False
         if known is not None and known.superseded and attempt <= matches.newest_attempt(match.match_id, sender.trusted):
@@ -188,9 +204,7 @@ class RefereeMessages:
                 trusted=sender.trusted,
             )
         )
-        ended = self._memory.history.of(over.match_id)
-        assert ended is not None
-        self._context.tell(ended)
+        self._context.tell(self._memory.history.by_match[over.match_id])
 
 
 def _code_of(error: GameError) -> str:

@@ -164,7 +164,7 @@ class InvitedMatches:
         return its or last
 
     def _current(self, event: ChoiceGiven | ChoiceRefused) -> InvitedMatch | None:
-        match = self.by(event.match_id, event.referee_id)
+        match = self._by_match.get(event.match_id, _NOBODY).get(event.referee_id)
         return match if match is not None and match.attempt == event.attempt and match.is_open else None
 
     def snapshot(self) -> list[dict[str, Any]]:
@@ -307,6 +307,8 @@ class PlayerMemory:
     def _game_ended(self, event: GameEnded) -> None:
         match = self.matches.ended(event)
         if match is not None:
+            if not match.is_open and self._playing == (match.match_id, match.referee_id):
+                self._playing = None
             self.history.add(past_match(event, match.player_id, match.invitation.role))
 
     def _league_ended(self, event: LeagueEnded) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
-PROTOCOL = "league.v2"
+PROTOCOL: Final = "league.v2"
 CURRENT = "2.1.0"
 KIT_LEAGUE = "conformance"
 """The league that the conformance kit plays in; the conversations of its matches begin so, and no other's do."""

@@ -77,13 +77,12 @@ _JOINED: Final = Valid()
 
 
 class Question(Struct, frozen=True):
-    """Who is asked what, and what its answer is held to. Without `digests` no token can be checked."""
+    """Who is asked in a match, and what its answers are held to; `awaited` is the message type of the one that is due.
+    Without `digests` no token can be checked."""
 
     match: Match
     seat: Seat
     player_id: str
-    awaited: str
-    """The message type of the answer."""
     is_strict: bool
     digests: tuple[str, ...]
     players: Collection[str]
@@ -96,10 +95,6 @@ class Question(Struct, frozen=True):
         """The id it asked for, which is another player's: on a connection of ours that is no doubt about it."""
         return self.match.taken.known_as[self.seat]
 
-    def is_right(self, token: object) -> bool:
-        """May it stand in the reply to a call?"""
-        return isinstance(token, str) and tokens.fits(token, (*self.digests, *self.replies))
-
     def has_full_standing(self, token: object) -> bool:
         """May this token speak for the player by itself (S-25)?"""
         return isinstance(token, str) and tokens.fits(token, self.digests)
@@ -108,17 +103,17 @@ class Question(Struct, frozen=True):
         """Did whoever shows this receive the call?"""
         return isinstance(conversation_id, str) and tokens.same(conversation_id, self.match.conversations[self.seat])
 
-    def read(self, content: Content) -> Answer:
+    def read(self, content: Content, awaited: str) -> Answer:
         """What this answer says."""
         if not isinstance(content, Unsealed):
             return _without_message(content)
         message = content.message
-        if message is not None and message.type != self.awaited:
+        if message is not None and message.type != awaited:
             if isinstance(message, LeagueError | GameError):
                 return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
             if isinstance(message, Acknowledgement | MatchResultAck):
                 return MereAcknowledgement()
-        problem = self._problem(content)
+        problem = self._problem(content, awaited)
         if problem is None and message is not None:
             found = self._found(message)
             if not isinstance(found, Violation):
@@ -128,27 +123,28 @@ class Question(Struct, frozen=True):
         given = _quoted(_choice_in(content))
         return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
 
-    def deviations(self, content: Content) -> list[Violation]:
+    def deviations(self, content: Content, awaited: str) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
         if isinstance(content, Acknowledged):
             return list(content.deviations)
         if not isinstance(content, Unsealed) or self.is_strict:
             return []
         found, message = list(content.deviations), content.message
-        if message is None or message.type != self.awaited:
+        if message is None or message.type != awaited:
             return found
-        if getattr(message, "player_id", None) not in (None, self.player_id):
+        player_id, conversation_id = getattr(message, "player_id", None), getattr(message, "conversation_id", None)
+        if player_id is not None and player_id != self.player_id:
             found.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
-        if getattr(message, "conversation_id", None) not in (None, self.match.conversations[self.seat]):
+        if conversation_id is not None and conversation_id != self.match.conversations[self.seat]:
             detail = "a reply repeats the conversation_id of its request"
             found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
         token = getattr(message, "auth_token", None)
-        if self.digests and not self.is_right(token):
+        if self.digests and not tokens.fits(token, (*self.digests, *self.replies)):
             detail = "the token of its registration belongs here"
             found.append(_violation("E012" if token else "E011", "auth_token", detail, "TOKEN.wrong_in_answer"))
         return found
 
-    def _problem(self, read: Unsealed) -> Violation | None:
+    def _problem(self, read: Unsealed, awaited: str) -> Violation | None:
         """The decisive thing that is wrong with it, in the order of section 10.3; None if only the choice is left."""
         if read.violations or (self.is_strict and self.digests):
             problem = read.until(Stage.ENVELOPE) or self._wrong_token(read) or next(iter(read.violations), None)
@@ -156,8 +152,8 @@ class Question(Struct, frozen=True):
                 return problem
         message = read.message
         assert message is not None, "it was read without a violation"
-        if message.type != self.awaited:
-            detail = f"expected {self.awaited}, not {message.type}"
+        if message.type != awaited:
+            detail = f"expected {awaited}, not {message.type}"
             return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
         match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
         if match_id in (None, self.match.taken.match_id) and player_id in (None, self.player_id):
@@ -171,7 +167,7 @@ class Question(Struct, frozen=True):
         token = read.field("auth_token")
         if not token:
             return _violation("E011", "auth_token", "auth_token is missing", "TOKEN.wrong_in_answer")
-        if not self.is_right(token):
+        if not (isinstance(token, str) and tokens.fits(token, (*self.digests, *self.replies))):
             return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
         return None
 
@@ -188,13 +184,13 @@ class Question(Struct, frozen=True):
         if isinstance(message, GameJoinAck):
             return _JOINED if message.accept else Declined()
         wire = self.match.game.wire
-        path = "parity_choice" if isinstance(message, ChooseParityResponse) else "move_data.choice"
         if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
             place = "move_data.move_type"
             return _violation("E008", place, f'must be "{wire.move_type}"', f"GAME_MOVE_RESPONSE.{place}")
         choice = _choice_of(message)
         legal = self.match.game.rules.legal_moves(self.match.position, self.seat)
         if choice is None or choice not in legal:
+            path = "parity_choice" if isinstance(message, ChooseParityResponse) else "move_data.choice"
             shown = "null" if choice is None else repr(_quoted(choice))
             detail = f"{shown} is none of {', '.join(legal)}"
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")

@@ -13,12 +13,22 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from league.calling.delivery import Attempt, Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.calling.delivery import (
+    ANSWERED,
+    Attempt,
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Policy,
+    Reaction,
+)
 from league.dialects import forms
 from league.dialects.negotiation import Negotiation, routes
 from league.events import AttemptFailed, ConventionLearned, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
+from league.games.contract import Seat
 from league.machine import Address, Content, Failure, Ping, Refusal
-from league.protocol.conventions import DOCUMENTED, Convention
+from league.protocol.conventions import DOCUMENTED, Convention, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -28,7 +38,7 @@ from league.referee import messages
 from league.referee.answers import Declined, MereAcknowledgement, Question, Refused, Valid, Wrong
 from league.referee.context import RefereeContext, quotable
 from league.referee.game_errors import GameErrors
-from league.referee.match import DECLINED
+from league.referee.match import DECLINED, Match
 from league.referee.messages import Fault
 
 CORRECTIONS: Final = 3
@@ -41,7 +51,7 @@ UNAVAILABLE: Final = "E045"
 NOT_COMPOSED: Final = Ping()
 """Stands for the message of a delivery that was not called yet: each call has its own."""
 _ANSWERS: Final = (Valid, Declined)
-_ANSWERED: Final = Interpretation(Reaction.ANSWERED)
+_INVITATION_S: Final = EXCHANGES["GAME_INVITATION"].limit_s
 _UNREAD: Final = frozenset({"E034", "E035"})
 _DETAILS: Final = {
     Failure.REFUSED: "the connection was refused",
@@ -58,65 +68,83 @@ def _policy(limit_s: float, retry_delays_s: tuple[float, ...] | None) -> Policy:
     return Policy(limit_s, retries, if_not_understood=Reaction.FAILED, accepts_late_answers=True)
 
 
+class Contact:
+    """How a player of a match is called: where, in which convention, and which of our tokens it is shown."""
+
+    def __init__(self, context: RefereeContext, match: Match, seat: Seat, shown: tuple[str, ...]) -> None:
+        self._docket, self._match, self._seat = context.docket, match, seat
+        self._shown, self._refused = shown, 0
+
+    @property
+    def is_proven(self) -> bool:
+        """Did somebody at this endpoint answer an invitation before?"""
+        return self._match.taken.endpoints[self._seat] in self._docket.conventions
+
+    def address(self) -> Address:
+        taken, seat, shown = self._match.taken, self._seat, self._shown
+        endpoint = taken.endpoints[seat]
+        known = self._docket.conventions.get(endpoint) or convention_of(taken.conventions[seat])
+        return Address(taken.players[seat], endpoint, shown[self._refused % len(shown)] if shown else None, known)
+
+    def show(self, tokens: tuple[str, ...]) -> bool:
+        """Show it these from the next call on. True if they are others than before."""
+        before, self._shown, self._refused = self._shown, tokens, 0
+        return tokens != before
+
+    def show_another(self) -> bool:
+        """It refused our token: it may go by another of its registrations. False when it has seen them all."""
+        self._refused += 1
+        return bool(self._shown) and self._refused % len(self._shown) != 0
+
+
 class Asking:
-    """`on_settled` is called when the player has given a valid answer or made its final fault; `show_another` when it
-    refused our token: True if there is another one to show it."""
+    """`on_settled` is called when the player has given a valid answer or made its final fault."""
 
     def __init__(
         self,
         context: RefereeContext,
         question: Question,
-        address: Callable[[], Address],
+        contact: Contact,
         errors: GameErrors,
-        on_settled: Callable[[float], None],
-        show_another: Callable[[], bool],
+        on_settled: Callable[[Seat, float], None],
     ) -> None:
         match, seat = question.match, question.seat
-        self._context, self._question, self._on_settled = context, question, on_settled
-        self._game_errors, self._show_another = errors, show_another
-        self._address = address
-        self._seated = match.seated[seat]
-        self._turn = match.turn
-        self._limit = match.taken.move_seconds if self._turn else EXCHANGES["GAME_INVITATION"].limit_s
+        self._context, self._question, self._contact = context, question, contact
+        self._game_errors, self._on_settled = errors, on_settled
+        self._seated, self._turn = match.seated[seat], match.turn
+        self._awaited = messages.awaited_type(match)
+        self._limit = match.taken.move_seconds if self._turn else _INVITATION_S
         self._answer: Valid | Declined | None = None
         self._fault = ("", "")
         self._has_new_tokens = self._declined = False
-        self._delivery = self._prepared(match.taken.suspended[seat])
+        self._delivery = self._prepared(match, question.player_id, match.taken.suspended[seat])
 
-    def _prepared(self, is_suspended: bool) -> Delivery:
-        match, player_id = self._question.match, self._question.player_id
-        name = f"turn{self._turn}" if self._turn else "invite"
+    def _prepared(self, match: Match, player_id: str, is_suspended: bool) -> Delivery:
+        seated, turn = self._seated, self._turn
+        delays_s = None if is_suspended and not turn else match.taken.retry_delays_s
         return Delivery(
             player_id,
-            f"{match.name}/{name}/{player_id}",
+            f"{match.name}/turn{turn}/{player_id}" if turn else f"{match.name}/invite/{player_id}",
             NOT_COMPOSED,
-            _policy(self._limit, None if is_suspended and not self._turn else match.taken.retry_delays_s),
-            address=self._address,
-            on_end=self._ended,
-            on_attempt_failed=self._attempt_failed,
-            interpret=self._interpret,
-            compose=self._compose,
-            negotiation=self._negotiation(),
-            failures=self._seated.failed,
-            attempt=Attempt(is_last=self._seated.wrong > 0),
+            _policy(self._limit, delays_s),
+            self._contact.address,
+            self._ended,
+            self._attempt_failed,
+            self._interpret,
+            self._compose,
+            None if self._question.is_strict else self._negotiation(),
+            seated.failed,
+            attempt=Attempt(is_last=seated.wrong > 0),
         )
 
-    def _negotiation(self) -> Negotiation | None:
+    def _negotiation(self) -> Negotiation:
         """Only an invitation is harmless when it was understood after all (R-02). A choice is asked for in the proven
         convention; in another only by who says that there is no such method."""
-        if self._question.is_strict:
-            return None
-        to = self._address()
+        to = self._contact.address()
         candidates = routes(to.endpoint, to.convention)
         if self._turn:
             return Negotiation(candidates, is_proven=True, is_harmless=False)
-        return Negotiation(candidates, is_proven=self._is_proven, on_understood=self._understood)
-
-    @property
-    def _is_proven(self) -> bool:
-        """Did somebody at this endpoint answer an invitation before?"""
-        question = self._question
-        return question.match.taken.endpoints[question.seat] in self._context.docket.conventions
+        return Negotiation(candidates, is_proven=self._contact.is_proven, on_understood=self._understood)
 
     def _compose(self, delivery: Delivery, now: float) -> Message:
         match, seat, sender = self._question.match, self._question.seat, self._context.membership.sender
@@ -128,21 +156,24 @@ class Asking:
 
     def ask(self, now: float) -> None:
         """Make the first call, or after a restart the one that was open."""
-        seated, calls = self._seated, self._context.calls
-        delay = self._delivery.policy.retries.delay_before(seated.failed) if seated.failed else 0.0
-        is_final = isinstance(seated.last, WrongAnswer) and not seated.last.left
-        if seated.last is not None and (delay is None or is_final):
-            self._end_at_fault(seated.last.code, seated.last.detail, now)
-        elif seated.last is not None and not seated.wrong and delay:
-            calls.deliver_at(self._delivery, min(seated.last.at, now) + delay, now)
+        last, calls = self._seated.last, self._context.calls
+        if last is None:
+            calls.deliver([self._delivery], now)
+            return
+        failed = self._seated.failed
+        delay = self._delivery.policy.retries.delay_before(failed) if failed else 0.0
+        if delay is None or (isinstance(last, WrongAnswer) and not last.left):
+            self._end_at_fault(last.code, last.detail, now)
+        elif delay and not self._seated.wrong:
+            calls.deliver_at(self._delivery, min(last.at, now) + delay, now)
         else:
             calls.deliver([self._delivery], now)
 
     def posted(self, read: Unsealed, now: float) -> PeerError | None:
         """The answer came as a request of its own, from the player."""
         question = self._question
-        answer = question.read(read)
-        self._game_errors.tell_deviations(question.seat, question.deviations(read), self._called, now)
+        answer, deviations = question.read(read, self._awaited), question.deviations(read, self._awaited)
+        self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, _ANSWERS):
             self._answer = answer
             self._context.calls.answered_by_request(self._delivery, now)
@@ -171,23 +202,23 @@ class Asking:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
-        question = self._question
-        answer, deviations = question.read(content), question.deviations(content)
+        question, awaited = self._question, self._awaited
+        answer, deviations = question.read(content, awaited), question.deviations(content, awaited)
         if deviations:
             self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, _ANSWERS):
             self._answer = answer
-            return _ANSWERED
+            return ANSWERED
         if isinstance(answer, Refused):
             return self._refused(delivery, content, answer)
         if isinstance(answer, MereAcknowledgement):
             return Interpretation(Reaction.ACKNOWLEDGED, is_promise=answer.is_promise)
-        if answer.code in _UNREAD and not self._is_proven and not self._turn:
+        if answer.code in _UNREAD and not self._contact.is_proven and not self._turn:
             return Interpretation(Reaction.NOT_UNDERSTOOD, consequence=lambda then: self._wrong(answer, then))
         return Interpretation(Reaction.WRONG, consequence=lambda then: self._wrong(answer, then))
 
     def _refused(self, delivery: Delivery, content: Content, answer: Refused) -> Interpretation:
-        if isinstance(content, Refusal) and content.code == "E012" and self._show_another():
+        if isinstance(content, Refusal) and content.code == "E012" and self._contact.show_another():
             return Interpretation(Reaction.CALL_AGAIN)
         self._declined = answer.code == UNAVAILABLE
         failed = Interpretation(Reaction.FAILED, quotable(f"answered {_asked_by(delivery)} with {answer.detail}"))
@@ -233,8 +264,8 @@ class Asking:
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         if failed.failure is Failure.TIMEOUT:
-            right, awaited = "right " * self._delivery.attempt.is_last, messages.awaited_type(self._question.match)
-            code, detail = "E001", f"no {right}{awaited} within {self._limit:g} seconds"
+            right = "right " * self._delivery.attempt.is_last
+            code, detail = "E001", f"no {right}{self._awaited} within {self._limit:g} seconds"
         else:
             code = UNAVAILABLE if self._declined else "E009"
             detail = failed.detail or _DETAILS[failed.failure]
@@ -261,31 +292,46 @@ class Asking:
     @property
     def _called(self) -> Address:
         """Where and how the player was called last."""
-        return self._delivery.attempt.to or self._address()
+        return self._delivery.attempt.to or self._contact.address()
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """A valid answer counts, to whichever attempt; so does a no."""
-        question, answer, happened = self._question, self._answer, self._context.happened
-        named, player_id = question.match.named, question.player_id
+        question, answer, taken = self._question, self._answer, self._question.match.taken
         if outcome is not Ending.ANSWERED or answer is None:
             self._end_at_fault(*self._fault, now)
         elif isinstance(answer, Declined):
             self._end_at_fault(DECLINED, "declined the invitation", now)
         elif answer.choice is not None:
-            choice, provenance = answer.choice, answer.provenance
-            move = MoveMade(at=now, **named, player_id=player_id, turn=self._turn, choice=choice, provenance=provenance)
-            happened(move)
-            self._on_settled(now)
+            self._context.happened(
+                MoveMade(
+                    at=now,
+                    match_id=taken.match_id,
+                    attempt=taken.attempt,
+                    player_id=question.player_id,
+                    turn=self._turn,
+                    choice=answer.choice,
+                    provenance=answer.provenance,
+                )
+            )
+            self._on_settled(question.seat, now)
         else:
-            convention = self._address().convention.value  # as it was learned a moment ago
-            happened(PlayerJoined(at=now, **named, player_id=player_id, convention=convention))
-            self._on_settled(now)
+            convention = self._contact.address().convention.value  # as it was learned a moment ago
+            self._context.happened(
+                PlayerJoined(
+                    at=now,
+                    match_id=taken.match_id,
+                    attempt=taken.attempt,
+                    player_id=question.player_id,
+                    convention=convention,
+                )
+            )
+            self._on_settled(question.seat, now)
 
     def _end_at_fault(self, code: str, detail: str, now: float) -> None:
         self._context.happened(PlayerFaulted(at=now, **self._about, code=code, detail=detail))
-        self._on_settled(now)
+        self._on_settled(self._question.seat, now)
 
     @property
     def _about(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import msgspec
 
 from league.events import MatchDropped, MatchTaken
 from league.games import registry
-from league.games.contract import Seat
 from league.games.draw import SEED_BYTES
 from league.protocol import tokens
 from league.protocol.conventions import convention_of
@@ -35,10 +34,6 @@ class Passes(msgspec.Struct, frozen=True):
     answers: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     replies: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Of tokens that are good only in the reply to a call."""
-
-    def of(self, seat: Seat) -> tuple[tuple[str, ...], ...]:
-        """All that concerns one player."""
-        return self.shown[seat], self.answers[seat], self.replies[seat]
 
 
 def passes_of(secrets: Mapping[str, str], name: str) -> Passes:
@@ -164,8 +159,10 @@ def _record(record: Record | None) -> dict[str, int]:
     """Empty where the manager said nothing."""
     if record is None:
         return {}
-    said = (record.wins, record.losses, record.draws, record.points)
-    return {} if said == _UNSAID else dict(zip(ZEROS, [count or 0 for count in said], strict=True))
+    wins, losses, draws, points = said = record.wins, record.losses, record.draws, record.points
+    if said == _UNSAID:
+        return {}
+    return {"wins": wins or 0, "losses": losses or 0, "draws": draws or 0, "points": points or 0}
 
 
 def _passes(one: AnnouncedMatch, context: RefereeContext) -> Passes:

@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final
 
 import msgspec
 
-from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
+from league.calling.delivery import ANSWERED, Delivery, Ending, Interpretation, Policy, Reaction
 from league.dialects.reports import in_all_words
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
 from league.games import draw
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
-from league.machine import Acknowledged, Address, Content, Refusal
-from league.protocol.conventions import convention_of
+from league.machine import Acknowledged, Content, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
@@ -26,7 +24,7 @@ from league.protocol.messages import GameError, LeagueError
 from league.protocol.tokens import MANAGER
 from league.referee import messages
 from league.referee.answers import Question
-from league.referee.asking import UNAVAILABLE, Asking
+from league.referee.asking import UNAVAILABLE, Asking, Contact
 from league.referee.assignments import Passes, passes_of
 from league.referee.context import RefereeContext
 from league.referee.game_errors import GameErrors
@@ -37,7 +35,7 @@ ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
 """Errors after which a report is not repeated."""
 UNREAD: Final = frozenset({"E034", "E035", "E037"})
 """An answer of which nothing could be read acknowledges nothing."""
-ANSWERED: Final = "answered "
+REACHED: Final = "answered "
 """How the detail of a failure begins if the player was reached, and gave an error."""
 _TO_PLAYERS: Final = Policy(EXCHANGES["GAME_OVER"].limit_s)
 _TO_MANAGER: Final = Policy(
@@ -67,9 +65,9 @@ class Conduct:
         self.match = match
         self._context, self._records = context, records
         self._on_place_freed, self._on_reported = on_place_freed, on_reported
-        self._passes: Passes = passes_of(context.secrets, match.name)
-        self._refused_tokens = [0, 0]
-        """How often each player refused what we showed it."""
+        passes = passes_of(context.secrets, match.name)
+        self._questions = self._new_questions(passes)
+        self._contacts = (Contact(context, match, 0, passes.shown[0]), Contact(context, match, 1, passes.shown[1]))
         self._askings: dict[Seat, Asking] = {}
         self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
@@ -90,32 +88,24 @@ class Conduct:
             self._context.happened(RecordsShown(at=now, **self.match.named, records=(a, b)))
         new = [seat for seat in self.match.awaited if seat not in self._askings]
         for seat in new:
-            self._askings[seat] = Asking(
-                self._context,
-                self.question(seat),
-                partial(self._address, seat),
-                self._errors,
-                partial(self._settled, seat),
-                partial(self._show_another, seat),
-            )
+            question, contact = self._questions[seat], self._contacts[seat]
+            self._askings[seat] = Asking(self._context, question, contact, self._errors, self._settled)
         for seat in new:
             asking = self._askings.get(seat)
             if asking is not None:
                 asking.ask(now)
 
-    def question(self, seat: Seat) -> Question:
-        """What this player is asked now, and what its answer is held to."""
-        context, match, passes = self._context, self.match, self._passes
-        return Question(
-            match,
-            seat,
-            match.taken.players[seat],
-            messages.awaited_type(match),
-            context.settings.is_strict,
-            passes.answers[seat],
-            context.docket.players,
-            passes.replies[seat],
+    def _new_questions(self, passes: Passes) -> tuple[Question, Question]:
+        match, is_strict, known = self.match, self._context.settings.is_strict, self._context.docket.players
+        (a, b), answers, replies = match.taken.players, passes.answers, passes.replies
+        return (
+            Question(match, 0, a, is_strict, answers[0], known, replies[0]),
+            Question(match, 1, b, is_strict, answers[1], known, replies[1]),
         )
+
+    def question(self, seat: Seat) -> Question:
+        """What the answers of this player are held to."""
+        return self._questions[seat]
 
     def asking(self, seat: Seat) -> Asking | None:
         """The question this player has not answered yet."""
@@ -133,12 +123,12 @@ class Conduct:
         match, taken = self.match, self.match.taken
         seed, index = bytes.fromhex(taken.seed), len(match.numbers)
         number = draw.number(seed, taken.league_id, taken.match_id, taken.attempt, index)
-        self._context.happened(NumberDrawn(at=now, **match.named, number=number))
+        self._context.happened(NumberDrawn(at=now, match_id=taken.match_id, attempt=taken.attempt, number=number))
         self.proceed(now)
 
     def _decide(self, now: float) -> None:
         self._context.happened(decided(self.match, now))
-        self.proceed(now)
+        self._tell(now)
 
     # --- 5. tell the players ------------------------------------------------------------------------------------------
 
@@ -148,25 +138,20 @@ class Conduct:
         if self._deliveries:
             return
         match, overs = self.match, messages.game_over(self.match, self._context.membership.sender)
-        deliveries = {
-            seat: Delivery(
-                match.taken.players[seat],
-                f"{match.name}/over",
-                overs[seat],
-                _TO_PLAYERS,
-                address=partial(self._address, seat),
-                on_end=self._told,
-            )
-            for seat in SEATS
-        }
-        self._deliveries = list(deliveries.values())
-        self._errors.deliver_after(deliveries, now)
+        label, told = f"{match.name}/over", self._told
+        (a, b), (to_a, to_b) = match.taken.players, self._contacts
+        self._deliveries = [
+            Delivery(a, label, overs[0], _TO_PLAYERS, to_a.address, told),
+            Delivery(b, label, overs[1], _TO_PLAYERS, to_b.address, told),
+        ]
+        self._errors.deliver_after(tuple(self._deliveries), now)
 
     def _told(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.remove(delivery)
         if not self._deliveries:
-            self._context.happened(PlayersTold(at=now, **self.match.named))
-            self.proceed(now)
+            taken = self.match.taken
+            self._context.happened(PlayersTold(at=now, match_id=taken.match_id, attempt=taken.attempt))
+            self._report(now)
             self._on_place_freed(now)
 
     # --- 6. report to the manager -------------------------------------------------------------------------------------
@@ -198,7 +183,7 @@ class Conduct:
             self._context.membership.record(content.deviations, now)
         if code is None or code in ENDS_REPORTING:
             registration.request_accepted()
-            return Interpretation(Reaction.ANSWERED)
+            return ANSWERED
         registration.request_refused(code, now)
         if isinstance(content, Refusal) and not content.understood:
             return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
@@ -206,8 +191,8 @@ class Conduct:
 
     def _reported(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.clear()
-        code = error_in(delivery.answer)
-        self._context.happened(ReportSettled(at=now, **self.match.named, answer=code or "ACCEPTED"))
+        taken, answer = self.match.taken, error_in(delivery.answer) or "ACCEPTED"
+        self._context.happened(ReportSettled(at=now, match_id=taken.match_id, attempt=taken.attempt, answer=answer))
         self._on_reported(self.match)
 
     def _nothing(self, now: float) -> None:
@@ -217,11 +202,12 @@ class Conduct:
 
     def renew_tokens(self) -> None:
         """What players are shown, and what they may answer with, has changed: from the next call on."""
-        before, self._passes = self._passes, passes_of(self._context.secrets, self.match.name)
-        self._refused_tokens = [0, 0]
-        for seat, asking in self._askings.items():
-            if before.of(seat) != self._passes.of(seat):
-                asking.accept_tokens(self._passes.answers[seat], self._passes.replies[seat])
+        passes = passes_of(self._context.secrets, self.match.name)
+        before, self._questions = self._questions, self._new_questions(passes)
+        for seat, contact in zip(SEATS, self._contacts, strict=True):
+            has_other_tokens, asking = contact.show(passes.shown[seat]), self._askings.get(seat)
+            if asking is not None and (has_other_tokens or before[seat] != self._questions[seat]):
+                asking.accept_tokens(passes.answers[seat], passes.replies[seat])
 
     def drop(self) -> None:
         """Stop: a newer attempt was given out, or the league is over."""
@@ -230,20 +216,6 @@ class Conduct:
         self._askings.clear()
         for delivery in self._deliveries:
             self._context.calls.drop(delivery, cancel=True)
-
-    def _show_another(self, seat: Seat) -> bool:
-        """A player refused our token: it may go by another of its registrations. False when it has seen them all."""
-        shown = self._passes.shown[seat]
-        self._refused_tokens[seat] += 1
-        return bool(shown) and self._refused_tokens[seat] % len(shown) != 0
-
-    def _address(self, seat: Seat) -> Address:
-        taken = self.match.taken
-        endpoint = taken.endpoints[seat]
-        known = self._context.docket.conventions.get(endpoint) or convention_of(taken.conventions[seat])
-        shown = self._passes.shown[seat]
-        token = shown[self._refused_tokens[seat] % len(shown)] if shown else None
-        return Address(taken.players[seat], endpoint, token, known)
 
 
 _STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {
@@ -279,15 +251,16 @@ def decided(match: Match, now: float) -> MatchDecided:
     """The result of a match in which nobody is awaited any more, made once, before anybody is told (R-31)."""
     faults = match.faults
     won, reason = _by_fault(match, faults) if faults else _by_rules(match)
-    players = match.taken.players
+    taken, players = match.taken, match.taken.players
     status: Status = "TECHNICAL_LOSS" if faults else "DRAW" if won is None else "WIN"
     due = (LOSS_POINTS, LOSS_POINTS) if faults and won is None else points(won)
     winner = None if won is None else players[won]
     technical, wire = bool(faults), match.game.wire
-    said = {"status": status, "draw_seed": match.taken.seed}
+    said = {"status": status, "draw_seed": taken.seed}
     return MatchDecided(
         at=now,
-        **match.named,
+        match_id=taken.match_id,
+        attempt=taken.attempt,
         status=status,
         winner=winner,
         points=dict(zip(players, due, strict=True)),
@@ -296,16 +269,26 @@ def decided(match: Match, now: float) -> MatchDecided:
             "winner_player_id": winner,
             **wire.game_result(match.position, players, technical, match.pending),
             "reason": reason,
-            "attempt": match.taken.attempt,
+            "attempt": taken.attempt,
             **said,
         },
         details={
             **wire.details(match.position, players, technical, match.pending),
             "faults": {one.player_id: _fault(one) for one in faults},
-            **({"provenance": msgspec.to_builtins(match.provenance)} if match.provenance else {}),
+            **_provenance(match),
             **said,
         },
     )
+
+
+def _provenance(match: Match) -> dict[str, object]:
+    """How the choices came about, as far as the players say so."""
+    a, b = match.seated
+    if a.provenance is None and b.provenance is None:
+        return {}
+    said = zip(match.taken.players, match.seated, strict=True)
+    told = {player_id: one.provenance for player_id, one in said if one.provenance is not None}
+    return {"provenance": msgspec.to_builtins(told)}
 
 
 def _by_rules(match: Match) -> tuple[Seat | None, str]:
@@ -328,7 +311,7 @@ def _reason(fault: PlayerFaulted) -> str:
     """For the opponent's eyes too, so nothing of what the player said."""
     told = _REASONS.get((fault.phase, fault.code))
     if fault.code == "E009":
-        told = "{} answered with an error" if fault.detail.startswith(ANSWERED) else "{} could not be reached"
+        told = "{} answered with an error" if fault.detail.startswith(REACHED) else "{} could not be reached"
     return (told or f"{{}} gave no valid answer ({_name(fault.code)})").format(fault.player_id)
 
 

@@ -175,7 +175,7 @@ class RefereeDesk(RoleMachine):
             self._status.ask(now)  # another league may have begun
         else:
             self._registered(now)
-        for match in [one for one in self._docket.open.values() if one.begun]:
+        for match in [one for one in self._docket.open.values() if one.match_id not in self._docket.queue]:
             self._conduct(match, now)
         self._begin_waiting(now)
         self._addresses.seek(now)
@@ -352,8 +352,8 @@ class RefereeDesk(RoleMachine):
     def _begin_waiting(self, now: float) -> None:
         """Begin what waits, as long as there is a place."""
         docket = self._docket
-        while len(docket.running) < self._capacity and (match := docket.next) is not None:
-            self._happened(MatchBegun(at=now, **match.named))
+        while docket.queue and len(docket.running) < self._capacity and (match := docket.next) is not None:
+            self._happened(MatchBegun(at=now, match_id=match.taken.match_id, attempt=match.taken.attempt))
             self._conduct(match, now)
 
     def _conduct(self, match: Match, now: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from league.calling.delivery import Delivery, Policy
-from league.games.contract import Seat
+from league.games.contract import SEATS, Seat
 from league.machine import Address
 from league.protocol.errors import REFUSED_BY_STRICT, Violation
 from league.protocol.exchanges import EXCHANGES
@@ -61,15 +61,16 @@ class GameErrors:
                 fault = Fault(one.code, quotable(one.detail), 0, 0, context=context, consequence=NO_CONSEQUENCE)
                 self.send(seat, fault, to, now)
 
-    def deliver_after(self, deliveries: dict[Seat, Delivery], now: float) -> None:
+    def deliver_after(self, deliveries: Iterable[Delivery], now: float) -> None:
         """GAME_OVER, to each player when its last error was answered or given up, and soon in any case."""
-        free = [one for seat, one in deliveries.items() if seat not in self._under_way]
-        self._held = {seat: one for seat, one in deliveries.items() if seat in self._under_way}
-        for seat, one in list(self._held.items()):
-            _, sent_at = self._under_way[seat]
-            self._context.calls.deliver_at(one, sent_at + LAST_WORD_S, now)
-        for one in free:
-            self._context.calls.deliver([one], now)
+        for seat, one in zip(SEATS, deliveries, strict=True):
+            error = self._under_way.get(seat)
+            if error is None:
+                self._context.calls.deliver([one], now)
+            else:
+                self._held[seat] = one
+                _, sent_at = error
+                self._context.calls.deliver_at(one, sent_at + LAST_WORD_S, now)
 
     def _ended(self, seat: Seat, delivery: Delivery, now: float) -> None:
         newest = self._under_way.get(seat)

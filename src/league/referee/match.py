@@ -47,7 +47,6 @@ from league.protocol.tokens import MANAGER
 Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
 """What a match needs next."""
 GameState = Literal["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"]
-CONVERSATION_BYTES: Final = 16
 DECLINED: Final = "DECLINED"
 """The `code` of a fault that is no error: the player said no (R-34)."""
 
@@ -60,6 +59,8 @@ class Seated(Struct):
     wrong: int = 0
     last: AttemptFailed | WrongAnswer | None = None
     fault: PlayerFaulted | None = None
+    provenance: Provenance | None = None
+    """How its choices came about, as far as it says so."""
 
 
 class Match:
@@ -84,10 +85,9 @@ class Match:
         """Who still has to answer before this phase can be judged (R-42)."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
-        self.provenance: dict[str, Provenance] = {}
-        """How the choices of each player came about, as far as it says so."""
+        self.faults: list[PlayerFaulted] = []
+        """Of players who lost by their own fault, in the order of their seats."""
         self.numbers: list[int] = []
-        self.begun = False
         self.decided: MatchDecided | None = None
         self.told = False
         self.ended: ReportSettled | MatchDropped | None = None
@@ -96,6 +96,7 @@ class Match:
         """All that happened, for whoever wants to know why it ended so."""
         # Any: only the game knows the type of its state.
         self.position: Any = game.rules.start()
+        self.to_move: Mover = game.rules.to_move(self.position)
 
     # --- what it means ------------------------------------------------------------------------------------------------
 
@@ -140,14 +141,6 @@ class Match:
             return "ASK" if self.turn else "INVITE"
         return "DRAW" if self.turn and self.to_move.kind == "chance" and not self.faults else "DECIDE"
 
-    @property
-    def to_move(self) -> Mover:
-        return self.game.rules.to_move(self.position)
-
-    @property
-    def faults(self) -> list[PlayerFaulted]:
-        return [one.fault for one in self.seated if one.fault is not None]
-
     def seat_of(self, player_id: str) -> Seat | None:
         return next((seat for seat in SEATS if self.taken.players[seat] == player_id), None)
 
@@ -160,7 +153,6 @@ class Match:
             "numbers": list(self.numbers),
             "position": repr(self.position),
             "state": self.game_state,
-            "begun": self.begun,
             "told": self.told,
             "ended": None if self.ended is None else msgspec.to_builtins(self.ended),
             "events": self.record(),
@@ -181,9 +173,6 @@ class Match:
 
     def _records_shown(self, event: RecordsShown) -> None:
         self.taken = msgspec.structs.replace(self.taken, records=event.records)
-
-    def _begun(self, event: MatchBegun) -> None:
-        self.begun = True
 
     def _attempt_failed(self, event: AttemptFailed) -> None:
         player = self._player(event.player_id)
@@ -209,14 +198,18 @@ class Match:
             self._next_turn()
 
     def _moved(self, event: MoveMade) -> None:
+        seat = self._settled(event.player_id)
         if event.provenance is not None:
-            before = self.provenance.get(event.player_id)
-            self.provenance[event.player_id] = before.plus(event.provenance) if before else event.provenance
-        self.pending[self._settled(event.player_id)] = event.choice
-        if not self.awaited and set(self.pending) == set(self.to_move.seats):
-            self.position = self.game.rules.play(self.position, self.pending)
+            before = self.seated[seat].provenance
+            self.seated[seat].provenance = before.plus(event.provenance) if before else event.provenance
+        self.pending[seat] = event.choice
+        if not self.awaited and len(self.pending) == len(self.to_move.seats):
+            self._go_to(self.game.rules.play(self.position, self.pending))
             self.pending = {}
             self._next_turn()
+
+    def _go_to(self, position: Any) -> None:
+        self.position, self.to_move = position, self.game.rules.to_move(position)
 
     def _next_turn(self) -> None:
         """Another question: nothing has gone wrong with it yet."""
@@ -227,10 +220,11 @@ class Match:
 
     def _faulted(self, event: PlayerFaulted) -> None:
         self.seated[self._settled(event.player_id)].fault = event
+        self.faults = [one.fault for one in self.seated if one.fault is not None]
 
     def _drawn(self, event: NumberDrawn) -> None:
         self.numbers.append(event.number)
-        self.position = self.game.rules.draw(self.position, event.number)
+        self._go_to(self.game.rules.draw(self.position, event.number))
         self.awaited = list(self.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
@@ -242,7 +236,7 @@ class Match:
     def _ended(self, event: ReportSettled | MatchDropped) -> None:
         self.ended = event
 
-    def _unchanged(self, event: PlayerDeviated) -> None:
+    def _unchanged(self, event: MatchBegun | PlayerDeviated) -> None:
         """It is kept among the events, and changes nothing."""
 
 
@@ -252,16 +246,15 @@ def _conversation_of(taken: MatchTaken) -> str:
 
 def _conversations(taken: MatchTaken) -> tuple[str, str]:
     """The seed is drawn once per attempt and kept secret until the attempt is decided; so is what is derived of it."""
-    seed, name = bytes.fromhex(taken.seed), _conversation_of(taken)
-    first = hmac.digest(seed, b"conversation|0", "sha256")[:CONVERSATION_BYTES]
-    second = hmac.digest(seed, b"conversation|1", "sha256")[:CONVERSATION_BYTES]
-    return f"{name}-{first.hex()}", f"{name}-{second.hex()}"
+    name, derived = _conversation_of(taken), hmac.digest(bytes.fromhex(taken.seed), b"conversations", "sha256").hex()
+    half = len(derived) // 2
+    return f"{name}-{derived[:half]}", f"{name}-{derived[half:]}"
 
 
 _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
     PlayersLocated: Match._located,
     RecordsShown: Match._records_shown,
-    MatchBegun: Match._begun,
+    MatchBegun: Match._unchanged,
     AttemptFailed: Match._attempt_failed,
     WrongAnswer: Match._wrong_answer,
     PlayerJoined: Match._joined,

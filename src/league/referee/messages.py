@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -23,6 +23,7 @@ from league.protocol.messages import (
     MatchResultReport,
 )
 from league.protocol.parts import CallContext, GameResult, MoveRequest, Object, Record, Result, ResultDetails, RetryInfo
+from league.protocol.versions import PROTOCOL
 from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"
@@ -39,7 +40,10 @@ def awaited_type(match: Match) -> str:
 def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitation:
     taken = match.taken
     return GameInvitation(
-        **seal(sender, now, match.conversations[seat]),
+        protocol=PROTOCOL,
+        sender=sender,
+        timestamp=timestamps.of_second(int(now)),
+        conversation_id=match.conversations[seat],
         league_id=taken.league_id,
         round_id=taken.round_id,
         match_id=taken.match_id,
@@ -56,24 +60,33 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
     """The call for a choice, as the game has it."""
     taken = match.taken
     request = match.game.wire.move_request(match.position, seat)
-    shared: dict[str, Any] = {
-        **seal(sender, now, match.conversations[seat]),
-        "match_id": taken.match_id,
-        "player_id": taken.players[seat],
-        "game_type": taken.game_type,
-        "deadline": timestamps.write(deadline),
-    }
     if request is not None:
         view = request["context"]
         assert isinstance(view, dict)
         move_request = {**request, "context": {**view, "turn": match.turn}}
-        return GameMoveCall(**shared, move_request=msgspec.convert(move_request, MoveRequest))
-    context = CallContext(
-        opponent_id=taken.players[1 - seat],
-        round_id=taken.round_id,
-        your_standings=Record(**taken.records[seat]),
+        return GameMoveCall(
+            **seal(sender, now, match.conversations[seat]),
+            match_id=taken.match_id,
+            player_id=taken.players[seat],
+            game_type=taken.game_type,
+            deadline=timestamps.write(deadline),
+            move_request=msgspec.convert(move_request, MoveRequest),
+        )
+    return ChooseParityCall(
+        protocol=PROTOCOL,
+        sender=sender,
+        timestamp=timestamps.of_second(int(now)),
+        conversation_id=match.conversations[seat],
+        match_id=taken.match_id,
+        player_id=taken.players[seat],
+        game_type=taken.game_type,
+        deadline=timestamps.of_second(int(deadline)),
+        context=CallContext(
+            opponent_id=taken.players[1 - seat],
+            round_id=taken.round_id,
+            your_standings=Record(**taken.records[seat]),
+        ),
     )
-    return ChooseParityCall(**shared, context=context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +146,18 @@ def game_over(match: Match, sender: str) -> tuple[GameOver, GameOver]:
     decided = match.decided
     assert decided is not None
     result = msgspec.convert(decided.game_result, GameResult)
-    about: dict[str, Any] = {
-        "match_id": match.taken.match_id,
-        "game_type": match.taken.game_type,
-        "reason": decided.reason,
-    }
     first, second = match.conversations
-    return (
-        GameOver(**seal(sender, decided.at, first), **about, game_result=result),
-        GameOver(**seal(sender, decided.at, second), **about, game_result=result),
+    over = GameOver(
+        protocol=PROTOCOL,
+        sender=sender,
+        timestamp=timestamps.of_second(int(decided.at)),
+        conversation_id=first,
+        match_id=match.taken.match_id,
+        game_type=match.taken.game_type,
+        reason=decided.reason,
+        game_result=result,
     )
+    return over, msgspec.structs.replace(over, conversation_id=second)
 
 
 def report(match: Match, sender: str) -> MatchResultReport:
@@ -160,7 +175,10 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
     assert decided is not None
     details = msgspec.convert(decided.details, ResultDetails)
     return MatchResultReport(
-        **seal(sender, decided.at, match.conversation_id),
+        protocol=PROTOCOL,
+        sender=sender,
+        timestamp=timestamps.of_second(int(decided.at)),
+        conversation_id=match.conversation_id,
         league_id=taken.league_id,
         round_id=taken.round_id,
         match_id=taken.match_id,

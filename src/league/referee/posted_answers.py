@@ -27,9 +27,9 @@ def take(read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Con
         raise PeerError("E023", f"{match.match_id} awaits no answer")
     question = conduct.question(seat)
     _check_author(read, question)
-    asking = conduct.asking(seat)
-    if asking is None or read.message_type != awaited_type(match):
-        if _is_repeated(read, question):
+    asking, awaited = conduct.asking(seat), awaited_type(match)
+    if asking is None or read.message_type != awaited:
+        if _is_repeated(read, question, awaited):
             return
         raise PeerError("E023", f"{match.match_id} awaits no {read.message_type} of {question.player_id}")
     error = asking.posted(read, now)
@@ -73,10 +73,10 @@ def _check_author(read: Unsealed, question: Question) -> None:
     raise PeerError("E012", "repeat the conversation_id of the call, or show the token you registered with", context)
 
 
-def _is_repeated(read: Unsealed, question: Question) -> bool:
+def _is_repeated(read: Unsealed, question: Question, awaited: str) -> bool:
     """What counted already may arrive again; it is acknowledged again (section 6.7)."""
     match, seat = question.match, question.seat
     if isinstance(read.message, GameJoinAck):
         return read.message_type == JOIN and read.message.accept and match.seated[seat].joined
     made = match.pending.get(seat)
-    return made is not None and question.read(read) == Valid(made)
+    return made is not None and question.read(read, awaited) == Valid(made)

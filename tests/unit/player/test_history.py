@@ -8,7 +8,7 @@ import pytest
 
 from league.events import GameEnded
 from league.player import history as history_module
-from league.player.history import History, PastMatch, past_match
+from league.player.history import History, PastMatch, past_match, scanned
 
 
 def ended(match_id: str = "R1M1", **changed: Any) -> GameEnded:
@@ -81,9 +81,7 @@ def test_a_match_played_again_has_one_row_the_newest() -> None:
     for match_id, attempt in (("R1M1", 1), ("R2M1", 1), ("R1M1", 2)):
         remembered.add(row(match_id, attempt=attempt))
     assert [(past.match_id, past.attempt) for past in remembered.rows()] == [("R2M1", 1), ("R1M1", 2)]
-    again = remembered.of("R1M1")
-    assert again is not None
-    assert again.attempt == 2
+    assert remembered.by_match["R1M1"].attempt == 2
 
 
 def test_rows_that_were_handed_out_do_not_change() -> None:
@@ -105,5 +103,21 @@ def test_the_oldest_matches_are_forgotten_first(monkeypatch: pytest.MonkeyPatch)
         remembered.add(row(f"R{number}M1"))
         assert len(remembered.rows()) <= 20
     assert remembered.rows()[-1].match_id == "R50M1"
-    assert remembered.of("R1M1") is None
+    assert "R1M1" not in remembered.by_match
     assert len(remembered.snapshot()) == len(remembered.rows())
+
+
+def test_the_index_knows_exactly_the_matches_that_were_handed_out() -> None:
+    remembered = History()
+    handed_out = []
+    for number, match_id in enumerate(("R1M1", "R2M1", "R3M1", "R2M1", "R4M1", "R1M1")):
+        choices = {"P01": "even", "P02": ("even", "odd")[number % 2]}
+        remembered.add(row(match_id, attempt=number + 1, game_result={"choices": choices}))
+        handed_out.append(remembered.rows())
+        if number % 2:  # not each time: the next one who asks finds two that are not counted yet
+            assert remembered.rows().played("even_odd") == len(remembered.rows())
+    for rows in handed_out:
+        alone = scanned(rows[:])
+        assert rows.played("even_odd") == len(rows)
+        assert rows.choices("even_odd", "P02") == alone.choices("even_odd", "P02")
+        assert rows.last_choice("even_odd", "P02") == rows[-1].opponent_choice
