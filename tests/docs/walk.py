@@ -53,7 +53,7 @@ class Visit:
         return f"{self.file}:{self.function}"
 
 
-REMEMBERED = ("__missing__", "of_second", "_reply_timestamp", "_timestamp", "is_strict", "_exists")
+REMEMBERED = ("__missing__", "_of_second", "_reply_timestamp", "_timestamp", "is_strict", "_exists")
 """What runs once a second only."""
 COMPOSED = Visit("referee/messages.py", "game_over")
 

@@ -119,7 +119,7 @@ def response_to(call: ChoiceCall, given: ChoiceGiven, token: str | None, now: fl
         return ChooseParityResponse(
             protocol=PROTOCOL,
             sender=sender,
-            timestamp=timestamps.of_second(int(now)),
+            timestamp=timestamps.write(now),
             conversation_id=conversation_id,
             auth_token=token,
             match_id=call.match_id,

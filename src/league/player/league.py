@@ -225,7 +225,7 @@ class ManagerMessages:
         return kind(
             protocol=PROTOCOL,
             sender=us.sender,
-            timestamp=timestamps.of_second(int(now)),
+            timestamp=timestamps.write(now),
             conversation_id=message.conversation_id or NO_CONVERSATION,
             auth_token=self._context.token_for(sender),
             status="ACKNOWLEDGED",

@@ -50,7 +50,7 @@ class RefereeMessages:
             GameJoinAck(
                 protocol=PROTOCOL,
                 sender=f"player:{match.player_id}",
-                timestamp=timestamps.of_second(int(now)),
+                timestamp=timestamps.write(now),
                 conversation_id=invitation.conversation_id or NO_CONVERSATION,
                 auth_token=token,
                 match_id=match_id,
@@ -157,7 +157,7 @@ class RefereeMessages:
             GameOverAck(
                 protocol=PROTOCOL,
                 sender=f"player:{match.player_id}",
-                timestamp=timestamps.of_second(int(now)),
+                timestamp=timestamps.write(now),
                 conversation_id=over.conversation_id or NO_CONVERSATION,
                 auth_token=self._context.token_for(sender, match),
                 status="ACKNOWLEDGED",

@@ -99,7 +99,7 @@ def seal(sender: str, now: float, conversation_id: str, auth_token: str | None =
     return {
         "protocol": PROTOCOL,
         "sender": sender,
-        "timestamp": timestamps.of_second(int(now)),
+        "timestamp": timestamps.write(now),
         "conversation_id": conversation_id,
         "auth_token": auth_token,
     }

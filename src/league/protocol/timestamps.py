@@ -18,11 +18,11 @@ _SHORTEST_MONTH = "28"
 
 def write(at: float) -> str:
     """Seconds since the epoch as `YYYY-MM-DDTHH:MM:SSZ`, rounded down."""
-    return of_second(int(at))
+    return _of_second(int(at))
 
 
 @lru_cache(maxsize=64)
-def of_second(second: int) -> str:
+def _of_second(second: int) -> str:
     """A whole second; many messages leave within one."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

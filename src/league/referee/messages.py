@@ -42,7 +42,7 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
     return GameInvitation(
         protocol=PROTOCOL,
         sender=sender,
-        timestamp=timestamps.of_second(int(now)),
+        timestamp=timestamps.write(now),
         conversation_id=match.conversations[seat],
         league_id=taken.league_id,
         round_id=taken.round_id,
@@ -75,12 +75,12 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
     return ChooseParityCall(
         protocol=PROTOCOL,
         sender=sender,
-        timestamp=timestamps.of_second(int(now)),
+        timestamp=timestamps.write(now),
         conversation_id=match.conversations[seat],
         match_id=taken.match_id,
         player_id=taken.players[seat],
         game_type=taken.game_type,
-        deadline=timestamps.of_second(int(deadline)),
+        deadline=timestamps.write(deadline),
         context=CallContext(
             opponent_id=taken.players[1 - seat],
             round_id=taken.round_id,
@@ -150,7 +150,7 @@ def game_over(match: Match, sender: str) -> tuple[GameOver, GameOver]:
     over = GameOver(
         protocol=PROTOCOL,
         sender=sender,
-        timestamp=timestamps.of_second(int(decided.at)),
+        timestamp=timestamps.write(decided.at),
         conversation_id=first,
         match_id=match.taken.match_id,
         game_type=match.taken.game_type,
@@ -177,7 +177,7 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
     return MatchResultReport(
         protocol=PROTOCOL,
         sender=sender,
-        timestamp=timestamps.of_second(int(decided.at)),
+        timestamp=timestamps.write(decided.at),
         conversation_id=match.conversation_id,
         league_id=taken.league_id,
         round_id=taken.round_id,
