@@ -86,11 +86,12 @@ EVERYTHING = Way()
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one match: CPU and clock time in seconds, and the calls it took by kind; of the whole league, how long each
-    choice took."""
+    """Of one match: CPU and clock time in seconds, what the threads of journals have of the CPU time, and the calls it
+    took by kind; of the whole league, how long each choice took."""
 
     cpu: float
     clock: float
+    storing: float
     kinds: Mapping[str, float]
     choices: Sequence[float] = ()
 
@@ -105,17 +106,18 @@ class Stopwatch:
     def __init__(self) -> None:
         gc.collect()
         self._took: float | None = None
-        self._cpu, self._clock = time.process_time(), time.perf_counter()
+        self._cpu, self._loop, self._clock = time.process_time(), time.thread_time(), time.perf_counter()
 
     def stop_clock(self) -> None:
         if self._took is None:
             self._took = time.perf_counter() - self._clock
 
     def stop(self, matches: int, calls: Mapping[str, int]) -> Cost:
-        cpu = time.process_time() - self._cpu
+        cpu, loop = time.process_time() - self._cpu, time.thread_time() - self._loop
         self.stop_clock()
         assert self._took is not None
-        return Cost(cpu / matches, self._took / matches, {kind: count / matches for kind, count in calls.items()})
+        kinds = {kind: count / matches for kind, count in calls.items()}
+        return Cost(cpu / matches, self._took / matches, (cpu - loop) / matches, kinds)
 
 
 async def play(

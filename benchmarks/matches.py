@@ -26,11 +26,15 @@ NAME = "matches"
 ROUNDS = 3
 SIZES = {2: Size(4, 6), 32: Size(64, 4)}
 """By matches at once."""
+IN_A_ROW = {2: 10, 32: 1}
+"""So many leagues are played one after the other, so that some 120 matches are played in each size. A league of twelve
+matches after something else measures how long the processor takes to find our code and data again."""
 SPARE = {
     "not durable": Way(is_durable=False, transcript="off"),
     "no transcript": Way(transcript="off"),
     "no log": Way(is_logged=False),
 }
+IN_MEMORY = SPARE["not durable"]
 NEEDED_CALLS = 12.0
 
 
@@ -39,12 +43,19 @@ class _Contender:
     """Something that plays matches, and what they cost each time."""
 
     play: Callable[[], Awaitable[Cost]]
+    in_a_row: int = 1
     costs: list[Cost] = field(default_factory=list)
 
     @property
     def cpu(self) -> float:
         """Microseconds a match, the median."""
         return median(one.cpu for one in self.costs) * 1e6
+
+    @property
+    def threads(self) -> str:
+        """Who spends it."""
+        storing = median(one.storing for one in self.costs) * 1e6
+        return f"the loop {self.cpu - storing:,.0f} us, the threads of the journals {storing:,.0f} us"
 
 
 def run() -> list[Row]:
@@ -67,7 +78,8 @@ def _match_rows(contenders: dict[str, _Contender], spent: str) -> list[Row]:
     one_call, bare_call, seven = ours / calls[32], bare / CALLS, "seven bare calls"
     return [
         Row("a match, 32 at once", ours, bare, seven, "us", 14.0, spent),
-        Row("a match, 2 at once", cost["ours, 2"], ours, "32 at once", "us", 1.35),
+        Row("a match, 2 at once", cost["ours, 2"], ours, "32 at once", "us", 1.35, contenders["ours, 2"].threads),
+        Row("a match, 2 at once in memory", cost["in memory, 2"], cost["not durable"], "32 at once in memory", "us"),
         Row("a call, 32 at once", one_call, bare_call, "a bare call", "us", 9.0),
         Row("calls of a match, 32 at once", calls[32], NEEDED_CALLS, "what is needed", "calls", 1.02, kinds),
         Row("calls of a match, 2 at once", calls[2], NEEDED_CALLS, "what is needed", "calls", 1.2),
@@ -89,8 +101,10 @@ def _spare_rows(contenders: dict[str, _Contender]) -> list[Row]:
     cost = {name: one.cpu for name, one in contenders.items()}
     ours, plain = cost["ours, 32"], cost["no transcript"]
     return [
-        Row("a match, durable", plain, cost["not durable"], "in memory", "us", 1.25),
-        Row("a match, with transcript", ours, plain, "without", "us", 1.08),
+        Row(
+            "a match, durable", plain, cost["not durable"], "in memory", "us", 1.25, contenders["no transcript"].threads
+        ),
+        Row("a match, with transcript", ours, plain, "without", "us", 1.08, contenders["ours, 32"].threads),
         Row("a match, logged", ours, cost["no log"], "without a log", "us", 1.10),
     ]
 
@@ -108,12 +122,13 @@ async def _measure() -> dict[str, _Contender]:
             for name, floor in floors.items():
                 await floor.play(at_once, 2 * at_once)  # connects
                 contenders[f"{name}, {at_once}"] = _Contender(_floor(floor, at_once, 64 * 7 if name == "bare" else 64))
-            contenders[f"ours, {at_once}"] = _Contender(_league(size))
+            contenders[f"ours, {at_once}"] = _Contender(_league(size), IN_A_ROW[at_once])
+        contenders["in memory, 2"] = _Contender(_league(SIZES[2], IN_MEMORY), IN_A_ROW[2])
         for name, way in SPARE.items():
             contenders[name] = _Contender(_league(SIZES[32], way))
         for _ in range(ROUNDS):
             for one in contenders.values():
-                one.costs.append(await one.play())
+                one.costs += [await one.play() for _ in range(one.in_a_row)]
         return contenders
 
 
