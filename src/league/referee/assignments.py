@@ -82,7 +82,7 @@ def endpoints_in(one: AnnouncedMatch) -> dict[str, str]:
 
 
 def renew(one: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:
-    """The manager shows other tokens for a match we are playing, since a player goes by another one than it thought;
+    """The manager shows other tokens for a match that we have, since a player goes by another one than it thought;
     True if they are new to us."""
     if one.attempt != match.attempt or one.player_A_token is None or one.player_B_token is None:
         return False

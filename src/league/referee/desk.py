@@ -317,7 +317,8 @@ class RefereeDesk(RoleMachine):
                 self._addresses.locate(match, assignments.endpoints_in(one), "the manager", now)
                 if self._membership.derived_tokens:  # its manager has proven who it is
                     self._addresses.move(match, assignments.endpoints_in(one), now)
-            if conduct is not None and assignments.renew(one, conduct.match, self._referee):
+            known = match if conduct is None else conduct.match
+            if known is not None and assignments.renew(one, known, self._referee) and conduct is not None:
                 conduct.renew_tokens()
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:

@@ -285,6 +285,16 @@ def test_a_dropped_match_gives_up_its_place_to_the_next() -> None:
     assert [(one.match_id, one.attempt) for one in rig.of(e.MatchBegun)] == [("R1M1", 1), ("R1M2", 1)]
 
 
+@pytest.mark.requirement("TOKEN.another_shown")
+def test_other_tokens_for_a_match_that_waits_for_its_place_are_shown_when_it_begins() -> None:
+    rig = Rig(capacity=1).given(*FOUR)
+    rig.announce(announced("R1M2", "P03", "P04", player_A_token="tok_REF01_newer"))
+    rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    assert rig.question("P03").to.token == "tok_REF01_newer"
+    again = Rig(secrets=rig.secrets, journal=rig.journal).restart()
+    assert again.question("P03").to.token == "tok_REF01_newer"
+
+
 def test_a_player_in_two_matches_of_ours_is_asked_in_each() -> None:
     rig = Rig().given(announced())
     rig.announce(announced("R2M1", "P01", "P03"), round_id=2)
