@@ -32,7 +32,7 @@ from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
 from league.storage.journal import Entry
 from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
-from league.storage.transcript import LetterNote, without_record
+from league.storage.transcript import exchanged
 from league.transport import letters, mcp_door
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.caller import Caller
@@ -421,9 +421,7 @@ class Agent:
     ) -> None:
         """A request to us, or (with a status) our answer."""
         if asked.message_type is not None:
-            kind: Literal["request", "response"] = "response" if status else "request"
-            body = without_record(body) if asked.message_type == "MATCH_RESULT_REPORT" else body
-            self.journal.note(LetterNote(now, direction, peer, asked.message_type, asked.match_id, kind, status, body))
+            self.journal.note(exchanged(now, direction, peer, asked.message_type, asked.match_id, status, body))
 
     def _note_error(self, error: ErrorNote) -> None:
         """Somebody told us of an error: that is for people."""

@@ -24,15 +24,9 @@ from league.machine import Blame, Content, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import (
-    MESSAGES,
-    LeagueQueryResponse,
-    LeagueStandingsUpdate,
-    MatchResultReport,
-    Message,
-)
+from league.protocol.messages import MESSAGES, LeagueQueryResponse, LeagueStandingsUpdate, Message
 from league.protocol.tokens import MANAGER
-from league.storage.transcript import LetterNote, without_record
+from league.storage.transcript import LetterNote, exchanged
 from league.transport import letters
 from league.transport.caller import Caller, is_final
 from league.transport.http_call import CallFailed, HttpReply
@@ -259,7 +253,5 @@ class Outbound:
         sendable = sent.sendable
         if self.note is None or not sendable.body:
             return
-        kind: Literal["request", "response"] = "response" if status else "request"
-        body = without_record(body) if type(sendable.message) is MatchResultReport else body
         peer = sent.call.to.agent_id
-        self.note(LetterNote(now, direction, peer, sendable.kind, sendable.match_id, kind, status, body))
+        self.note(exchanged(now, direction, peer, sendable.kind, sendable.match_id, status, body))

@@ -43,6 +43,21 @@ class LetterNote(msgspec.Struct, frozen=True):
     body: bytes
 
 
+def exchanged(
+    at: float,
+    direction: Literal["in", "out"],
+    peer: str,
+    message_type: str | None,
+    match_id: str | None,
+    status: str,
+    body: bytes,
+) -> LetterNote:
+    """A request, or (with a status) the answer to one."""
+    kind: Literal["request", "response"] = "response" if status else "request"
+    body = without_record(body) if message_type == "MATCH_RESULT_REPORT" else body
+    return LetterNote(at, direction, peer, message_type, match_id, kind, status, body)
+
+
 def without_record(body: bytes) -> bytes:
     """A report as it is noted: the record of the match, which our referees write last, is in the journals already."""
     begin, end = body.find(_RECORD) + len(_RECORD), body.rfind(b"]")
