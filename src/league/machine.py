@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -216,7 +215,7 @@ class Step(Struct):
     """What somebody outside the machine is told, in order, once, and never in replay: a player's own code."""
     cancel: tuple[str, ...] = ()
     events: list[Event] = []
-    secrets: Mapping[str, str] = MappingProxyType({})
+    secrets: dict[str, str] = {}
 
 
 class Machine(ABC):
@@ -271,7 +270,7 @@ class Machine(ABC):
 
     def _keep_secret(self, name: str, value: str) -> None:
         self._secrets[name] = value
-        self._step.secrets = {**self._step.secrets, name: value}
+        self._step.secrets[name] = value
 
     def _reply(self, letter: Letter, content: ReplyContent, about: str | None = None) -> None:
         self._step.replies.append(Answering(letter.id, content, about))
