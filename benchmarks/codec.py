@@ -21,6 +21,7 @@ def run() -> list[Row]:
 
 
 def _row(name: str, raw: bytes, goal: float) -> Row:
+    # A message that is rejected early would look fast.
     if read_call(decode_call(raw, MANAGER_LIMIT), COMPAT).message is None:
         raise ValueError(f"{name} is not a valid message")
     ours, bare = median_cpu_seconds(

@@ -54,6 +54,7 @@ async def _watched_and_alone() -> tuple[float, float]:
 
 @asynccontextmanager
 async def _viewers(port: int) -> AsyncIterator[None]:
+    # A process of their own, so that the CPU time of the pages does not count as ours.
     command = (sys.executable, "-m", "benchmarks.viewers", str(port), str(VIEWERS))
     viewers = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert viewers.stdout is not None

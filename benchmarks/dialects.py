@@ -7,7 +7,8 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from benchmarks import Row, median_cpu_seconds, median_cpu_seconds_async
@@ -53,6 +54,7 @@ BODY = jsonrpc.encode_body(INVITATION)
 SPEAKERS = ("SPEC", "TYPE", "TYPE in small letters", "TOOLS", "TOOLS in a session", "NESTED", "BARE", "BARE or 400")
 MAX_EXTRA_CALLS = 2
 """Accepted for each player."""
+# An attempt to find out shows as an invitation in another form, or as a question about tools.
 ABOUT_MATCHES = (
     *(b'"message_type":"%s"' % kind for kind in (b"GAME_INVITATION", b"CHOOSE_PARITY_CALL", b"GAME_OVER")),
     b'"tools/list"',
@@ -114,7 +116,10 @@ def _exchange(convention: Convention) -> Callable[[], object]:
 
 def _finding_out() -> Row:
     """Count the calls about matches to players of eight conventions, beside those that a league cannot do without."""
-    with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes, ExitStack() as stack:
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(StringIO()))  # the processes of tests print all they said at their end
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        processes = stack.enter_context(Processes(Path(folder)))
         manager = processes.manager(players=len(SPEAKERS))
         peers = [stack.enter_context(Peer(name, convention=CONVENTIONS[name])) for name in SPEAKERS]
         for peer in peers:
@@ -125,7 +130,7 @@ def _finding_out() -> Row:
         matches = len(processes.events("manager", ResultAccepted))
     calls = sum(_is_about_a_match(call.body) for peer in peers for call in peer.received)
     needed = matches * 2 * 3
-    goal = (needed + MAX_EXTRA_CALLS * len(SPEAKERS)) / needed
+    goal = round((needed + MAX_EXTRA_CALLS * len(SPEAKERS)) / needed, 2)
     title = f"calls to {len(SPEAKERS)} players of {len(SPEAKERS)} conventions in {matches} matches"
     return Row(title, calls, needed, "three per match and player", "calls", goal)
 

@@ -76,6 +76,7 @@ class Floor(Generic[Server]):
         player_a = self.players[2 * number % PLAYERS]
         player_b = self.players[(2 * number + 1) % PLAYERS]
         for message_a, message_b in (INVITATIONS, CHOICES, RESULTS):
+            # Both calls are on their way before the first answer is awaited, as in a match.
             answer_a = self.call(player_a, message_a)
             answer_b = self.call(player_b, message_b)
             await answer_a
@@ -200,6 +201,7 @@ async def bare_floor() -> AsyncIterator[Floor[int]]:
     methods = {type(message): EXCHANGES[message.type].method for message in REQUESTS}
     answers: dict[type[Message], Any] = ANSWERS  # Any: the type checker cannot know that only four types come
 
+    # Everything that does not depend on the message was looked up before: the floor must not pay for it.
     def answer(raw: bytes) -> bytes:
         request = read_request(raw)
         return encode(_BareReply("2.0", request.id, answers[type(request.params)]))
@@ -267,6 +269,7 @@ async def fastapi_httpx() -> AsyncIterator[Floor[str]]:
     """Make the calls with plain dictionaries, so that FastAPI does not pay for validation."""
     import httpx
 
+    # The frames are made once: only the calls are compared.
     frames = {id(message): _frame(message) for message in REQUESTS}
     listeners = [await _fastapi_server() for _ in range(1 + PLAYERS)]
     urls = [f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/mcp" for listener in listeners]

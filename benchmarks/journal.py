@@ -64,6 +64,7 @@ class _Shell:
             for _ in range(min(room, last - self._appended)):
                 self._journal.append(Entry((EVENT,)))
                 self._appended += 1
+            # One durable entry makes room for the next one.
             oldest = self._appended - in_flight
             with self._changed:
                 self._changed.wait_for(partial(self._is_durable, oldest + 1))

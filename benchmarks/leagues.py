@@ -134,6 +134,7 @@ async def play(
 ) -> Cost:
     """Play a league and measure it. `beside` is something else that happens at the manager's port, from before the
     start until after the end."""
+    # Both ends of all connections are in this process.
     allow_files(1000 + FILES_PER_PLAYER * size.players)
     with tempfile.TemporaryDirectory() as folder:
         async with AsyncExitStack() as stack:
@@ -142,6 +143,7 @@ async def play(
             manager = agents[0]
             members = agents[1:]
             async with asyncio.timeout(WATCHDOG_S):
+                # The start of a league would otherwise wait for members that have not answered yet.
                 await _until(manager, lambda machine: len(machine.player_ids) == size.players)
                 await asyncio.gather(*(_until(member, lambda machine: bool(machine.agent_id)) for member in members))
                 await _until(manager, lambda _: manager.meter.totals().sent["ping", "answered"] >= len(members))
@@ -163,6 +165,7 @@ async def _measured(size: Size, agents: list[Agent], watch: Callable[[], Stopwat
     return stopwatch.stop(size.matches, _calls(agents) - calls_before)
 
 
+# A league with lost matches would look fast.
 def _check(manager: Agent, size: Size) -> None:
     machine: Any = manager.machine
     results = [machine.ledger.matches[match_id].result for match_id in machine.completed]
@@ -306,6 +309,7 @@ def _speaker(role: Role, machine: Any) -> Speaker:
     return _named_speaker(role, machine.agent_id or "unregistered")
 
 
+# The shell asks for the speaker with every letter, and keeps no copy.
 @lru_cache
 def _named_speaker(role: Role, name: str) -> Speaker:
     return Speaker(role, f"{role.value}:{name}", COMPAT)

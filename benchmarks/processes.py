@@ -76,6 +76,7 @@ def _separate_processes(folder: Path) -> Row:
 
 def _league_cpu(size: Size, folder: Path) -> float:
     """Play a league of separate processes; return the CPU seconds of all of them from start to end."""
+    # Children count when they have ended, so this must be read after the last one was waited for.
     before = _children_cpu()
     folder.mkdir()
     with ExitStack() as stack:
@@ -84,6 +85,7 @@ def _league_cpu(size: Size, folder: Path) -> float:
         manager = _start(stack, "manager", *sizes, "--no-shared", *_files(folder, "manager"))
         assert manager.stdout is not None
         endpoint = manager.stdout.readline().strip().removeprefix("ready: ")
+        # Together the referees have room for a whole round at once.
         at_once = str(max(size.at_once // size.referees, 2))
         for number in range(size.referees):
             files = _files(folder, f"referee{number}")

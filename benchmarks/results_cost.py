@@ -87,6 +87,7 @@ class _League:
         for number in range(1, players + 1):
             self._register_player(number)
 
+    # Not random, so that all leagues draw the same schedule.
     def _chance(self, size: int) -> bytes:
         return hashlib.shake_128(b"%d" % next(self._draws)).digest(size)
 
@@ -143,6 +144,7 @@ class _League:
             ledger = self.manager.ledger
             reports = [self._report(match) for match in ledger.matches_in(ledger.current_round)]
             cpu_seconds = 0.0
+            # Only the report itself is timed, not the answers of the agents.
             for report in reports:
                 self.now += 0.01
                 start = time.process_time()

@@ -52,6 +52,7 @@ def run() -> list[Row]:
 
 async def _measure() -> dict[str, list[Cost]]:
     costs: dict[str, list[Cost]] = {name: [] for name in SIZES}
+    # The sizes take turns, so that a slow moment of the machine hits all alike.
     for number in range(ROUNDS):
         for name, size in SIZES.items():
             if number == 0 or size.players < REPEATED_BELOW:
