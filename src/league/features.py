@@ -143,10 +143,10 @@ def every(kind: type[AnyRow]) -> Iterator[AnyRow]:
         names.add(row[0])
         yield row
     for feature in _by_others().features:
-        for row in feature.rows:
-            if isinstance(row, kind) and row[0] not in names:
-                names.add(row[0])
-                yield row
+        for other in feature.rows:
+            if isinstance(other, kind) and other[0] not in names:
+                names.add(other[0])
+                yield other
 
 
 def problems() -> tuple[str, ...]:
