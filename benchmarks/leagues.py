@@ -26,10 +26,10 @@ from league.agent.log import Log
 from league.agent.recovery import LiveJournal
 from league.agent.thinking import Think
 from league.events import LeagueSettings, MoveMade, PlayerJoined
-from league.hosting.dashboard import Dashboard
-from league.hosting.manager_api import LiveLeague, other_pages
+from league.features import ViewRow, every
+from league.hosting.background import Background
+from league.hosting.manager_api import other_pages
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics
 from league.hosting.system import allow_files
 from league.machine import Ask, Machine, Operate
 from league.manager.league import LeagueManager
@@ -49,6 +49,7 @@ from league.transport.http import App, Limits
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
+from league_dashboard.serving import open_dashboard
 
 WATCHDOG_S = 600.0
 """A league that takes longer than this has lost a message."""
@@ -206,7 +207,7 @@ async def _bring_up(size: Size, place: Place) -> list[Agent]:
     referee_client = _client(size.referees, place)
     player_client = _client(size.players, place)
     at_once = max(size.at_once // size.referees, 10)
-    door = await place.open_door(shows_pages=True)
+    door = await place.open_manager_door()
     home = door.endpoint
     agents = [place.start("manager", _manager(size, at_once, manager_client), door)]
     for number in range(size.referees):
@@ -246,14 +247,23 @@ class Place:
     stack: AsyncExitStack
     ports: list[int] = field(default_factory=list)
 
-    async def open_door(self, *, shows_pages: bool = False) -> Door:
+    async def open_door(self) -> Door:
         hosted = HostedAgent()
-        dashboard = Dashboard(LiveLeague(hosted), LatestStatistics())
-        app = App(hosted.respond, rest=other_pages(hosted, dashboard) if shows_pages else None)
+        return await self._serve(hosted, App(hosted.respond))
+
+    async def open_manager_door(self) -> Door:
+        """Open a door that serves the pages of a manager too."""
+        hosted = HostedAgent()
+        dashboard = open_dashboard(hosted, {row.name: Background(row) for row in every(ViewRow)})
+        door = await self._serve(hosted, App(hosted.respond, rest=other_pages(hosted, [dashboard])))
+        # The stack ends the feeds before it closes the server.
+        self.stack.callback(dashboard.close)
+        return door
+
+    async def _serve(self, hosted: HostedAgent, app: App) -> Door:
         server = await serve("127.0.0.1", 0, app, Limits(body=jsonrpc.MANAGER_LIMIT))
         self.ports.append(server.port)
         self.stack.push_async_callback(server.close, 0.0)
-        self.stack.callback(dashboard.close)
         return Door(hosted, f"http://127.0.0.1:{server.port}/mcp")
 
     def start(self, name: str, setup: Setup, door: Door) -> Agent:
