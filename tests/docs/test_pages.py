@@ -185,7 +185,10 @@ def test_the_front_page_names_every_command() -> None:
 
 def test_every_test_that_the_security_page_names_exists() -> None:
     named = set(
-        re.findall(r"`((?:dashboard|e2e|fuzz|interaction|kit|mcp|records|unit|vectors)/[\w/.]+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
+        re.findall(
+            r"`((?:dashboard|e2e|fuzz|interaction|kit|mcp|records|unit|vectors)/[\w/.]+)`",
+            (ROOT / "SECURITY.md").read_text("utf-8"),
+        )
     )
     assert len(named) > 15
     assert [one for one in sorted(named) if not (ROOT / "tests" / one).exists()] == []
