@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from league.cli.main import command_parsers, full_parser, modules
-from league.hosting.options import OPTIONS
+from league.hosting.options import all_options
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MESSAGES
 from scripts.reference import anchor
@@ -164,7 +164,7 @@ def test_every_setting_is_documented() -> None:
         reference("settings"),
         re.MULTILINE,
     )
-    assert rows == [(one.name, "" if one.only_in_file else one.flag) for one in OPTIONS]
+    assert rows == [(one.name, "" if one.only_in_file else one.flag) for one in all_options()]
 
 
 def test_every_command_and_option_is_documented() -> None:
@@ -185,7 +185,10 @@ def test_the_front_page_names_every_command() -> None:
 
 def test_every_test_that_the_security_page_names_exists() -> None:
     named = set(
-        re.findall(r"`((?:dashboard|e2e|fuzz|interaction|kit|mcp|records|unit|vectors)/[\w/.]+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
+        re.findall(
+            r"`((?:dashboard|e2e|fuzz|interaction|kit|mcp|records|unit|vectors)/[\w/.]+)`",
+            (ROOT / "SECURITY.md").read_text("utf-8"),
+        )
     )
     assert len(named) > 15
     assert [one for one in sorted(named) if not (ROOT / "tests" / one).exists()] == []
