@@ -1,4 +1,4 @@
-"""The messages of the kit as manager and as referee. All are right; scenarios change them where they must be wrong."""
+"""The messages of the kit as manager and as referee. All are right; scenarios change those that must be wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from league_kit.conventions import Object
 __all__ = ["LEAGUE", "MessageWriter", "number_in"]
 REFEREE = "REF01"
 EVEN_ODD = "even_odd"
-ROW = ("played", "wins", "draws", "losses", "points")
 
 
 @dataclass(slots=True)
@@ -31,10 +30,10 @@ class MessageWriter:
 
     @property
     def opponent_id(self) -> str:
-        return "P02" if self.player_id != "P02" else "P03"
+        return "P03" if self.player_id == "P02" else "P02"
 
     def match_id(self, number: int) -> str:
-        """The match of a round; every round has one, for nobody plays twice in a round."""
+        """Return the id of the match of a round; every round has one, because nobody plays twice in a round."""
         return f"R{number}M{self.match_number}"
 
     def _from(self, sender: str, token: str, kind: str, conversation: str, now: float) -> Object:
@@ -53,13 +52,14 @@ class MessageWriter:
 
     def _referee(self, kind: str, number: int, now: float) -> Object:
         match_id = self.match_id(number)
-        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, f"{LEAGUE}-{match_id}-1".lower(), now)
+        conversation = f"{LEAGUE}-{match_id}-1".lower()
+        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, conversation, now)
         return {**envelope, "match_id": match_id}
 
     # --- the manager's ------------------------------------------------------------------------------------------------
 
     def announcement(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """A round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
+        """Announce a round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
         match: Object = {
             "match_id": self.match_id(number),
             "game_type": game,
@@ -80,10 +80,19 @@ class MessageWriter:
         return {**message, "round_id": number, "version": number, "standings": rows}
 
     def _row(self, rank: int, players: int) -> Object:
-        name = {1: self.opponent_id, 2: self.player_id}.get(rank, f"P{rank + 100}")
-        won = int(rank == 1)
-        record = dict(zip(ROW, (1, won, 0, 1 - won, 3 * won), strict=True))
-        return {"rank": rank, "player_id": name, "display_name": f"Player {rank} of {players}", **record}
+        """Return a row of the table: the opponent has won its match, everybody else has lost."""
+        first_two = {1: self.opponent_id, 2: self.player_id}
+        wins = int(rank == 1)
+        return {
+            "rank": rank,
+            "player_id": first_two.get(rank, f"P{rank + 100}"),
+            "display_name": f"Player {rank} of {players}",
+            "played": 1,
+            "wins": wins,
+            "draws": 0,
+            "losses": 1 - wins,
+            "points": 3 * wins,
+        }
 
     def round_completed(self, number: int, now: float) -> Object:
         return {
@@ -107,7 +116,7 @@ class MessageWriter:
         }
 
     def league_error(self, now: float) -> Object:
-        """About a query that nobody made: there is nothing to be done about it."""
+        """Report an error about a query that nobody made: there is nothing to be done about it."""
         envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error", now)
         return {
             **envelope,
@@ -125,25 +134,30 @@ class MessageWriter:
     # --- the referee's ------------------------------------------------------------------------------------------------
 
     def again(self, message: Object) -> Object:
-        """The same message of the match's next attempt, with the token and conversation of that."""
-        conversation = message["conversation_id"].removesuffix("1") + "2"
-        changed: Object = {"auth_token": f"{self.referee_token}_2", "conversation_id": conversation}
+        """Return the same message for the match's next attempt, with the token and conversation of that attempt."""
+        changed: Object = {
+            "auth_token": f"{self.referee_token}_2",
+            "conversation_id": message["conversation_id"].removesuffix("1") + "2",
+        }
         if "game_result" in message:
             changed["game_result"] = {**message["game_result"], "attempt": 2}
-        return {**message, **changed, **({"attempt": 2} if "attempt" in message else {})}
+        if "attempt" in message:
+            changed["attempt"] = 2
+        return {**message, **changed}
 
     def invitation(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        invited: Object = {"player_id": self.player_id} if self.names_player else {}
-        return {
+        message = {
             **self._referee("GAME_INVITATION", number, now),
             "league_id": LEAGUE,
             "round_id": number,
             "game_type": game,
             "role_in_match": "PLAYER_A",
             "opponent_id": self.opponent_id,
-            **invited,
             "attempt": 1,
         }
+        if self.names_player:
+            message["player_id"] = self.player_id
+        return message
 
     def parity_call(self, number: int, now: float, deadline: float) -> Object:
         record = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
@@ -188,22 +202,23 @@ class MessageWriter:
         )
 
     def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """GAME_OVER of a match that is broken off: nobody wins."""
+        """End a match that is broken off: nobody wins."""
         result: Object = {"status": "TECHNICAL_LOSS", "winner_player_id": None}
         if game == EVEN_ODD:
             result |= {"drawn_number": None, "number_parity": None}
         choices = {self.player_id: None, self.opponent_id: None}
-        return self._over(number, now, game, "Technical loss: this match is not played on", **result, choices=choices)
+        reason = "Technical loss: this match is not played on"
+        return self._over(number, now, game, reason, **result, choices=choices)
 
     def game_error(self, number: int, now: float, choice: object) -> Object:
-        """About a choice that is called wrong."""
+        """Report that a choice is wrong."""
         retry: Object = {"retry_count": 1, "max_retries": 3, "time_remaining": 20}
         return {
             **self._referee("GAME_ERROR", number, now),
             "error_code": "E004",
             "error_description": "INVALID_PARITY_CHOICE",
             "error_name": "INVALID_PARITY_CHOICE",
-            "error_detail": "this choice is not taken; choose again",
+            "error_detail": "this choice is not accepted; choose again",
             "affected_player": self.player_id,
             "player_id": self.player_id,
             "action_required": "CHOOSE_PARITY_RESPONSE",
@@ -217,5 +232,5 @@ class MessageWriter:
 
 
 def number_in(match_id: str) -> int:
-    """The number of the round, and so of the match."""
+    """Return the number of the round, and so of the match."""
     return int(match_id[1:].partition("M")[0])

@@ -14,10 +14,10 @@ SECTIONS = (transport, errors, registration, matches, notifications, general)
 
 @cache
 def player_checks() -> Mapping[str, Check]:
-    """Every check for players by the id of its clause, in the order of the specification's list."""
-    own: dict[str, Check] = {}
+    """Return every check for players by the id of its clause, in the order of the specification's list."""
+    checks: dict[str, Check] = {}
     for section in SECTIONS:
-        own.update(section.CHECKS)
+        checks.update(section.CHECKS)
     observable = clauses_for("player")
-    made = {**own, **fields.checks(observable, own)}
-    return {name: made[name] for name in [*observable, *made] if name in made}
+    checks.update(fields.checks(observable, checks))
+    return {name: checks[name] for name in [*observable, *checks] if name in checks}
