@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from league.terminal import USAGE, Command, CommandError, add_json_option, print_lines, print_result
+from league.terminal import (
+    USAGE,
+    Command,
+    CommandError,
+    add_json_option,
+    print_lines,
+    print_result,
+)
 from league.terminal.addresses import split_http
 
 if TYPE_CHECKING:
@@ -102,7 +109,10 @@ def _positive(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     if args.hostile is None and (args.role is None or args.hostile_role is not None):
-        raise CommandError("say what to check: `player URL`, or `--hostile URL` with or without --role", USAGE)
+        raise CommandError(
+            "say what to check: `player URL`, or `--hostile URL` with or without --role",
+            USAGE,
+        )
     if args.list:
         return _list(args)
     from league_kit.documents import json_document
@@ -110,8 +120,12 @@ def run(args: argparse.Namespace) -> int:
 
     report = _check(args)
     record = report.record
+    # Nobody was judged, so this is no verdict: a wrong address should not look like a failed check.
     if record.probes and not record.is_reached:
-        raise CommandError(f"{record.target}: {record.probes[0].response.detail}. Is the agent running?", USAGE)
+        raise CommandError(
+            f"{record.target}: {record.probes[0].response.detail}. Is the agent running?",
+            USAGE,
+        )
     _write(args, report)
     print_result(args.json, json_document(report), lines(report))
     return 0 if report.passed else 1
@@ -136,6 +150,7 @@ def _check(args: argparse.Namespace) -> CheckReport:
         time_scale=args.time_scale,
         only=tuple(args.only),
     )
+    # With --json, stdout holds one document and nothing else.
     stream = sys.stderr if args.json else sys.stdout
 
     def notify(line: str) -> None:
@@ -195,4 +210,12 @@ def _chosen(args: argparse.Namespace) -> list[dict[str, str]]:
     return [{name: getattr(clauses[check_id], name) for name in LISTED} for check_id in ids]
 
 
-COMMANDS = (Command("check", "check an agent against the protocol, clause by clause", EXAMPLE, configure, run),)
+COMMANDS = (
+    Command(
+        "check",
+        "check an agent against the protocol, clause by clause",
+        EXAMPLE,
+        configure,
+        run,
+    ),
+)

@@ -40,6 +40,11 @@ def for_role(clause: Clause, role: str) -> Clause:
     return clause
 
 
+def is_below(check_id: str, name: str) -> bool:
+    """Is this the id with that name, or one below it?"""
+    return check_id == name or check_id.startswith((f"{name}.", f"{name}/"))
+
+
 def clauses_for(role: str) -> Mapping[str, Clause]:
     """Return the clauses that can be observed in an agent of this role, each with the level it has for that role."""
     return {name: for_role(clause, role) for name, clause in clauses().items() if role in clause.observable}

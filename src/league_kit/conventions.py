@@ -18,7 +18,13 @@ from league.dialects.registrations import registration_of
 from league.dialects.tools import NO_SESSION, Session, Tool
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import MANAGER_LIMIT, TOOLS_CALL, BadRequestError, RpcCall, decode_call
+from league.protocol.jsonrpc import (
+    MANAGER_LIMIT,
+    TOOLS_CALL,
+    BadRequestError,
+    RpcCall,
+    decode_call,
+)
 from league.protocol.parts import MoveRequest
 
 Object = dict[str, Any]

@@ -68,6 +68,7 @@ def _case(result: CheckResult, report: CheckReport) -> Element:
         case Verdict.UNTESTABLE:
             SubElement(case, "skipped", message=message)
         case Verdict.WARN:
+            # JUnit has no warnings: the case passes, and its output says why it is worth a look.
             SubElement(case, "system-out").text = f"warning: {message}"
         case Verdict.PASS:
             pass

@@ -73,6 +73,7 @@ def as_json(evidence: Evidence, record: RunRecord) -> dict[str, Any]:
     }
     posted = evidence.posted
     if posted is not None:
+        # The answer came as a request of its own: the response above is only an acknowledgement.
         document["posted"] = text_of(posted.head + posted.body, tokens_known(record))
     return document
 

@@ -17,11 +17,10 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
@@ -32,7 +31,6 @@ from league_kit.record import (
     BUSY,
     OPPONENT,
     Arrival,
-    ParsedAnswer,
     Probe,
     RunRecord,
     is_bare_acknowledgement,
@@ -70,13 +68,6 @@ class Options:
     only: tuple[str, ...] = ()
     drops_first: bool = False
     """Leave the first registration without an answer, to see the player retry. Many try once and give up."""
-
-
-class _Answered(NamedTuple):
-    """A response, and when the request was sent that it answers."""
-
-    response: RawResponse
-    at: float
 
 
 @dataclass(slots=True)
@@ -137,9 +128,9 @@ class Kit:
         probe = await self._post(
             label,
             json.dumps(document).encode(),
-            message=message,
+            str(document.get("method", "")),
             request_id=number,
-            method=str(document.get("method", "")),
+            message=message,
             proper=is_rpc,
             convention=form.convention,
         )
@@ -155,8 +146,8 @@ class Kit:
         probe = await self._post(
             label,
             json.dumps(document).encode(),
+            str(fields.get("method", "")),
             request_id=fields.get("id"),
-            method=str(fields.get("method", "")),
             proper=proper,
         )
         return self._recorded(probe)
@@ -165,30 +156,23 @@ class Kit:
         """Send bytes that are not a proper request."""
         return self._recorded(await self._post(label, body))
 
-    async def send_http(self, label: str, request: RawRequest) -> Probe:
-        """Send a request that is wrong as HTTP already."""
-        at = time.time()
-        response = await send_request(request, HTTP_PROBE_S)
-        return self._recorded(_aside(label, request, _Answered(response, at), HTTP_PROBE_S, ParsedAnswer()))
-
-    async def send_bad(self, label: str, request: RawRequest) -> Probe:
+    async def send_bad(self, label: str, request: RawRequest, limit_s: float = PROBE_S) -> Probe:
         """Send these bytes, whatever they are, and read the answer as that of a message."""
-        return self._recorded(await self.send_aside(request, label))
+        return self._recorded(await self.send_aside(request, label, limit_s))
 
-    async def send_aside(self, request: RawRequest, label: str = "") -> Probe:
+    async def send_aside(self, request: RawRequest, label: str = "", limit_s: float = PROBE_S) -> Probe:
         """Do the same without recording it, because it is not judged."""
-        answered = await self._send(request, PROBE_S)
-        parsed = parse_answer(answered.response, Convention.SPEC, {})
-        return _aside(label, request, answered, PROBE_S, parsed)
+        response = await self._send(request, limit_s)
+        parsed = parse_answer(response, Convention.SPEC, {})
+        return Probe(label, request.raw(), response, limit_s, parsed, request.method)
 
     async def _post(
         self,
         label: str,
         body: bytes,
-        *,
-        message: Object | None = None,
-        request_id: object = None,
         method: str = "",
+        request_id: object = None,
+        message: Object | None = None,
         proper: bool = False,
         convention: Convention = Convention.SPEC,
     ) -> Probe:
@@ -196,29 +180,27 @@ class Kit:
         kind = str(message.get("message_type", ""))
         request = RawRequest(self.options.target, body, headers=self.form.headers(method, kind))
         limit_s = self.limit_s(kind)
-        answered = await self._send(request, limit_s)
+        response = await self._send(request, limit_s)
+        parsed = parse_answer(response, convention, message)
         return Probe(
-            label=label,
-            kind=kind,
-            message=message,
-            request_id=request_id,
-            method=method,
-            proper=proper,
-            sent=request.raw(),
-            response=answered.response,
-            at=answered.at,
-            limit_s=limit_s,
-            parsed=parse_answer(answered.response, convention, message),
+            label,
+            request.raw(),
+            response,
+            limit_s,
+            parsed,
+            method,
+            request_id,
+            message,
+            proper,
         )
 
-    async def _send(self, request: RawRequest, limit_s: float) -> _Answered:
+    async def _send(self, request: RawRequest, limit_s: float) -> RawResponse:
         """Send a request; ask a busy agent again when it said, for that is not a fault (section 6.3)."""
         retries = BUSY_RETRIES
         while True:
-            at = time.time()
             response = await send_request(request, limit_s)
             if response.status not in BUSY or retries == 0:
-                return _Answered(response, at)
+                return response
             retries -= 1
             retry_after = response.headers.get("retry-after", "")
             pause_s = float(retry_after) if retry_after.isdecimal() else USUAL_RETRY_AFTER_S
@@ -236,11 +218,7 @@ class Kit:
             is_reply = arrival.kind in replies and arrival.message.get("match_id") == match_id
             return is_reply and arrival.at >= probe.at and id(arrival) not in used
 
-        # It may have come before the acknowledgement did.
-        posted = next(filter(fits, self.record.arrivals), None)
-        if posted is None:
-            posted = await self.server.wait_for(fits, self._posted_wait_s(probe))
-        return replace(probe, posted=posted)
+        return replace(probe, posted=await self.server.wait_for(fits, self._posted_wait_s(probe)))
 
     def _posted_wait_s(self, probe: Probe) -> float:
         """Return how long to wait for an answer as a request of its own; short where none is to be expected."""
@@ -258,23 +236,6 @@ class Kit:
     def _recorded(self, probe: Probe) -> Probe:
         self.record.probes.append(probe)
         return probe
-
-
-def _aside(label: str, request: RawRequest, answered: _Answered, limit_s: float, parsed: ParsedAnswer) -> Probe:
-    """Return the probe of a request that carries no message."""
-    return Probe(
-        label=label,
-        kind="",
-        message={},
-        request_id=None,
-        method=request.method,
-        proper=False,
-        sent=request.raw(),
-        response=answered.response,
-        at=answered.at,
-        limit_s=limit_s,
-        parsed=parsed,
-    )
 
 
 @asynccontextmanager

@@ -103,7 +103,13 @@ class KitServer:
         try:
             while await self._exchange(reader, writer):
                 pass
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
+        except (
+            OSError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+            ValueError,
+            asyncio.CancelledError,
+        ):
             pass  # the peer went away or does not speak HTTP, or the run is over
         finally:
             self._writers.discard(writer)
@@ -141,7 +147,10 @@ class KitServer:
         return answer
 
     async def wait_for(self, fits: Callable[[Arrival], bool], timeout_s: float) -> Arrival | None:
-        """Return the next request like this; None if none comes in time."""
+        """Return the first request like this, the next if there was none; None if none comes in time."""
+        for arrival in self._record.arrivals:
+            if fits(arrival):
+                return arrival
         waiter = _Waiter(fits, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
         try:
@@ -157,7 +166,7 @@ class KitServer:
     def _answer(self, place: str, document: object, request: ReadRequest) -> bytes | None:
         if place == OPPONENT:
             return _error(document, "E032", "players do not talk to each other")
-        if place.startswith(HOSTED) or _method_of(document) == "ping":
+        if place.startswith(HOSTED) or _member_of(document, "method") == "ping":
             return _result(document, _acknowledgement(request.message))
         if request.kind in _REGISTRATIONS:
             return self._registering(document, request)
@@ -165,7 +174,11 @@ class KitServer:
             return self._query(document, request.message)
         if request.kind in REPLY_TYPES:
             return _result(document, {"status": "ACKNOWLEDGED"})
-        return _error(document, "E036", "this manager is a conformance kit and takes registrations and queries only")
+        return _error(
+            document,
+            "E036",
+            "this manager is a conformance kit and takes registrations and queries only",
+        )
 
     def _registering(self, document: object, request: ReadRequest) -> bytes | None:
         record = self._record
@@ -275,24 +288,20 @@ def _acknowledgement(message: Object) -> Object:
     }
 
 
-def _id_of(document: object) -> Any:
-    return document.get("id") if isinstance(document, dict) else None
-
-
-def _method_of(document: object) -> Any:
-    return document.get("method") if isinstance(document, dict) else None
+def _member_of(document: object, name: str) -> Any:
+    return document.get(name) if isinstance(document, dict) else None
 
 
 def _result(document: object, result: Object) -> bytes:
     """Wrap a result as the request was wrapped."""
     if is_bare(document):
         return json.dumps(result).encode()
-    method = _method_of(document)
+    method = _member_of(document, "method")
     if method == TOOLS_CALL:
         result = tool_result(result)
     if method == ENVELOPED:
         result = {**result, **halved(result)}
-    return json.dumps({"jsonrpc": "2.0", "id": _id_of(document), "result": result}).encode()
+    return json.dumps({"jsonrpc": "2.0", "id": _member_of(document, "id"), "result": result}).encode()
 
 
 def _error(document: object, code: str, detail: str) -> bytes:
@@ -305,7 +314,7 @@ def _error(document: object, code: str, detail: str) -> bytes:
         "error_detail": detail,
     }
     error = {"code": row.number(Family.QUERY), "message": row.name, "data": data}
-    return json.dumps({"jsonrpc": "2.0", "id": _id_of(document), "error": error}).encode()
+    return json.dumps({"jsonrpc": "2.0", "id": _member_of(document, "id"), "error": error}).encode()
 
 
 def new_token(owner: str) -> str:

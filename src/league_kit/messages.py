@@ -1,5 +1,9 @@
 """The messages of the kit as manager and as referee. All are right; scenarios change those that must be wrong."""
 
+# Every message is complete: it has all fields that any of the documents asks for, so that a refusal is never the kit's
+# fault. Tokens are the kit's own, and an attempt has its own token. Match ids differ from run to run, because players
+# may remember the matches of an earlier one.
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -165,7 +169,11 @@ class MessageWriter:
             **self._referee("CHOOSE_PARITY_CALL", number, now),
             "player_id": self.player_id,
             "game_type": EVEN_ODD,
-            "context": {"opponent_id": self.opponent_id, "round_id": number, "your_standings": record},
+            "context": {
+                "opponent_id": self.opponent_id,
+                "round_id": number,
+                "your_standings": record,
+            },
             "deadline": timestamps.write(deadline),
         }
 
@@ -174,7 +182,11 @@ class MessageWriter:
             **self._referee("GAME_MOVE_CALL", number, now),
             "player_id": self.player_id,
             "game_type": game,
-            "move_request": {"move_type": "throw", "valid_options": options, "context": {"turn": 1}},
+            "move_request": {
+                "move_type": "throw",
+                "valid_options": options,
+                "context": {"turn": 1},
+            },
             "deadline": timestamps.write(deadline),
         }
 

@@ -1,5 +1,9 @@
 """Checks and their outcomes: how a clause is judged, and a verdict with its reason, advice and evidence."""
 
+# A check returns one of four outcomes: kept, broken, warning, untestable. It never knows the level of its clause:
+# `judged` turns the failure of a SHOULD into a warning. Details are parts of sentences ("an answer has 9 bytes"), which
+# reports put after the id of the clause; advice is one or more whole sentences that address the author.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -55,6 +59,14 @@ def warning(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
 
 def untestable(reason: str) -> CheckOutcome:
     return CheckOutcome(Verdict.UNTESTABLE, reason)
+
+
+def first_of(texts: list[str], most: int, separator: str) -> str:
+    """Join the first of these texts, and count the rest."""
+    joined = separator.join(texts[:most])
+    if len(texts) > most:
+        joined += f" and {len(texts) - most} more"
+    return joined
 
 
 Judge = Callable[[RunRecord], CheckOutcome]

@@ -13,6 +13,7 @@ from league_kit.record import Probe, RunRecord
 from league_kit.runner import CheckReport, CheckResult
 from league_kit.text import COUNTED, ROBUSTNESS, about, effort, summary
 
+# Everything that comes from an agent goes through `escape`: a report is opened in a browser, and agents are strangers.
 CODE: Final = re.compile("`([^`]+)`")
 STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --fail: #b3261e; --warn: #8a5a00; --pass: #1b6e3c; --quiet: #6b6b6b; }

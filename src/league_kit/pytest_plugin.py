@@ -14,9 +14,16 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("league")
-    group.addoption("--league-player", metavar="URL", help="check the player at this address against league.v2")
     group.addoption(
-        "--league-listen", metavar="PORT", type=int, help="the port at which that player can register with the kit"
+        "--league-player",
+        metavar="URL",
+        help="check the player at this address against league.v2",
+    )
+    group.addoption(
+        "--league-listen",
+        metavar="PORT",
+        type=int,
+        help="the port at which that player can register with the kit",
     )
 
 
@@ -31,6 +38,7 @@ class PlayerChecks(pytest.Collector):
 
     _report: CheckReport | None = None
 
+    # The kit is imported only when it is needed: without the option the plugin must cost nothing.
     def collect(self) -> Iterator[pytest.Item]:
         from league_kit.runner import chosen
 

@@ -120,20 +120,28 @@ class Probe:
     """A request of the kit and its answer. `label` says what it tests."""
 
     label: str
-    kind: str
-    message: Object
-    request_id: object
-    method: str
-    proper: bool
-    """A JSON-RPC 2.0 request object: whatever the verdict, it gets an answer with status 200."""
     sent: bytes
     response: RawResponse
-    at: float
     limit_s: float
     parsed: ParsedAnswer
-    posted: Arrival | None = None
+    method: str = ""
+    request_id: object = None
+    message: Object = field(default_factory=dict)
+    """The message that was sent; empty for anything else."""
+    proper: bool = False
+    """A JSON-RPC 2.0 request object: whatever the verdict, it gets an answer with status 200."""
     plain: bool = False
     """A right message of the documents, in the form the agent understands: it must be answered."""
+    posted: Arrival | None = None
+    """The request with which the agent answered, if not in the response."""
+
+    @property
+    def kind(self) -> str:
+        return str(self.message.get("message_type", ""))
+
+    @property
+    def at(self) -> float:
+        return self.response.at
 
     @property
     def trouble(self) -> Trouble | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from league.protocol.conventions import Convention
 from league_kit.checks import player_checks
-from league_kit.clauses import Clause, clauses_for
+from league_kit.clauses import Clause, clauses_for, is_below
 from league_kit.kit import Notify, Options, open_kit
 from league_kit.kit_server import KitServer
 from league_kit.outcome import CheckOutcome, Verdict, judged
@@ -114,15 +114,11 @@ def chosen(only: tuple[str, ...]) -> list[str]:
     """Return the ids of the checks to run; ValueError names one that does not exist."""
     ids = list(player_checks())
     for name in only:
-        if not any(_is_below(check_id, name) for check_id in ids):
+        if not any(is_below(check_id, name) for check_id in ids):
             raise ValueError(f"there is no check {name}; --list shows all")
     if not only:
         return ids
-    return [check_id for check_id in ids if any(_is_below(check_id, name) for name in only)]
-
-
-def _is_below(check_id: str, name: str) -> bool:
-    return check_id == name or check_id.startswith(f"{name}.")
+    return [check_id for check_id in ids if any(is_below(check_id, name) for name in only)]
 
 
 def scenarios_of(ids: list[str], alone: bool) -> frozenset[str]:

@@ -121,11 +121,18 @@ async def dialect(kit: Kit) -> None:
         invitation = await invite(kit, ORDINARY, "invitation")
         attempts.append(_Attempt(kit.form, record.probes, invitation))
         # No dialect explains silence.
-        if attempts[-1].is_understood or invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED):
+        if attempts[-1].is_understood or invitation.trouble in (
+            Trouble.TIMEOUT,
+            Trouble.REFUSED,
+        ):
             break
     best = max(
         attempts,
-        key=lambda attempt: (attempt.is_understood, attempt.invitation.is_answered, attempt.closeness),
+        key=lambda attempt: (
+            attempt.is_understood,
+            attempt.invitation.is_answered,
+            attempt.closeness,
+        ),
     )
     kit.form = best.form
     record.probes = [*before, *best.probes]
@@ -373,7 +380,11 @@ def _knows(kit: Kit, game: str) -> bool:
 
 LISTED_TIMESTAMP: Final = "{date}T{clock}+00:00"
 """The documents list two forms as valid: this one, and the one with Z that all messages have."""
-OTHER_TIMESTAMPS: Final = ("{date}T{clock}.5Z", "{date}T{clock}.123456789Z", "{compact}T{clock}Z")
+OTHER_TIMESTAMPS: Final = (
+    "{date}T{clock}.5Z",
+    "{date}T{clock}.123456789Z",
+    "{compact}T{clock}Z",
+)
 
 
 async def readings(kit: Kit) -> None:
@@ -384,7 +395,12 @@ async def readings(kit: Kit) -> None:
     async def put(label: str, **changes: object) -> None:
         await kit.send_message(label, {**plain, **changes}, plain=False)
 
-    await put("unknown fields", mood="sunny", league={"colour": ["green", None]}, draw_commitment="ab" * 32)
+    await put(
+        "unknown fields",
+        mood="sunny",
+        league={"colour": ["green", None]},
+        draw_commitment="ab" * 32,
+    )
     await put("optional null", draw_commitment=None, attempt=None)
     listed = _timestamp(LISTED_TIMESTAMP, plain["timestamp"])
     await put(f"timestamp: {listed}", timestamp=listed)
@@ -413,7 +429,12 @@ async def methods(kit: Kit) -> None:
 async def _by_all_names(kit: Kit) -> None:
     invitation = kit.writer.invitation(READINGS, time.time())
     spec = CallForm(Convention.SPEC)
-    for name in ("handle_game_invitation", "GAME_INVITATION", "game_invitation", "Game_Invitation"):
+    for name in (
+        "handle_game_invitation",
+        "GAME_INVITATION",
+        "game_invitation",
+        "Game_Invitation",
+    ):
         await kit.send_as(f"method: {name}", invitation, spec, name)
     await _call_by_all_names(kit, spec)
     if any(probe.is_answered for probe in kit.record.of("standings")):

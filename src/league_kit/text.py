@@ -1,12 +1,16 @@
 """The report in the terminal: summary, failures, warnings, untested clauses, and counts."""
 
+# The summary comes first, because most people read no further; the counts come last, because a terminal shows the end.
+# Failures are numbered and shown with their first piece of evidence, warnings in a line or two. Results of the same
+# fault are shown once and counted.
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from league_kit.conventions import DOCUMENTED
 from league_kit.evidence import sent_and_received
-from league_kit.outcome import Evidence, Verdict
+from league_kit.outcome import Evidence, Verdict, first_of
 from league_kit.record import Probe, RunRecord
 from league_kit.runner import CheckReport, CheckResult
 
@@ -79,10 +83,7 @@ def _more_like_it(alike: list[CheckResult]) -> Iterator[str]:
     names = [result.name for result in alike[1:]]
     if not names:
         return
-    named = ", ".join(names[:MOST_NAMED])
-    if len(names) > MOST_NAMED:
-        named += ", …"
-    yield f"   and {len(names)} more like it: {named}"
+    yield f"   and {len(names)} more like it: {first_of(names, MOST_NAMED, ', ')}"
 
 
 def _failure(number: int, result: CheckResult, record: RunRecord) -> Iterator[str]:
@@ -151,8 +152,5 @@ def _untestable(results: list[CheckResult]) -> Iterator[str]:
     for result in results:
         by_reason.setdefault(result.outcome.detail, []).append(result.name)
     for reason, names in by_reason.items():
-        examples = ", ".join(names[:MOST_EXAMPLES])
-        if len(names) > MOST_EXAMPLES:
-            examples += f" and {len(names) - MOST_EXAMPLES} more"
-        yield f"  {reason}: {examples}"
+        yield f"  {reason}: {first_of(names, MOST_EXAMPLES, ', ')}"
     yield ""

@@ -23,7 +23,11 @@ exit status: 0 the message is valid, 1 it is not, 2 the file cannot be read"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", default="-", help="the file to read (default: -, standard input)"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="the file to read (default: -, standard input)",
     )
     parser.add_argument(
         "--profile",
@@ -95,4 +99,12 @@ def _line(violation: Violation) -> str:
     return escaped(text)
 
 
-COMMANDS = (Command("validate", "check whether a message is valid, bare or in JSON-RPC", EXAMPLE, configure, run),)
+COMMANDS = (
+    Command(
+        "validate",
+        "check whether a message is valid, bare or in JSON-RPC",
+        EXAMPLE,
+        configure,
+        run,
+    ),
+)

@@ -1,5 +1,9 @@
 """Judge a document: a message, or a JSON-RPC request, result or error around one."""
 
+# The document is one of three things, found out in this order: a bare message, a JSON-RPC answer around a message or an
+# error, or else a JSON-RPC request. A broken frame must not pass as a bare message, so anything that looks like
+# JSON-RPC is read as such. An error without a message is not judged; the verdict only says how it is read.
+
 from __future__ import annotations
 
 import re

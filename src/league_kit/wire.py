@@ -71,12 +71,14 @@ class RawRequest:
         return "\r\n".join(lines).encode("latin-1") + self.body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RawResponse:
-    """An answer, or as much of it as came."""
+    """An answer, or as much of it as came. Only `send_request` writes to it."""
 
-    raw: bytes
-    seconds: float
+    at: float
+    """When its request was sent."""
+    raw: bytes = b""
+    seconds: float = 0.0
     trouble: Trouble | None = None
     detail: str = ""
     status: int = 0
@@ -85,20 +87,9 @@ class RawResponse:
     rest: bytes = b""
     """Bytes after the end of the answer."""
 
-
-@dataclass(slots=True)
-class _Read:
-    """An answer, as far as it was received."""
-
-    data: bytes = b""
-    status: int = 0
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    rest: bytes = b""
-
     def is_whole(self, ended: bool) -> bool:
         """Is the answer complete? ValueError: it is not HTTP."""
-        head, end, tail = self.data.partition(b"\r\n\r\n")
+        head, end, tail = self.raw.partition(b"\r\n\r\n")
         if not end:
             return False
         lines = head.split(b"\r\n")
@@ -108,7 +99,7 @@ class _Read:
         self.status = int(status_line[1])
         if self.status < 200:
             # An interim answer, such as 100 Continue: the real one follows.
-            self.data = tail
+            self.raw = tail
             return self.is_whole(ended)
         pairs = (line.decode("latin-1").partition(":") for line in lines[1:])
         self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
@@ -144,70 +135,58 @@ class _Read:
 
 async def send_request(request: RawRequest, timeout_s: float) -> RawResponse:
     """Send a request on a connection of its own and read the answer."""
+    response = RawResponse(at=time.time())
     began = time.monotonic()
-    read = _Read()
-
-    def done(trouble: Trouble | None = None, detail: str = "") -> RawResponse:
-        seconds = time.monotonic() - began
-        return RawResponse(
-            raw=read.data,
-            seconds=seconds,
-            trouble=trouble,
-            detail=detail,
-            status=read.status,
-            headers=read.headers,
-            body=read.body,
-            rest=read.rest,
-        )
-
     try:
         async with asyncio.timeout(timeout_s):
-            await _transfer(request, read)
-        return done()
+            await _transfer(request, response)
     except TimeoutError:
-        return done(Trouble.TIMEOUT, f"no complete answer within {timeout_s:g} seconds")
-    except ConnectionRefusedError:
-        return done(Trouble.REFUSED, "the connection was refused: nobody listens at this address")
+        response.trouble = Trouble.TIMEOUT
+        response.detail = f"no complete answer within {timeout_s:g} seconds"
     except _UnreachableError as error:
-        return done(Trouble.REFUSED, str(error))
+        response.trouble = Trouble.REFUSED
+        response.detail = str(error)
     except (OSError, EOFError) as error:
-        return done(Trouble.BROKEN, str(error) or "the connection broke before the answer was complete")
+        response.trouble = Trouble.BROKEN
+        response.detail = str(error) or "the connection broke before the answer was complete"
     except ValueError as error:
-        return done(Trouble.BROKEN, f"the answer is not HTTP: {error}")
+        response.trouble = Trouble.BROKEN
+        response.detail = f"the answer is not HTTP: {error}"
+    response.seconds = time.monotonic() - began
+    return response
 
 
 class _UnreachableError(OSError):
     """The connection could not be opened."""
 
 
-async def _transfer(request: RawRequest, read: _Read) -> None:
+async def _transfer(request: RawRequest, response: RawResponse) -> None:
     parts = urlsplit(request.url)
     secure = parts.scheme == "https"
     usual_port = 443 if secure else 80
-    port = parts.port or usual_port
     context = ssl.create_default_context() if secure else None
     try:
-        reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
-    except ConnectionRefusedError:
-        raise
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or usual_port, ssl=context)
+    except ConnectionRefusedError as error:
+        raise _UnreachableError("the connection was refused: nobody listens at this address") from error
     except OSError as error:
         raise _UnreachableError(str(error)) from error
     try:
         writer.write(request.raw())
         if request.ends:
             writer.write_eof()
-        await _answer(reader, read)
+        await _read(reader, response)
     finally:
         writer.close()
 
 
-async def _answer(reader: asyncio.StreamReader, read: _Read) -> None:
+async def _read(reader: asyncio.StreamReader, response: RawResponse) -> None:
     while True:
         piece = await reader.read(_PIECE)
-        read.data += piece
-        if read.is_whole(ended=not piece):
+        response.raw += piece
+        if response.is_whole(ended=not piece):
             return
         if not piece:
             raise EOFError("the connection was closed before the answer was complete")
-        if len(read.data) > MOST:
+        if len(response.raw) > MOST:
             raise ValueError(f"more than {MOST} bytes")

@@ -30,7 +30,12 @@ PLAYER: Final = "player"
 ROLES: Final = (MANAGER, REFEREE, PLAYER)
 LEAGUE_WORD: Final = "league_2025_even_odd"
 """The name of the league in the right messages."""
-OTHERS_TOKENS: Final = ("of the manager", "of another referee", "of another match", "of the player itself")
+OTHERS_TOKENS: Final = (
+    "of the manager",
+    "of another referee",
+    "of another match",
+    "of the player itself",
+)
 """Tokens that somebody may show a player who is not the referee of its match."""
 
 

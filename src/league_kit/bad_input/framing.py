@@ -8,7 +8,16 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
-from league_kit.bad_input.cases import MANAGER, BadInput, Expected, Make, Standing, call_of, encoded, refused
+from league_kit.bad_input.cases import (
+    MANAGER,
+    BadInput,
+    Expected,
+    Make,
+    Standing,
+    call_of,
+    encoded,
+    refused,
+)
 from league_kit.wire import RawRequest
 
 PING: Final = encoded(call_of({}, "ping"))
@@ -124,9 +133,17 @@ def _bad_input(clause: str, name: str, expected: Expected, make: Make) -> BadInp
     )
 
 
+# In the tables below, a row is the name of the case (part of its id), the expected status, and what makes it wrong.
+
+
 def _first_lines() -> Iterator[BadInput]:
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        yield _case(f"{method}-of-a-message", 405, first=f"{method} {{path}} HTTP/1.1", clause=STATUSES)
+        yield _case(
+            f"{method}-of-a-message",
+            405,
+            first=f"{method} {{path}} HTTP/1.1",
+            clause=STATUSES,
+        )
     for name, status, first in (
         ("an-unknown-method", 400, "BREW {path} HTTP/1.1"),
         ("a-method-in-small-letters", 400, "post {path} HTTP/1.1"),
@@ -171,13 +188,22 @@ def _media_types() -> Iterator[BadInput]:
 def _hosts_and_origins() -> Iterator[BadInput]:
     for host in HOSTS:
         yield _case(f"the-host-{host}", 421, host=host, clause=ACCESS)
-    yield _case("an-address-in-the-first-line", 421, first=f"POST http://{EVIL}/mcp HTTP/1.1", clause=ACCESS)
+    yield _case(
+        "an-address-in-the-first-line",
+        421,
+        first=f"POST http://{EVIL}/mcp HTTP/1.1",
+        clause=ACCESS,
+    )
     yield _case("no-host", 400, host=None)
     yield _case("two-hosts", 400, (f"Host: {EVIL}", JSON_TYPE, LENGTH))
     for origin in ORIGINS:
         lines = (JSON_TYPE, LENGTH, f"Origin: {origin}")
         yield _case(f"the-origin-{origin}", 403, lines, clause=ACCESS)
-    yield _case("two-origins", 400, (JSON_TYPE, LENGTH, "Origin: http://127.0.0.1", f"Origin: http://{EVIL}"))
+    yield _case(
+        "two-origins",
+        400,
+        (JSON_TYPE, LENGTH, "Origin: http://127.0.0.1", f"Origin: http://{EVIL}"),
+    )
 
 
 def _lengths() -> Iterator[BadInput]:
@@ -202,9 +228,15 @@ def _lengths() -> Iterator[BadInput]:
     yield _case("neither-length-nor-chunks", 400, (JSON_TYPE,), b"", code="E034", clause="JSON.syntax")
     short = (JSON_TYPE, f"Content-Length: {size - 5}")
     yield _case("a-length-too-short", 400, short, code="E034", clause="JSON.syntax")
+    # The body never becomes complete: there is nothing to answer.
     yield _case("a-length-too-long", None, (JSON_TYPE, f"Content-Length: {size + 5}"), ends=True)
     yield _case("a-length-without-a-body", None, (JSON_TYPE, LENGTH), b"", ends=True)
-    yield _case("a-body-that-stops-half-way-and-is-waited-for", 408, (JSON_TYPE, LENGTH), PING[: size // 2])
+    yield _case(
+        "a-body-that-stops-half-way-and-is-waited-for",
+        408,
+        (JSON_TYPE, LENGTH),
+        PING[: size // 2],
+    )
 
 
 def _chunks() -> Iterator[BadInput]:
@@ -220,12 +252,26 @@ def _chunks() -> Iterator[BadInput]:
     ):
         yield _case(f"chunks-{name}", 400, (JSON_TYPE, CHUNKED), data)
     yield _case("chunks-without-end", None, (JSON_TYPE, CHUNKED), _WHOLE_CHUNK[:-5], ends=True)
-    for coding in ("gzip, chunked", "chunked, gzip", "gzip", "identity", "xchunked", "chunked, chunked"):
+    # Only "chunked", alone and once, tells where a body ends; anything else invites request smuggling.
+    for coding in (
+        "gzip, chunked",
+        "chunked, gzip",
+        "gzip",
+        "identity",
+        "xchunked",
+        "chunked, chunked",
+    ):
         lines = (JSON_TYPE, f"Transfer-Encoding: {coding}")
         yield _case(f"the-transfer-encoding-{coding}", 400, lines, _WHOLE_CHUNK)
     twice = (JSON_TYPE, CHUNKED, CHUNKED)
     yield _case("chunked-twice", 400, twice, _WHOLE_CHUNK)
-    yield _case("chunks-in-HTTP-1.0", 400, (JSON_TYPE, CHUNKED), _WHOLE_CHUNK, first="POST {path} HTTP/1.0")
+    yield _case(
+        "chunks-in-HTTP-1.0",
+        400,
+        (JSON_TYPE, CHUNKED),
+        _WHOLE_CHUNK,
+        first="POST {path} HTTP/1.0",
+    )
 
 
 def _heads() -> Iterator[BadInput]:
@@ -264,10 +310,22 @@ def _sizes(limit: int) -> Iterator[BadInput]:
     clause = "SIZE.requests" if limit == MESSAGE_LIMIT else "SIZE.from_the_manager"
     large = PING + b" " * (limit + 1 - len(PING))
     yield _case(
-        "one-byte-too-many", 413, (JSON_TYPE, f"Content-Length: {len(large)}"), large, code="E037", clause=clause
+        "one-byte-too-many",
+        413,
+        (JSON_TYPE, f"Content-Length: {len(large)}"),
+        large,
+        code="E037",
+        clause=clause,
     )
     lines = (JSON_TYPE, CHUNKED)
-    yield _case("one-byte-too-many-in-a-chunk", 413, lines, _chunked(large), code="E037", clause=clause)
+    yield _case(
+        "one-byte-too-many-in-a-chunk",
+        413,
+        lines,
+        _chunked(large),
+        code="E037",
+        clause=clause,
+    )
     for name, size in (("a-gigabyte", 2**30), ("an-exabyte", 2**60)):
         lines = (JSON_TYPE, f"Content-Length: {size}")
         yield _case(f"{name}-announced", 413, lines, b"", code="E037", clause=clause)

@@ -1,6 +1,16 @@
 """A run of the catalogue: every bad input is sent, its answer is compared with the expected one, and the agent's state
 with the state before."""
 
+# Theory of operation
+#
+# The run goes through the phases of a league (cases.py). At the start of each phase the kit brings the league there and
+# waits until the agent's state stands still. Then it sends the cases of the phase, one after another, and looks at the
+# state after each: that state is the "before" of the next case, so a change is blamed on the case that made it.
+#
+# The verdict depends on two questions. Did the state change? Then it is a failure, whatever the answer. Was it refused?
+# A refusal with another status or error than the catalogue's is a warning only; no answer, a server error (5xx) and an
+# answer as if nothing were wrong are failures. Cases that only a member can send are untestable if the kit is none.
+
 from __future__ import annotations
 
 import asyncio
@@ -14,7 +24,7 @@ from league_kit.bad_input.framing import framing
 from league_kit.bad_input.joining import advance, find_role, join, observed, settled
 from league_kit.bad_input.speaking import speaking
 from league_kit.bad_input.wrong_messages import wrong_messages
-from league_kit.clauses import clauses, for_role
+from league_kit.clauses import clauses, for_role, is_below
 from league_kit.kit import Kit, Notify, Options, open_kit
 from league_kit.kit_server import KitServer
 from league_kit.outcome import CheckOutcome, broken, kept, untestable, warning
@@ -37,12 +47,9 @@ def catalogue(role: str) -> list[BadInput]:
 def _below(cases: Iterable[BadInput], only: Iterable[str]) -> list[BadInput]:
     """Return the cases whose id, or clause, is one of these or lies below it; without any, all."""
     names = tuple(only)
-    return [case for case in cases if not names or any(_is_below(case, name) for name in names)]
-
-
-def _is_below(case: BadInput, name: str) -> bool:
-    prefixes = (f"{name}.", f"{name}/")
-    return any(text == name or text.startswith(prefixes) for text in (case.id, case.clause))
+    if not names:
+        return list(cases)
+    return [case for case in cases if any(is_below(case.id, name) or is_below(case.clause, name) for name in names)]
 
 
 def listed(role: str | None, only: Iterable[str] = ()) -> list[dict[str, str]]:
@@ -146,9 +153,17 @@ def judged(case: BadInput, probe: Probe, is_unchanged: bool, may_be_taken: bool)
     status = probe.response.status
     is_refused = probe.parsed.error is not None or status >= 400
     if is_refused and status < 500:
-        return warning(detail, "Refuse it with the status and the error of the catalogue (2.4, 10.1).", probe)
+        return warning(
+            detail,
+            "Refuse it with the status and the error of the catalogue (2.4, 10.1).",
+            probe,
+        )
     outcome = warning if may_be_taken and status < 500 else broken
-    return outcome(detail, "Refuse a request that breaks a clause, and do nothing that it asks for.", probe)
+    return outcome(
+        detail,
+        "Refuse a request that breaks a clause, and do nothing that it asks for.",
+        probe,
+    )
 
 
 def _answered(probe: Probe) -> str:

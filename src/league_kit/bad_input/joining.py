@@ -1,5 +1,12 @@
 """How the kit gets a standing: as a member of a manager's league, or as the manager of a player or a referee."""
 
+# Against a manager, the kit registers two players and two referees of its own, in two steps: while the league is open,
+# a player and a referee are in it and places are left; with the other two it is full and starts. From the match that
+# one of the kit's referees is given, the standing learns the live ids of match and players.
+#
+# Against a player or a referee, the kit waits until the agent registers with it. Without --listen it cannot, and the
+# cases that need a member are untestable.
+
 from __future__ import annotations
 
 import asyncio
@@ -61,7 +68,15 @@ _METHODS: Final = {
 """A method that only this role knows."""
 PAGES: Final = ("/api/league", "/api/standings", "/api/schedule", "/api/agents")
 STATES: Final = {REFEREE: "ping", PLAYER: "get_player_state"}
-NOTED: Final = ("journal_seq", "refused", "deviations", "applicants", "contested", "timestamp", "conversation_id")
+NOTED: Final = (
+    "journal_seq",
+    "refused",
+    "deviations",
+    "applicants",
+    "contested",
+    "timestamp",
+    "conversation_id",
+)
 """Fields that may change when something was refused: notes about the sender, the agent it posed as, and applicants that
 wait for approval."""
 
@@ -94,7 +109,10 @@ def _as_manager(kit: Kit, role: str) -> Standing:
     agent_id = "P01" if member is None else member.id
     words = {LEAGUE_WORD: LEAGUE, ("P01" if role == PLAYER else "REF01"): agent_id}
     if member is None:
-        own_tokens = {tokens.MANAGER: kit.writer.manager_token, "REF01": kit.writer.referee_token}
+        own_tokens = {
+            tokens.MANAGER: kit.writer.manager_token,
+            "REF01": kit.writer.referee_token,
+        }
         return Standing(kit.options.target, role, words, own_tokens)
     key = tokens.deriver(member.tokens[-1])
     of_manager = tokens.derive(key, tokens.MANAGER, agent_id, LEAGUE)
@@ -196,9 +214,7 @@ async def _begin(kit: Kit, standing: Standing) -> Standing:
         is_referees = request.place in (first_referee.path, second_referee.path)
         return is_referees and request.kind == "ROUND_ANNOUNCEMENT" and bool(request.message.get("matches"))
 
-    announcement = next(filter(gives_match, kit.record.arrivals), None)
-    if announcement is None:
-        announcement = await kit.server.wait_for(gives_match, START_S)
+    announcement = await kit.server.wait_for(gives_match, START_S)
     if announcement is None:
         reason = f"its league gave the kit's referee no match within {START_S:g} seconds (start it with --players 2)"
         return replace(standing, missing=reason)

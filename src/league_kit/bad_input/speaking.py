@@ -150,7 +150,13 @@ def _tokens() -> Iterator[BadInput]:
     ):
         yield _said(name, kind, "E032", _token_of(owner), "TOKEN.not_its_owner", phase=Phase.RUNNING)
     yield _said("token-with-a-blank-behind", QUERY, "E012", _blank_behind, "TOKEN.invalid")
-    yield _said("of-a-stranger", QUERY, "E032", _put("sender", f"player:{NOBODY}"), "TOKEN.not_its_owner")
+    yield _said(
+        "of-a-stranger",
+        QUERY,
+        "E032",
+        _put("sender", f"player:{NOBODY}"),
+        "TOKEN.not_its_owner",
+    )
 
 
 def _token_of(owner: str) -> Change:
@@ -198,8 +204,19 @@ def _queries() -> Iterator[BadInput]:
         ("with-escapes", ESCAPES),
         ("with-SQL", "'; DROP TABLE events; --"),
     ):
-        yield _said(f"query-type-{name}", QUERY, "E029", _put("query_type", value), "LEAGUE_QUERY.query_type")
-    for name, player in (("nobody", NOBODY), ("a-path", "../../P01"), ("long", LONG), ("escapes", ESCAPES)):
+        yield _said(
+            f"query-type-{name}",
+            QUERY,
+            "E029",
+            _put("query_type", value),
+            "LEAGUE_QUERY.query_type",
+        )
+    for name, player in (
+        ("nobody", NOBODY),
+        ("a-path", "../../P01"),
+        ("long", LONG),
+        ("escapes", ESCAPES),
+    ):
         query = _ask("GET_PLAYER_STATS", player_id=player)
         yield _said(f"stats-of-{name}", QUERY, "E005", query, "QUERY.failures")
     yield _said("schedule-too-early", QUERY, "E030", _ask("GET_SCHEDULE"), "QUERY.failures")
@@ -220,7 +237,11 @@ WRONG_META: Final = (
     ("name-that-is-taken", "E022", {"display_name": "{taken}"}),
     ("name-that-is-taken-in-another-case", "E022", {"display_name": "{TAKEN}"}),
     ("endpoint-that-is-taken", "E044", {"contact_endpoint": "{endpoint}"}),
-    ("endpoint-at-a-metadata-service", "E026", {"contact_endpoint": "http://169.254.169.254/mcp"}),
+    (
+        "endpoint-at-a-metadata-service",
+        "E026",
+        {"contact_endpoint": "http://169.254.169.254/mcp"},
+    ),
     ("endpoint-that-is-no-address", "E026", {"contact_endpoint": "http://0.0.0.0:8101/mcp"}),
     ("endpoint-of-all", "E026", {"contact_endpoint": "http://224.0.0.1:8101/mcp"}),
 )
@@ -265,7 +286,13 @@ def _names() -> Iterator[BadInput]:
             text = form.format(number, number.replace("0", "O"))
             yield _named(f"look-alike-{name}", kind, text, "E022", "REGISTER.name_lookalike")
         for text in RESERVED:
-            yield _named(f"reserved-{text.replace(' ', '-')}", kind, text, "E022", "REGISTER.name_reserved")
+            yield _named(
+                f"reserved-{text.replace(' ', '-')}",
+                kind,
+                text,
+                "E022",
+                "REGISTER.name_reserved",
+            )
         clause = f"{kind}.{META[kind]}.display_name"
         for char in INVISIBLE:
             yield _named(f"invisible-{ord(char):04X}", kind, f"Kit{char} {number}", "E008", clause)
@@ -295,9 +322,17 @@ def _referees_without_key() -> Iterator[BadInput]:
     for name, change, clause in (
         ("newcomer-without-a-key", {"enrolment_key": None}, guarded),
         ("newcomer-with-a-wrong-key", {"enrolment_key": "sesame"}, guarded),
-        ("newcomer-with-a-token-for-a-key", {"enrolment_key": "tok_REF01_" + "A" * 43}, guarded),
+        (
+            "newcomer-with-a-token-for-a-key",
+            {"enrolment_key": "tok_REF01_" + "A" * 43},
+            guarded,
+        ),
         ("name-and-endpoint-of-a-referee", {**member, "enrolment_key": None}, proves),
-        ("name-and-endpoint-of-a-referee-with-a-wrong-key", {**member, "enrolment_key": "sesame"}, proves),
+        (
+            "name-and-endpoint-of-a-referee-with-a-wrong-key",
+            {**member, "enrolment_key": "sesame"},
+            proves,
+        ),
     ):
         wrong = _meta("referee_meta", change)
         yield _said(name, JOIN_AS_REFEREE, "E043", wrong, clause, phase=Phase.RUNNING, as_member=False)
@@ -326,12 +361,25 @@ def _meta(part: str, change: Mapping[str, object]) -> Change:
 def _reports() -> Iterator[BadInput]:
     running = Phase.RUNNING
     yield _said("before-the-start", REPORT, "E014", _put("match_id", "R1M1"), "REPORT.unknown_match")
-    for name, match in (("no-such-match", "R99M99"), ("long", LONG), ("escapes", ESCAPES), ("a-path", "../R1M1")):
+    for name, match in (
+        ("no-such-match", "R99M99"),
+        ("long", LONG),
+        ("escapes", ESCAPES),
+        ("a-path", "../R1M1"),
+    ):
         change = _put("match_id", match)
         yield _said(f"match-{name}", REPORT, "E014", change, "REPORT.unknown_match", phase=running)
     not_assigned = "REPORT.not_assigned"
     yield _said("attempt-to-come", REPORT, "E016", _put("attempt", 99), not_assigned, phase=running)
-    yield _said("anothers-match", REPORT, "E016", _nothing, not_assigned, phase=running, speaker="referee:REF02")
+    yield _said(
+        "anothers-match",
+        REPORT,
+        "E016",
+        _nothing,
+        not_assigned,
+        phase=running,
+        speaker="referee:REF02",
+    )
 
 
 def _after_the_end() -> Iterator[BadInput]:
@@ -340,7 +388,15 @@ def _after_the_end() -> Iterator[BadInput]:
     yield _said("another-result", REPORT, "E040", _other_way_round, "REPORT.conflict", phase=over)
     for kind, part in META.items():
         change = _meta(part, {})
-        yield _said("after-the-end", kind, "E031", change, "REGISTER.refuses_after_end", phase=over, as_member=False)
+        yield _said(
+            "after-the-end",
+            kind,
+            "E031",
+            change,
+            "REGISTER.refuses_after_end",
+            phase=over,
+            as_member=False,
+        )
 
 
 def _other_way_round(message: Fields, standing: Standing) -> None:
@@ -359,9 +415,18 @@ def _other_way_round(message: Fields, standing: Standing) -> None:
 
 
 def _to_players() -> Iterator[BadInput]:
-    broadcasts = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED")
+    broadcasts = (
+        "ROUND_ANNOUNCEMENT",
+        "LEAGUE_STANDINGS_UPDATE",
+        "ROUND_COMPLETED",
+        "LEAGUE_COMPLETED",
+    )
     yield from _of_managers(broadcasts, ("LEAGUE_COMPLETED",))
-    for name, match in (("without-invitation", "R99M99"), ("match-of-5000-letters", LONG), ("escapes", ESCAPES)):
+    for name, match in (
+        ("without-invitation", "R99M99"),
+        ("match-of-5000-letters", LONG),
+        ("escapes", ESCAPES),
+    ):
         yield _said(name, "GAME_OVER", "E014", _put("match_id", match), "GAME_OVER.match_id")
     for kind in CALLS:
         yield from _of_no_referee(kind)
@@ -400,7 +465,13 @@ def _of_managers(kinds: tuple[str, ...], checked: tuple[str, ...]) -> Iterator[B
 def _to_referees() -> Iterator[BadInput]:
     broadcasts = ("ROUND_ANNOUNCEMENT", "ROUND_COMPLETED", "LEAGUE_COMPLETED")
     yield from _of_managers(broadcasts, broadcasts)
-    yield _said("a-game-nobody-knows", "ROUND_ANNOUNCEMENT", "E027", _chess, "ROUND_ANNOUNCEMENT.matches[].game_type")
+    yield _said(
+        "a-game-nobody-knows",
+        "ROUND_ANNOUNCEMENT",
+        "E027",
+        _chess,
+        "ROUND_ANNOUNCEMENT.matches[].game_type",
+    )
     yield from _answers_to_no_call()
     yield _inquiry("get_match_state", {"match_id": None}, "E003")
     for match in (7, "R99M99", LONG, ESCAPES):

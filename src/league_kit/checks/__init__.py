@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from league_kit.checks import errors, fields, general, matches, notifications, registration, transport
+from league_kit.checks import (
+    errors,
+    fields,
+    general,
+    matches,
+    notifications,
+    registration,
+    transport,
+)
 from league_kit.clauses import clauses_for
 from league_kit.outcome import Check
 

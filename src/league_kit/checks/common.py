@@ -1,5 +1,9 @@
 """Helpers that the checks share: what must have worked before a check makes sense, and how errors are judged."""
 
+# A fault should be told once, by the clause it breaks. So every check first makes sure that it can be seen at all: a
+# player that cannot be reached, or that never joined a match, fails the clauses about that and leaves the others
+# untestable. The clause to look at is named in brackets, such as [HTTP.post_mcp].
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

@@ -23,10 +23,19 @@ ADVICE: Mapping[str, str] = {
 
 
 def null_is_absent(record: RunRecord) -> CheckOutcome:
-    optional = understood(record, ("optional null",), "Treat an optional field that is null as if it were missing.")
+    optional = understood(
+        record,
+        ("optional null",),
+        "Treat an optional field that is null as if it were missing.",
+    )
     if optional.verdict is not Verdict.PASS:
         return optional
-    return refused(record, "mandatory null", "E003", "Refuse a message whose mandatory field is null, as if missing.")
+    return refused(
+        record,
+        "mandatory null",
+        "E003",
+        "Refuse a message whose mandatory field is null, as if missing.",
+    )
 
 
 def all_timestamp_forms(record: RunRecord) -> CheckOutcome:

@@ -1,5 +1,9 @@
 """The fields of players' messages (spec sections 3 and 5): every message is read strictly, clause by clause."""
 
+# These checks come from the specification: every clause about a field becomes a check here, unless another module has a
+# special one. Messages are read with the profile `strict`, whatever the manager would forgive: compat is for playing,
+# not for judging.
+
 from __future__ import annotations
 
 import json
@@ -14,7 +18,16 @@ from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import ACKS, MESSAGES
 from league_kit.checks.common import accepted
 from league_kit.clauses import Clause
-from league_kit.outcome import Check, CheckOutcome, Evidence, Verdict, broken, kept, untestable, warning
+from league_kit.outcome import (
+    Check,
+    CheckOutcome,
+    Evidence,
+    Verdict,
+    broken,
+    kept,
+    untestable,
+    warning,
+)
 from league_kit.record import Probe, RunRecord
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
@@ -25,7 +38,10 @@ STRANGER = (
 )
 JOIN = "GAME_JOIN_ACK.accept"
 CHOICE = "CHOOSE_PARITY_RESPONSE.parity_choice"
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {JOIN: ("accepted", "status"), CHOICE: ("choice",)}
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    JOIN: ("accepted", "status"),
+    CHOICE: ("choice",),
+}
 """Other names that are in use for a field; compat understands them, the documents do not have them."""
 RIGHT: Mapping[str, str] = {JOIN: "accept: true", CHOICE: 'parity_choice: "even" or "odd"'}
 ABSENT: Mapping[str, str] = {
@@ -122,7 +138,11 @@ def _field(record: RunRecord, clause: Clause) -> CheckOutcome:
         advice = "Write YYYY-MM-DDTHH:MM:SSZ: strict leagues refuse the basic form."
         return warning(f"{path} is a time in the basic form of ISO 8601", advice, basic)
     if missing is not None:
-        return warning(f"{path} is missing in a reply", f"Put {path} into every message, replies too.", missing)
+        return warning(
+            f"{path} is missing in a reply",
+            f"Put {path} into every message, replies too.",
+            missing,
+        )
     return kept(f"right in {len(messages)} messages")
 
 

@@ -144,7 +144,11 @@ def survives_nonsense(record: RunRecord) -> CheckOutcome:
 def talks_to_no_player(record: RunRecord) -> CheckOutcome:
     requests = [request for request in record.arrivals if request.is_to_opponent]
     if requests:
-        return broken("the player called its opponent", "Talk to the manager and to referees only.", *requests)
+        return broken(
+            "the player called its opponent",
+            "Talk to the manager and to referees only.",
+            *requests,
+        )
     return kept("its opponent heard nothing")
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 from league.protocol.judge import shown
 from league_kit.checks.common import (
+    NOT_SENT,
     accepted,
     chosen,
     if_joined,
@@ -22,11 +23,11 @@ from league_kit.wire import Trouble
 
 
 @if_reached
-def in_time(record: RunRecord, label: str, kind: str) -> CheckOutcome:
+def in_time(record: RunRecord, label: str) -> CheckOutcome:
     """The requests with this label decide; a slow answer to any other of the same type is a warning."""
     probes = not_busy(record.of(label))
     if not probes:
-        return untestable(f"the kit sent no {kind}, or the player was busy (429, 503)")
+        return untestable(NOT_SENT)
     for probe in probes:
         if not probe.is_answered:
             return _unanswered(record, probe)
@@ -85,6 +86,7 @@ def echoes(record: RunRecord, kind: str) -> CheckOutcome:
     return kept(f"{len(answered)} answers name their match", answered)
 
 
+# A caller that got no answer cannot know whether the question or the answer was lost: it asks again.
 def same_again(questions: list[Probe], repeats: list[Probe], read: Callable[[Probe], object]) -> CheckOutcome:
     """The repeated question gets the same answer."""
     answered = [question for question in questions if question.is_answered]
@@ -185,7 +187,11 @@ def plays_again(record: RunRecord) -> CheckOutcome:
         if not probe.is_answered:
             return broken(f"{probe.kind} of the next attempt: {probe.why_not()}", advice, probe)
     if accepted(probes[0]) is False:
-        return broken("the player does not join the next attempt of a match it has played", advice, probes[0])
+        return broken(
+            "the player does not join the next attempt of a match it has played",
+            advice,
+            probes[0],
+        )
     return kept("joined and chose in the next attempt of a match that was over", probes)
 
 
@@ -202,7 +208,12 @@ def corrects(record: RunRecord) -> CheckOutcome:
         return broken(f"the call after GAME_ERROR: {call.why_not()}", advice, error, call)
     choice = chosen(call)
     if choice not in ("even", "odd"):
-        return broken(f"the call after GAME_ERROR was answered with {shown(choice)}", advice, error, call)
+        return broken(
+            f"the call after GAME_ERROR was answered with {shown(choice)}",
+            advice,
+            error,
+            call,
+        )
     wrong = error.message["context"]["invalid_choice"]
     return kept(f"first {wrong!r}, then {choice!r}", [call])
 
@@ -229,11 +240,11 @@ def valid_option(record: RunRecord) -> CheckOutcome:
 _MATCH = ("dialect", "match")
 
 CHECKS: Mapping[str, Check] = {
-    "JOIN.in_time": Check(partial(in_time, label="invitation", kind="GAME_INVITATION"), _MATCH),
+    "JOIN.in_time": Check(partial(in_time, label="invitation"), _MATCH),
     "JOIN.echoes_match_id": Check(partial(echoes, kind="GAME_INVITATION"), _MATCH),
     "PLAYER.answers_in_the_result": Check(answers_in_the_result, _MATCH),
     "PLAYER.several_matches": Check(several_matches, ("dialect", "two_matches")),
-    "CHOICE.in_time": Check(if_joined(partial(in_time, label="call", kind="CHOOSE_PARITY_CALL")), _MATCH),
+    "CHOICE.in_time": Check(if_joined(partial(in_time, label="call")), _MATCH),
     "CHOICE.echoes_match_id": Check(partial(echoes, kind="CHOOSE_PARITY_CALL"), _MATCH),
     "PLAYER.same_answer_to_repeated_call": Check(same_answer, _MATCH),
     "PLAYER.hears_its_referee_only": Check(hears_its_referee_only, _MATCH),

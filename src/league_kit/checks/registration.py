@@ -43,7 +43,12 @@ def retries(record: RunRecord) -> CheckOutcome:
         return broken("the first registration got no answer, and no second one came", advice, first)
     pause = repeats[0].at - first.at
     if pause < soonest_s:
-        return broken(f"the registration was repeated after only {pause:.1f} s", PAUSE_ADVICE, first, repeats[0])
+        return broken(
+            f"the registration was repeated after only {pause:.1f} s",
+            PAUSE_ADVICE,
+            first,
+            repeats[0],
+        )
     return kept(f"repeated after {pause:.1f} s", [repeats[0]])
 
 
@@ -72,10 +77,19 @@ def waits_for_approval(record: RunRecord) -> CheckOutcome:
         advice = (
             "When REJECTED with E043 says `context.pending`, register again every 5 seconds until you are accepted."
         )
-        return broken("the player had to wait for the operator's approval, and did not register again", advice, first)
+        return broken(
+            "the player had to wait for the operator's approval, and did not register again",
+            advice,
+            first,
+        )
     pause = later[0].at - record.put_off_at
     if pause < (APPROVAL_S - TOLERANCE_S) / record.time_scale:
-        return warning(f"registered again after only {pause:.1f} s", "Wait 5 seconds each time.", first, later[0])
+        return warning(
+            f"registered again after only {pause:.1f} s",
+            "Wait 5 seconds each time.",
+            first,
+            later[0],
+        )
     return kept(f"registered again after {pause:.1f} s", later)
 
 
@@ -83,6 +97,7 @@ def again_after_e012(record: RunRecord) -> CheckOutcome:
     queries = record.requests("LEAGUE_QUERY")
     if record.member is None or not queries:
         return untestable("the player sent the manager no query, so there was nothing to answer with E012")
+    # The kit answers the first query with E012, as a manager does that has lost its members.
     later = [request for request in record.requests(REGISTER) if request.at > queries[0].at]
     if len(later) == 1:
         return kept("registered again, once", later)
@@ -100,10 +115,18 @@ def takes_any_id(record: RunRecord) -> CheckOutcome:
         return untestable("no invitation was answered")
     player_id = own_id(record)
     if player_id != member.id:
-        return broken(f"the manager gave the id {member.id!r}, the player uses {player_id!r}", advice, joins[0])
+        return broken(
+            f"the manager gave the id {member.id!r}, the player uses {player_id!r}",
+            advice,
+            joins[0],
+        )
     if member.id != UNUSUAL_ID:
         repeats = record.requests(REGISTER)[1:]
-        return warning(f"the player did not accept the id {UNUSUAL_ID!r} and registered again", advice, *repeats)
+        return warning(
+            f"the player did not accept the id {UNUSUAL_ID!r} and registered again",
+            advice,
+            *repeats,
+        )
     return kept(f"plays as {member.id}", joins)
 
 

@@ -9,9 +9,24 @@ from typing import Final, NamedTuple
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import message_type_of
 from league.protocol.judge import shown
-from league_kit.checks.common import if_joined, if_reached, is_empty_ack, not_busy, refused
+from league_kit.checks.common import (
+    NOT_SENT,
+    if_joined,
+    if_reached,
+    is_empty_ack,
+    not_busy,
+    refused,
+)
 from league_kit.conventions import DOCUMENTED
-from league_kit.outcome import Check, CheckOutcome, broken, kept, untestable, warning
+from league_kit.outcome import (
+    Check,
+    CheckOutcome,
+    broken,
+    first_of,
+    kept,
+    untestable,
+    warning,
+)
 from league_kit.record import NO_ENDPOINT, AnswerPlace, Arrival, Probe, RunRecord
 from league_kit.wire import Trouble
 
@@ -95,13 +110,12 @@ def _judge_statuses(expected: list[_ExpectedStatus]) -> CheckOutcome:
     wrong = [row for row in expected if row.probe.response.status != row.status]
     if not wrong:
         return kept("as the table says", [row.probe for row in expected])
-    details = [
-        f"{row.probe.label}: {row.probe.response.status or 'no answer'}, not {row.status}" for row in wrong[:MOST_NAMED]
-    ]
-    detail = "; ".join(details)
-    if len(wrong) > MOST_NAMED:
-        detail += f" and {len(wrong) - MOST_NAMED} more"
-    return broken(detail, "Use the statuses of the table in 2.4.", *(row.probe for row in wrong))
+    details = [f"{row.probe.label}: {row.probe.response.status or 'no answer'}, not {row.status}" for row in wrong]
+    return broken(
+        first_of(details, MOST_NAMED, "; "),
+        "Use the statuses of the table in 2.4.",
+        *(row.probe for row in wrong),
+    )
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -115,7 +129,11 @@ def echoes_id(record: RunRecord) -> CheckOutcome:
     wrong = [probe for probe in answered if _other_id(probe)]
     if not wrong:
         return kept(f"{len(answered)} answers carry the id of their request")
-    return _worst(wrong, _other_id, "Copy jsonrpc and id of the request into the answer: a number stays a number.")
+    return _worst(
+        wrong,
+        _other_id,
+        "Copy jsonrpc and id of the request into the answer: a number stays a number.",
+    )
 
 
 def _other_id(probe: Probe) -> str:
@@ -234,7 +252,7 @@ def tools_call(record: RunRecord) -> CheckOutcome:
 def ping(record: RunRecord) -> CheckOutcome:
     probes = not_busy(record.of("ping", "ping afterwards"))
     if not probes:
-        return untestable("the player was busy (429, 503)")
+        return untestable(NOT_SENT)
     answered = [probe for probe in probes if probe.is_answered]
     if answered:
         return kept("answered", answered)
@@ -347,7 +365,10 @@ CHECKS: Mapping[str, Check] = {
     "RPC.id": Check(own_id, _OWN),
     "RPC.method": Check(own_method, _OWN),
     **{
-        name: Check(partial(refused, label=name, code=refusal.code, advice=refusal.advice), ("requests",))
+        name: Check(
+            partial(refused, label=name, code=refusal.code, advice=refusal.advice),
+            ("requests",),
+        )
         for name, refusal in REFUSED.items()
     },
 }
