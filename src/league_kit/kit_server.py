@@ -184,7 +184,7 @@ class KitServer:
         record = self._record
         row = _REGISTRATIONS[request.kind]
         now = time.time()
-        reply = _reply(request.message, row.response, now)
+        reply = _reply(request.message, row.response)
         if self._rejects == "E020":
             record.rejected_at = record.rejected_at or now
             return _result(document, {**reply, **_rejected("E020", "the league is full")})
@@ -225,7 +225,7 @@ class KitServer:
         if not self._sent_e012 and self._record.member is not None:
             self._sent_e012 = True
             return _error(document, "E012", "this token belongs to nobody here any more")
-        reply = _reply(message, "LEAGUE_QUERY_RESPONSE", time.time())
+        reply = _reply(message, "LEAGUE_QUERY_RESPONSE")
         data: Object = {
             "standings": [],
             "current_round": 1,
@@ -263,12 +263,12 @@ async def _body(reader: asyncio.StreamReader, fields: dict[bytes, bytes]) -> byt
             return body
 
 
-def _reply(message: Object, kind: str, now: float) -> Object:
+def _reply(message: Object, kind: str) -> Object:
     return {
         "protocol": PROTOCOL,
         "message_type": kind,
         "sender": tokens.MANAGER,
-        "timestamp": timestamps.write(now),
+        "timestamp": timestamps.write(time.time()),
         "conversation_id": message.get("conversation_id") or "conv-kit",
     }
 
@@ -281,7 +281,7 @@ def _acknowledgement(message: Object) -> Object:
     reply = EXCHANGES[kind].replies[0] if kind in EXCHANGES else f"{kind}_ACK"
     echoed: Object = {name: message[name] for name in ("round_id", "match_id") if name in message}
     return {
-        **_reply(message, reply, time.time()),
+        **_reply(message, reply),
         "sender": "player:kit",
         "status": "ACKNOWLEDGED",
         **echoed,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -38,7 +37,7 @@ def _request(kit: Kit, **fields: object) -> Object:
     number = kit.next_id()
     if kit.record.convention is None:
         return {"jsonrpc": "2.0", "id": number, "method": "ping", "params": fields}
-    invitation = kit.writer.invitation(INVITED, time.time())
+    invitation = kit.writer.invitation(INVITED)
     return kit.form.wrap(number, {**invitation, **fields})
 
 
@@ -56,9 +55,9 @@ async def requests(kit: Kit) -> None:
     is_rpc = kit.form.convention is not Convention.BARE
     if is_rpc:
         await _wrong_objects(kit)
-    over = kit.writer.game_over(1, time.time())
+    over = kit.writer.game_over(1)
     if kit.form.convention in DOCUMENTED:
-        invitation = kit.writer.invitation(INVITED, time.time())
+        invitation = kit.writer.invitation(INVITED)
         method = kit.form.wrap(0, invitation)["method"]
         label = f"RPC.method_contradicts_type: GAME_OVER by the method {method}"
         await kit.send_document(label, kit.form.wrap(kit.next_id(), over, method))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from league.protocol import timestamps
@@ -40,29 +41,29 @@ class MessageWriter:
         """Return the id of the match of a round; every round has one, because nobody plays twice in a round."""
         return f"R{number}M{self.match_number}"
 
-    def _from(self, sender: str, token: str, kind: str, conversation: str, now: float) -> Object:
+    def _from(self, sender: str, token: str, kind: str, conversation: str) -> Object:
         return {
             "protocol": PROTOCOL,
             "message_type": kind,
             "sender": sender,
-            "timestamp": timestamps.write(now),
+            "timestamp": timestamps.write(time.time()),
             "conversation_id": conversation,
             "auth_token": token,
         }
 
-    def _manager(self, kind: str, conversation: str, now: float) -> Object:
-        envelope = self._from("league_manager", self.manager_token, kind, conversation, now)
+    def _manager(self, kind: str, conversation: str) -> Object:
+        envelope = self._from("league_manager", self.manager_token, kind, conversation)
         return {**envelope, "league_id": LEAGUE}
 
-    def _referee(self, kind: str, number: int, now: float) -> Object:
+    def _referee(self, kind: str, number: int) -> Object:
         match_id = self.match_id(number)
         conversation = f"{LEAGUE}-{match_id}-1".lower()
-        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, conversation, now)
+        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, conversation)
         return {**envelope, "match_id": match_id}
 
     # --- the manager's ------------------------------------------------------------------------------------------------
 
-    def announcement(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
+    def announcement(self, number: int, game: str = EVEN_ODD) -> Object:
         """Announce a round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
         match: Object = {
             "match_id": self.match_id(number),
@@ -73,14 +74,14 @@ class MessageWriter:
             "player_B_endpoint": self.opponent_url,
         }
         return {
-            **self._manager("ROUND_ANNOUNCEMENT", f"round-{number}", now),
+            **self._manager("ROUND_ANNOUNCEMENT", f"round-{number}"),
             "round_id": number,
             "matches": [match],
         }
 
-    def standings(self, number: int, now: float, players: int = 2) -> Object:
+    def standings(self, number: int, players: int = 2) -> Object:
         rows = [self._row(rank, players) for rank in range(1, players + 1)]
-        message = self._manager("LEAGUE_STANDINGS_UPDATE", f"standings-{number}", now)
+        message = self._manager("LEAGUE_STANDINGS_UPDATE", f"standings-{number}")
         return {**message, "round_id": number, "version": number, "standings": rows}
 
     def _row(self, rank: int, players: int) -> Object:
@@ -98,9 +99,9 @@ class MessageWriter:
             "points": 3 * wins,
         }
 
-    def round_completed(self, number: int, now: float) -> Object:
+    def round_completed(self, number: int) -> Object:
         return {
-            **self._manager("ROUND_COMPLETED", f"round-{number}-completed", now),
+            **self._manager("ROUND_COMPLETED", f"round-{number}-completed"),
             "round_id": number,
             "matches_completed": 1,
             "matches_played": 1,
@@ -108,20 +109,20 @@ class MessageWriter:
             "summary": {"total_matches": 1, "wins": 1, "draws": 0, "technical_losses": 0},
         }
 
-    def league_completed(self, rounds: int, now: float) -> Object:
+    def league_completed(self, rounds: int) -> Object:
         table = [self._row(1, 2), self._row(2, 2)]
         champion = {name: table[0][name] for name in ("player_id", "display_name", "points")}
         return {
-            **self._manager("LEAGUE_COMPLETED", "league-completed", now),
+            **self._manager("LEAGUE_COMPLETED", "league-completed"),
             "total_rounds": rounds,
             "total_matches": rounds,
             "champion": champion,
             "final_standings": table,
         }
 
-    def league_error(self, now: float) -> Object:
+    def league_error(self) -> Object:
         """Report an error about a query that nobody made: there is nothing to be done about it."""
-        envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error", now)
+        envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error")
         return {
             **envelope,
             "error_code": "E029",
@@ -149,9 +150,9 @@ class MessageWriter:
             changed["attempt"] = 2
         return {**message, **changed}
 
-    def invitation(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
+    def invitation(self, number: int, game: str = EVEN_ODD) -> Object:
         message = {
-            **self._referee("GAME_INVITATION", number, now),
+            **self._referee("GAME_INVITATION", number),
             "league_id": LEAGUE,
             "round_id": number,
             "game_type": game,
@@ -163,10 +164,10 @@ class MessageWriter:
             message["player_id"] = self.player_id
         return message
 
-    def parity_call(self, number: int, now: float, deadline: float) -> Object:
+    def parity_call(self, number: int, limit_s: float) -> Object:
         record = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
         return {
-            **self._referee("CHOOSE_PARITY_CALL", number, now),
+            **self._referee("CHOOSE_PARITY_CALL", number),
             "player_id": self.player_id,
             "game_type": EVEN_ODD,
             "context": {
@@ -174,12 +175,12 @@ class MessageWriter:
                 "round_id": number,
                 "your_standings": record,
             },
-            "deadline": timestamps.write(deadline),
+            "deadline": timestamps.write(time.time() + limit_s),
         }
 
-    def move_call(self, number: int, now: float, deadline: float, game: str, options: list[str]) -> Object:
+    def move_call(self, number: int, limit_s: float, game: str, options: list[str]) -> Object:
         return {
-            **self._referee("GAME_MOVE_CALL", number, now),
+            **self._referee("GAME_MOVE_CALL", number),
             "player_id": self.player_id,
             "game_type": game,
             "move_request": {
@@ -187,23 +188,22 @@ class MessageWriter:
                 "valid_options": options,
                 "context": {"turn": 1},
             },
-            "deadline": timestamps.write(deadline),
+            "deadline": timestamps.write(time.time() + limit_s),
         }
 
-    def _over(self, number: int, now: float, game: str, reason: str, **result: object) -> Object:
+    def _over(self, number: int, game: str, reason: str, **result: object) -> Object:
         return {
-            **self._referee("GAME_OVER", number, now),
+            **self._referee("GAME_OVER", number),
             "game_type": game,
             "game_result": {**result, "reason": reason, "attempt": 1},
             "reason": reason,
         }
 
-    def game_over(self, number: int, now: float, choice: str = "even") -> Object:
+    def game_over(self, number: int, choice: str = "even") -> Object:
         other = "odd" if choice == "even" else "even"
         drawn = 4 if other == "even" else 7
         return self._over(
             number,
-            now,
             EVEN_ODD,
             f"{self.opponent_id} chose {other}, number was {drawn} ({other})",
             status="WIN",
@@ -213,20 +213,20 @@ class MessageWriter:
             choices={self.player_id: choice, self.opponent_id: other},
         )
 
-    def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
+    def called_off(self, number: int, game: str = EVEN_ODD) -> Object:
         """End a match that is broken off: nobody wins."""
         result: Object = {"status": "TECHNICAL_LOSS", "winner_player_id": None}
         if game == EVEN_ODD:
             result |= {"drawn_number": None, "number_parity": None}
         choices = {self.player_id: None, self.opponent_id: None}
         reason = "Technical loss: this match is not played on"
-        return self._over(number, now, game, reason, **result, choices=choices)
+        return self._over(number, game, reason, **result, choices=choices)
 
-    def game_error(self, number: int, now: float, choice: object) -> Object:
+    def game_error(self, number: int, choice: object) -> Object:
         """Report that a choice is wrong."""
         retry: Object = {"retry_count": 1, "max_retries": 3, "time_remaining": 20}
         return {
-            **self._referee("GAME_ERROR", number, now),
+            **self._referee("GAME_ERROR", number),
             "error_code": "E004",
             "error_description": "INVALID_PARITY_CHOICE",
             "error_name": "INVALID_PARITY_CHOICE",

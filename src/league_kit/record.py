@@ -41,12 +41,12 @@ QUESTIONS: Final = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """An answer that is an error: its code, name, number and text."""
+    """An answer that is an error: its text, code, name and number."""
 
-    code: str | None
-    name: str | None
-    number: int | None
     text: str
+    code: str | None = None
+    name: str | None = None
+    number: int | None = None
     is_unknown: bool = False
     """Its words say that there is no such method or message."""
 
@@ -107,7 +107,13 @@ class Arrival:
     answer: bytes | None
 
     @property
+    def fields(self) -> Mapping[str, Any]:
+        """The members of the JSON document, which is a JSON-RPC request if it is right."""
+        return self.document if isinstance(self.document, dict) else {}
+
+    @property
     def method(self) -> str:
+        """The method of the HTTP request."""
         return self.head.split(b" ", 1)[0].decode("latin-1")
 
     @property
@@ -174,6 +180,16 @@ class Probe:
         if self.posted is not None:
             return self.posted.message
         return self.parsed.fields
+
+    @property
+    def accept(self) -> object:
+        """The player's word on an invitation, under either name."""
+        return self.answer.get("accept", self.answer.get("accepted"))
+
+    @property
+    def choice(self) -> object:
+        """The player's choice, under either name."""
+        return self.answer.get("parity_choice", self.answer.get("choice"))
 
     @property
     def is_answered(self) -> bool:
@@ -351,7 +367,7 @@ def _parse_result(value: Object, sent: Object) -> ParsedAnswer:
         content = normalise.named(content, str(sent.get("message_type", "")), move_in(sent))
     error = _error_in(content)
     if answer.is_tool_error:
-        error = ErrorAnswer(None, None, None, understanding.words_of(content) or str(content))
+        error = ErrorAnswer(understanding.words_of(content) or str(content))
     rpc = None if place is AnswerPlace.BODY else value
     return ParsedAnswer(rpc=rpc, content=content, error=error, place=place)
 
@@ -371,7 +387,7 @@ def _with_status(parsed: ParsedAnswer, status: int) -> ParsedAnswer:
     is_message = parsed.place is not AnswerPlace.BODY or "message_type" in parsed.fields
     if status < 400 or is_message or parsed.error is not None:
         return parsed
-    return replace(parsed, error=ErrorAnswer(None, None, None, f"status {status}, {parsed.content}"))
+    return replace(parsed, error=ErrorAnswer(f"status {status}, {parsed.content}"))
 
 
 def _error_in(content: object) -> ErrorAnswer | None:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -78,9 +77,8 @@ class _Attempt:
     @property
     def is_understood(self) -> bool:
         """Is the answer certainly about this invitation? A bare acknowledgement may answer anything."""
-        answer = self.invitation.answer
-        has_type = answer.get("message_type") == "GAME_JOIN_ACK"
-        has_accept = isinstance(answer.get("accept", answer.get("accepted")), bool)
+        has_type = self.invitation.answer.get("message_type") == "GAME_JOIN_ACK"
+        has_accept = isinstance(self.invitation.accept, bool)
         return self.invitation.is_answered and (has_type or has_accept)
 
     @property
@@ -121,10 +119,8 @@ async def dialect(kit: Kit) -> None:
         invitation = await invite(kit, ORDINARY, "invitation")
         attempts.append(_Attempt(kit.form, record.probes, invitation))
         # No dialect explains silence.
-        if attempts[-1].is_understood or invitation.trouble in (
-            Trouble.TIMEOUT,
-            Trouble.REFUSED,
-        ):
+        is_silent = invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED)
+        if is_silent or attempts[-1].is_understood:
             break
     best = max(
         attempts,
@@ -190,14 +186,14 @@ def _learn_id(kit: Kit, invitation: Probe) -> None:
 
 
 async def announce(kit: Kit, number: int, game: str = EVEN_ODD) -> Probe:
-    message = kit.writer.announcement(number, time.time(), game)
+    message = kit.writer.announcement(number, game)
     if game == EVEN_ODD:
         return await kit.send_message("announcement", message)
     return await kit.send_message("announcement of another game", message, plain=False)
 
 
 async def invite(kit: Kit, number: int, label: str, game: str = EVEN_ODD) -> Probe:
-    message = kit.writer.invitation(number, time.time(), game)
+    message = kit.writer.invitation(number, game)
     return await kit.send_message(label, message, plain=game == EVEN_ODD)
 
 
@@ -206,13 +202,11 @@ async def call(kit: Kit, number: int, label: str) -> Probe:
 
 
 def _parity_call(kit: Kit, number: int) -> Object:
-    now = time.time()
-    return kit.writer.parity_call(number, now, now + kit.limit_s("CHOOSE_PARITY_CALL"))
+    return kit.writer.parity_call(number, kit.limit_s("CHOOSE_PARITY_CALL"))
 
 
 def _joined(invitation: Probe) -> bool:
-    answer = invitation.answer
-    return invitation.is_answered and answer.get("accept", answer.get("accepted", True)) is not False
+    return invitation.is_answered and invitation.accept is not False
 
 
 def _chooses(kit: Kit) -> bool:
@@ -228,7 +222,7 @@ async def leave(kit: Kit, *numbers: int, game: str = EVEN_ODD) -> None:
     if endings and not endings[-1].is_readable:
         return
     for number in numbers:
-        message = kit.writer.called_off(number, time.time(), game)
+        message = kit.writer.called_off(number, game)
         await kit.send_message("match left", message, plain=False)
 
 
@@ -260,7 +254,7 @@ async def match(kit: Kit) -> None:
         await call(kit, ORDINARY, "call again")
     await _peek(kit)
     parity = "odd" if choice.answer.get("parity_choice") == "odd" else "even"
-    result = kit.writer.game_over(ORDINARY, time.time(), parity)
+    result = kit.writer.game_over(ORDINARY, parity)
     await kit.send_message("game over", result)
     await kit.send_message("game over again", result, plain=False)
 
@@ -271,12 +265,12 @@ async def played_again(kit: Kit) -> None:
     if not endings or not endings[0].is_answered:
         return
     writer = kit.writer
-    invitation = writer.again(writer.invitation(ORDINARY, time.time()))
+    invitation = writer.again(writer.invitation(ORDINARY))
     join = await kit.send_message("invitation to play again", invitation, plain=False)
     if _joined(join):
         question = writer.again(_parity_call(kit, ORDINARY))
         await kit.send_message("call to play again", question, plain=False)
-    ending = writer.again(writer.called_off(ORDINARY, time.time()))
+    ending = writer.again(writer.called_off(ORDINARY))
     await kit.send_message("match left", ending, plain=False)
 
 
@@ -308,20 +302,19 @@ async def _first_call(kit: Kit) -> Probe:
 async def notifications(kit: Kit) -> None:
     """Send the manager's messages between matches, some of them twice."""
     writer = kit.writer
-    now = time.time()
-    table = writer.standings(ORDINARY, now)
+    table = writer.standings(ORDINARY)
     first = await kit.send_message("standings", table)
     if first.is_answered:
         await kit.send_message("standings again", table, plain=False)
-        await kit.send_message("large standings", _large_standings(kit, now), plain=False)
-    await kit.send_message("announcement again", writer.announcement(ORDINARY, now), plain=False)
-    await kit.send_message("round completed", writer.round_completed(ORDINARY, now))
-    await kit.send_message("league error", writer.league_error(now), plain=False)
+        await kit.send_message("large standings", _large_standings(kit), plain=False)
+    await kit.send_message("announcement again", writer.announcement(ORDINARY), plain=False)
+    await kit.send_message("round completed", writer.round_completed(ORDINARY))
+    await kit.send_message("league error", writer.league_error(), plain=False)
 
 
-def _large_standings(kit: Kit, now: float) -> Object:
+def _large_standings(kit: Kit) -> Object:
     """Return a table just under the size that players must take: the longest one, and padding that nobody reads."""
-    table = kit.writer.standings(ORDINARY + 1, now, LONGEST_TABLE)
+    table = kit.writer.standings(ORDINARY + 1, LONGEST_TABLE)
     return {**table, "padding": "x" * (MANAGER_LIMIT - 200 * LONGEST_TABLE)}
 
 
@@ -339,7 +332,7 @@ async def _correct(kit: Kit) -> None:
     choice = await call(kit, WRONG_CHOICE, "call to be corrected")
     if choice.is_answered:
         parity = choice.answer.get("parity_choice", "even")
-        await kit.send_message("game error", kit.writer.game_error(WRONG_CHOICE, time.time(), parity))
+        await kit.send_message("game error", kit.writer.game_error(WRONG_CHOICE, parity))
         await call(kit, WRONG_CHOICE, "corrected call")
 
 
@@ -361,9 +354,8 @@ async def other_game(kit: Kit) -> None:
         return
     await announce(kit, OTHER_GAME, game)
     if _joined(await invite(kit, OTHER_GAME, "invitation to another game", game)):
-        now = time.time()
-        deadline = now + kit.limit_s("GAME_MOVE_CALL")
-        message = kit.writer.move_call(OTHER_GAME, now, deadline, game, options)
+        limit_s = kit.limit_s("GAME_MOVE_CALL")
+        message = kit.writer.move_call(OTHER_GAME, limit_s, game, options)
         await kit.send_message("move call", message, plain=False)
         await leave(kit, OTHER_GAME, game=game)
 
@@ -390,7 +382,7 @@ OTHER_TIMESTAMPS: Final = (
 async def readings(kit: Kit) -> None:
     """Write one invitation in forms that a player must understand, and in some that it must refuse."""
     await announce(kit, READINGS)
-    plain = kit.writer.invitation(READINGS, time.time())
+    plain = kit.writer.invitation(READINGS)
 
     async def put(label: str, **changes: object) -> None:
         await kit.send_message(label, {**plain, **changes}, plain=False)
@@ -427,7 +419,7 @@ async def methods(kit: Kit) -> None:
 
 
 async def _by_all_names(kit: Kit) -> None:
-    invitation = kit.writer.invitation(READINGS, time.time())
+    invitation = kit.writer.invitation(READINGS)
     spec = CallForm(Convention.SPEC)
     for name in (
         "handle_game_invitation",
@@ -438,7 +430,7 @@ async def _by_all_names(kit: Kit) -> None:
         await kit.send_as(f"method: {name}", invitation, spec, name)
     await _call_by_all_names(kit, spec)
     if any(probe.is_answered for probe in kit.record.of("standings")):
-        table = kit.writer.standings(ORDINARY, time.time())
+        table = kit.writer.standings(ORDINARY)
         for name in ("update_standings", "LEAGUE_STANDINGS_UPDATE"):
             await kit.send_as(f"method: {name}", table, spec, name)
     await kit.send_as("tools/call", invitation, CallForm(Convention.TOOLS))
@@ -468,7 +460,7 @@ async def afterwards(kit: Kit) -> None:
 async def end(kit: Kit) -> None:
     """Send LEAGUE_COMPLETED; some agents exit then."""
     await leave_all(kit)
-    await kit.send_message("league completed", kit.writer.league_completed(AFTERWARDS, time.time()))
+    await kit.send_message("league completed", kit.writer.league_completed(AFTERWARDS))
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {

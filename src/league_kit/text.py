@@ -83,7 +83,10 @@ def _more_like_it(alike: list[CheckResult]) -> Iterator[str]:
     names = [result.name for result in alike[1:]]
     if not names:
         return
-    yield f"   and {len(names)} more like it: {first_of(names, MOST_NAMED, ', ')}"
+    examples = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        examples += ", …"
+    yield f"   and {len(names)} more like it: {examples}"
 
 
 def _failure(number: int, result: CheckResult, record: RunRecord) -> Iterator[str]:

@@ -47,7 +47,7 @@ def not_joined(record: RunRecord) -> CheckOutcome | None:
     answered = [invitation for invitation in invitations if invitation.is_answered]
     if not answered:
         return untestable(f"the invitation was not answered: {invitations[0].why_not()}")
-    if accepted(answered[-1]) is False:
+    if answered[-1].accept is False:
         return untestable("the player declined the invitation")
     return None
 
@@ -68,18 +68,6 @@ def if_reached(judge: Judge[More]) -> Judge[More]:
 def if_joined(judge: Judge[More]) -> Judge[More]:
     """Judge only if the player joined a match of the kit; otherwise the clause is untestable."""
     return _unless(not_joined, judge)
-
-
-def accepted(invitation: Probe) -> object:
-    """Return the player's word on an invitation, under either name."""
-    answer = invitation.answer
-    return answer.get("accept", answer.get("accepted"))
-
-
-def chosen(call: Probe) -> object:
-    """Return the player's choice, under either name."""
-    answer = call.answer
-    return answer.get("parity_choice", answer.get("choice"))
 
 
 def refuses_stranger(record: RunRecord, probe: Probe) -> bool:

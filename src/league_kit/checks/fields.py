@@ -16,7 +16,6 @@ from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import ACKS, MESSAGES
-from league_kit.checks.common import accepted
 from league_kit.clauses import Clause
 from league_kit.outcome import (
     Check,
@@ -185,7 +184,7 @@ def accept(record: RunRecord, clause: Clause) -> CheckOutcome:
     """Judge `accept`, and whether the player wants to play at all."""
     outcome = field(record, clause)
     for probe in record.of_kind("GAME_INVITATION"):
-        has_declined = probe.is_answered and accepted(probe) is False
+        has_declined = probe.is_answered and probe.accept is False
         if has_declined and probe.message["game_type"] == "even_odd" and not outcome.advice:
             advice = "accept: false loses the match at once; say true to play."
             return warning("the player declined a match", advice, probe)

@@ -9,8 +9,6 @@ from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 from league.protocol.judge import shown
 from league_kit.checks.common import (
     NOT_SENT,
-    accepted,
-    chosen,
     if_joined,
     if_reached,
     not_busy,
@@ -154,10 +152,10 @@ def several_matches(record: RunRecord) -> CheckOutcome:
 
 @if_joined
 def same_answer(record: RunRecord) -> CheckOutcome:
-    joins = same_again(record.of("invitation"), record.of("invitation again"), accepted)
+    joins = same_again(record.of("invitation"), record.of("invitation again"), lambda probe: probe.accept)
     if joins.verdict is Verdict.FAIL:
         return joins
-    return same_again(record.of("call"), record.of("call again"), chosen)
+    return same_again(record.of("call"), record.of("call again"), lambda probe: probe.choice)
 
 
 @if_joined
@@ -166,7 +164,7 @@ def hears_its_referee_only(record: RunRecord) -> CheckOutcome:
     if not calls:
         return untestable("the player made no choice that a stranger could ask for")
     for call in calls:
-        if call.is_answered and chosen(call) is not None:
+        if call.is_answered and call.choice is not None:
             token = "with a token that is not the referee's" if call.message.get("auth_token") else "without a token"
             detail = f"a call {token} was answered with the choice: your opponent can ask for it, too"
             advice = "Keep the auth_token of the first call for a match until it is over; answer others E012 (9.2)."
@@ -186,7 +184,7 @@ def plays_again(record: RunRecord) -> CheckOutcome:
     for probe in probes:
         if not probe.is_answered:
             return broken(f"{probe.kind} of the next attempt: {probe.why_not()}", advice, probe)
-    if accepted(probes[0]) is False:
+    if probes[0].accept is False:
         return broken(
             "the player does not join the next attempt of a match it has played",
             advice,
@@ -206,7 +204,7 @@ def corrects(record: RunRecord) -> CheckOutcome:
     advice = "After GAME_ERROR, forget the choice it names, and answer the next call with one of valid_choices."
     if not call.is_answered:
         return broken(f"the call after GAME_ERROR: {call.why_not()}", advice, error, call)
-    choice = chosen(call)
+    choice = call.choice
     if choice not in ("even", "odd"):
         return broken(
             f"the call after GAME_ERROR was answered with {shown(choice)}",
@@ -227,7 +225,7 @@ def valid_option(record: RunRecord) -> CheckOutcome:
     if not call.is_answered:
         return untestable(f"the player joined the other game, but: {call.why_not()}")
     move = call.answer.get("move_data")
-    choice = move.get("choice") if isinstance(move, dict) else chosen(call)
+    choice = move.get("choice") if isinstance(move, dict) else call.choice
     if not isinstance(choice, str):
         return untestable("the answer holds no move [GAME_MOVE_RESPONSE.move_data.choice]")
     options = call.message["move_request"]["valid_options"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from league_kit.checks.common import own_id
 from league_kit.kit_server import UNUSUAL_ID
 from league_kit.outcome import Check, CheckOutcome, broken, kept, untestable, warning
-from league_kit.record import Arrival, RunRecord
+from league_kit.record import RunRecord
 
 REGISTER = "LEAGUE_REGISTER_REQUEST"
 SOONEST_S = 2.0
@@ -36,7 +36,9 @@ def retries(record: RunRecord) -> CheckOutcome:
     # Trying another convention at once is not a repetition (13.1).
     soonest_s = (SOONEST_S - TOLERANCE_S) / record.time_scale
     repeats = [
-        request for request in requests[1:] if _method(request) == _method(first) or request.at - first.at >= soonest_s
+        request
+        for request in requests[1:]
+        if request.fields.get("method") == first.fields.get("method") or request.at - first.at >= soonest_s
     ]
     if not repeats:
         advice = "If a registration gets no answer, send it again after 2 seconds, then 4, 8, 16, 30, until it does."
@@ -50,10 +52,6 @@ def retries(record: RunRecord) -> CheckOutcome:
             repeats[0],
         )
     return kept(f"repeated after {pause:.1f} s", [repeats[0]])
-
-
-def _method(request: Arrival) -> object:
-    return request.document.get("method") if isinstance(request.document, dict) else None
 
 
 def stops_when_rejected(record: RunRecord) -> CheckOutcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import message_type_of
@@ -267,7 +267,7 @@ _NO_REQUEST: Final = "the player sent the kit no request of its own"
 
 
 def _rpc_requests(record: RunRecord) -> list[Arrival]:
-    return [request for request in _answered_requests(record) if "jsonrpc" in _document(request)]
+    return [request for request in _answered_requests(record) if "jsonrpc" in request.fields]
 
 
 def _answered_requests(record: RunRecord) -> list[Arrival]:
@@ -280,7 +280,7 @@ def integer_ids(record: RunRecord) -> CheckOutcome:
     if not requests:
         return untestable(_NO_REQUEST)
     for request in requests:
-        request_id = _document(request).get("id")
+        request_id = request.fields.get("id")
         if isinstance(request_id, str):
             advice = "Number your requests: 1, 2, 3; some agents accept nothing else."
             return broken(f"the id {request_id!r} is a string", advice, request)
@@ -292,7 +292,7 @@ def own_id(record: RunRecord) -> CheckOutcome:
     if not requests:
         return untestable(_NO_REQUEST)
     for request in requests:
-        request_id = _document(request).get("id")
+        request_id = request.fields.get("id")
         is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
         if request.kind and not is_id:
             advice = "Give every request an id, a whole number, so that its answer can be told apart."
@@ -305,28 +305,23 @@ def own_method(record: RunRecord) -> CheckOutcome:
     if not requests:
         return untestable("the player sent the kit no message of its own")
     for request in requests:
-        document = _document(request)
-        if "jsonrpc" not in document:
+        if "jsonrpc" not in request.fields:
             advice = 'Wrap your requests: {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": MESSAGE}.'
             return broken(f"{request.kind} came without JSON-RPC", advice, request)
-        method = _called_method(document)
+        method = _called_method(request.fields)
         if not isinstance(method, str) or message_type_of(method) != request.kind:
             advice = "Use the verb of the table in 6.1, such as register_player."
             return broken(f"{request.kind} came with the method {method!r}", advice, request)
     return kept("the method fits the message", requests)
 
 
-def _called_method(document: Mapping[str, object]) -> object:
-    """Return the method of a request, or the tool that it calls."""
+def _called_method(document: Mapping[str, Any]) -> object:
+    """Return the method of a request, or the tool that it calls (Any: JSON)."""
     method = document.get("method")
     params = document.get("params")
     if method == "tools/call" and isinstance(params, dict):
         return params.get("name")
     return method
-
-
-def _document(request: Arrival) -> dict[str, object]:
-    return request.document if isinstance(request.document, dict) else {}
 
 
 class _Refusal(NamedTuple):
