@@ -12,7 +12,7 @@ from typing import Any, Final
 from league.conformance.conventions import Object, message_in
 from league.conformance.messages import LEAGUE
 from league.conformance.record import OPPONENT, Arrival, RegisteredAgent, RunRecord
-from league.dialects.forms import halved
+from league.gateway.forms import halved
 from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from league.conformance.conventions import Convention, Object, of_event_stream, text_of_content, unpacked
 from league.conformance.wire import RawResponse, Trouble
-from league.dialects import understanding
+from league.gateway import understanding
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.strict_json import parse

@@ -15,7 +15,7 @@ from league.conformance.kit import Kit
 from league.conformance.messages import EVEN_ODD, number_in
 from league.conformance.record import Probe
 from league.conformance.wire import Trouble
-from league.dialects import tools
+from league.gateway import tools
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 

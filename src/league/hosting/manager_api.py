@@ -14,8 +14,8 @@ import msgspec
 
 from league.agent.agent import Agent, Shown
 from league.dashboard.answers import Answering, AnswerLog
-from league.dialects import registrations
 from league.events import Event
+from league.gateway import registrations
 from league.hosting import admin_api
 from league.hosting.bare_posts import NOTHING_HERE, take
 from league.hosting.dashboard import Dashboard

@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from league.agent.agent import Shown
-from league.dialects.registrations import META_FIELDS, PLAYER
+from league.gateway.registrations import META_FIELDS, PLAYER
 from league.hosting import CommandError, admin_api, specification
 from league.hosting.manager_api import LiveLeague, match_page
 from league.hosting.mcp_tables import call_message, changed, message_tools, unlisted_tool

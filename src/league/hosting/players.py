@@ -23,6 +23,7 @@ from msgspec import structs
 
 from league.agent import sources
 from league.agent.agent import Agent
+from league.gateway.book import PeerBook
 from league.hosting import USAGE, CommandError, authors, console, did_you_mean, language_models
 from league.hosting.addresses import is_loopback
 from league.hosting.author_code import Raised, ask_author, caught
@@ -265,7 +266,7 @@ def build(
         contact_endpoint=endpoint,
         conditions=entrant.conditions,
     )
-    return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id)
+    return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id, open_book=PeerBook)
 
 
 # --- how they think ---------------------------------------------------------------------------------------------------

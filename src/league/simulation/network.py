@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from league.agent.pump import Call
-from league.dialects import forms
+from league.gateway import forms
 from league.machine import Failure, Ping
 from league.promises.evidence import CallOutcome, RecordedCall
 from league.protocol import jsonrpc

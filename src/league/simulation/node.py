@@ -11,8 +11,8 @@ from msgspec import structs
 
 from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
+from league.gateway.giving import METHODS
 from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
-from league.manager.dispatch import METHODS
 from league.promises.evidence import Recovery
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention

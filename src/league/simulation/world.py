@@ -10,8 +10,10 @@ from random import Random
 from typing import Any
 
 from league.events import AgentRegistered, Event, LeagueSettings, MatchTaken
+from league.gateway.book import PeerBook
+from league.gateway.giving import METHODS, Giving
+from league.gateway.guest import Guest
 from league.machine import Ask, Machine
-from league.manager.dispatch import METHODS
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
 from league.promises.evidence import Evidence
@@ -108,7 +110,13 @@ class World:
         return self._add(name, Role.REFEREE, port, partial(self._referee, key))
 
     def _manager(self, node: Node, secrets: Mapping[str, str]) -> Machine:
-        return LeagueManager(self.settings, node.chance, {**secrets, "enrolment_key": ENROLMENT_KEY})
+        return LeagueManager(
+            self.settings,
+            node.chance,
+            {**secrets, "enrolment_key": ENROLMENT_KEY},
+            open_book=PeerBook,
+            open_giving=Giving,
+        )
 
     def _referee(self, key: str | None, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = RefereeMeta(
@@ -119,7 +127,7 @@ class World:
             max_concurrent_matches=2,
             enrolment_key=key,
         )
-        return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets)
+        return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets, open_book=PeerBook, open_guest=Guest)
 
     def _player(self, number: int, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = PlayerMeta(
@@ -128,7 +136,7 @@ class World:
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
         )
-        return Competitor(meta, self.manager.endpoint, node.chance, secrets)
+        return Competitor(meta, self.manager.endpoint, node.chance, secrets, open_book=PeerBook)
 
     def listening(self, endpoint: str) -> Node | None:
         return self._endpoints.get(endpoint)
