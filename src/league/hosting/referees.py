@@ -11,7 +11,6 @@ from pathlib import Path
 from league.agent import sources
 from league.gateway.book import PeerBook
 from league.gateway.guest import Guest
-from league.hosting import USAGE, CommandError
 from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
@@ -26,6 +25,7 @@ from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
 from league.storage import urls
 from league.storage.notices import JournalError
+from league.terminal import USAGE, CommandError
 
 VERSION = "1.0.0"
 LARGEST_FILE = 1_000_000
