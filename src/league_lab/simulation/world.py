@@ -13,6 +13,7 @@ from league.events import AgentRegistered, Event, LeagueSettings, MatchTaken
 from league.gateway.book import PeerBook
 from league.gateway.giving import METHODS, Giving
 from league.gateway.guest import Guest
+from league.gateway.words import USUAL_PATH
 from league.machine import Ask, Machine
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
@@ -25,6 +26,7 @@ from league_lab.promises.evidence import Evidence
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
 from league_lab.simulation.faults import Faults, Moment, Travel
+from league_lab.simulation.foreign import ForeignServer
 from league_lab.simulation.misbehaviour import MATCH_CALLS, MISBEHAVIOURS, Misanswer, forgeries, honest
 from league_lab.simulation.network import CallRecord, Network
 from league_lab.simulation.node import Node
@@ -85,11 +87,22 @@ class World:
         for referee in self.referees:
             if convention_dice.random() < dialects:
                 referee.begins_by = convention_dice.choice(METHODS)
+        self._open_foreign_servers(dialects)
         self.cheats = Cheats(self, cheats)
         self.cheats.cast()
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
+        self._endpoints |= {node.endpoint + USUAL_PATH: node for node in self.players if _has_no_path(node)}
         self.operator = Operator(self)
         self.power = PowerCuts(self, outages)
+
+    def _open_foreign_servers(self, share: float) -> None:
+        """Some players want to be called in other words, beside or without a convention of their own."""
+        dice = Random(f"{self.seed}/words")
+        for player in self.players:
+            if dice.random() < share:
+                player.server = ForeignServer.drawn(dice)
+            if _has_no_path(player):
+                player.endpoint = player.endpoint.removesuffix(USUAL_PATH)
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
@@ -291,6 +304,10 @@ class World:
     def sync_time(self) -> float:
         """How long a write takes until it is durable."""
         return self.faults.dice.uniform(0.0005, 0.01)
+
+
+def _has_no_path(player: Node) -> bool:
+    return player.server is not None and player.server.has_no_path
 
 
 def agents_by_endpoint(history: Iterable[Event]) -> dict[str, str]:
