@@ -205,14 +205,16 @@ class _Call:
         words = self._words.learn(self._to.endpoint)
         if words.tools is not None:
             return
-        words.tools = yield from self._listed_tools()
-        if not words.tools and (yield from self._greet(words)):
-            words.tools = yield from self._listed_tools()
-        if not words.tools:
+        listed = yield from self._listed_tools()
+        if not listed and (yield from self._greet(words)):
+            listed = yield from self._listed_tools()
+        if not listed:
             words.session = WITHOUT_HANDSHAKE
-            words.tools = yield from self._listed_tools()
-        if not words.tools:
+            listed = yield from self._listed_tools()
+        if not listed:
             words.session = NO_SESSION
+        # Only now: the deadline may end the call anywhere above, and the next call begins anew.
+        words.tools = listed
 
     def _greet(self, words: EndpointWords) -> Generator[Post, HttpReply, bool]:
         """Make MCP's handshake: return whether the server answered it."""

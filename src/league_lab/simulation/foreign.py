@@ -35,8 +35,9 @@ class ForeignServer:
     wants_session: bool = False
     has_no_path: bool = False
     streams: bool = False
+    opened: int = 0
+    """How many sessions it has opened."""
     _sessions: set[bytes] = field(default_factory=set)
-    _opened: int = 0
 
     @classmethod
     def drawn(cls, dice: Random) -> ForeignServer:
@@ -85,8 +86,8 @@ class ForeignServer:
         result: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
         if not self.wants_session:
             return HttpReply(200, jsonrpc.encode_result(1, result))
-        self._opened += 1
-        session = f"session-{self._opened}"
+        self.opened += 1
+        session = f"session-{self.opened}"
         self._sessions.add(session.encode())
         return HttpReply(200, jsonrpc.encode_result(1, result), session=session)
 

@@ -18,6 +18,7 @@ from league.gateway.words import Exchange, Post
 from league.machine import Failure, Ping
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
+from league.transport import letters
 from league.transport.reply import HttpReply
 from league_lab.promises.evidence import CallOutcome, RecordedCall
 from league_lab.simulation.faults import Travel
@@ -64,6 +65,9 @@ class _Calling:
     caller: Node
     generation: int
     call_id: int
+    message: dict[str, Any]
+    begun_at: float
+    """All its requests count as sent then: they share one deadline."""
     exchange: Exchange | None = None
     """None for a forged request, which is one and no more."""
     heard: Callable[[dict[str, Any]], None] | None = None
@@ -97,17 +101,21 @@ class Network:
 
     def carry(self, caller: Node, call: Call) -> None:
         """Make one call."""
-        exchange = caller.words.begin(call.id, call.message, self._body(call.message), call.to)
-        calling = _Calling(caller, caller.generation, call.id, exchange)
+        body = self._body(call.message)
+        exchange = caller.words.begin(call.id, call.message, body, call.to)
         message = {} if isinstance(call.message, Ping) else _message_in(exchange.first.raw)
-        self._send(calling, exchange.first, message, call.to.agent_id)
+        if not message and not isinstance(call.message, Ping):
+            # The exchange begins with another question; whatever becomes of it is what becomes of the call.
+            message = _message_in(letters.write_call(call.id, call.message, body, call.to))
+        calling = _Calling(caller, caller.generation, call.id, message, self.world.agenda.now, exchange)
+        self._send(calling, exchange.first, call.to.agent_id)
 
-    def _send(self, calling: _Calling, post: Post, message: dict[str, Any], agent_id: str) -> None:
+    def _send(self, calling: _Calling, post: Post, agent_id: str) -> None:
         """Send one request of a call."""
         faults, agenda = self.world.faults, self.world.agenda
         receiver = self.world.listening(post.url)
         name = receiver.name if receiver else agent_id
-        record = CallRecord(agenda.now, calling.caller.name, name, message, faults.travel())
+        record = CallRecord(calling.begun_at, calling.caller.name, name, calling.message, faults.travel())
         self.records.append(record)
         if record.travel is not Travel.WELL:
             self.world.link_failed(record)
@@ -132,12 +140,13 @@ class Network:
         heard: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         """Send a request that no machine decided to send: a forged one; its answer goes to no machine."""
-        record = CallRecord(self.world.agenda.now, sender.name, receiver.name, message, Travel.WELL)
+        now = self.world.agenda.now
+        record = CallRecord(now, sender.name, receiver.name, message, Travel.WELL)
         self.records.append(record)
         raw = jsonrpc.encode_call(1, str(message.get("message_type")), json.dumps(message).encode())
         if receiver.alive:
             record.delivered += 1
-            calling = _Calling(sender, sender.generation, FORGED_CALL, heard=heard)
+            calling = _Calling(sender, sender.generation, FORGED_CALL, message, now, heard=heard)
             delivery = _Delivery(calling, record, receiver, first=True)
             self._open.setdefault(receiver.name, []).append(delivery)
             receiver.receive(raw, sender.host, partial(self._answered, delivery))
@@ -238,7 +247,7 @@ class Network:
             self._note_answer(record, reply.body)
             # Nobody took this request, so it was no message: the promises are about the one that follows.
             record.message = {}
-            self._send(calling, result, _message_in(result.raw), delivery.receiver.name)
+            self._send(calling, result, delivery.receiver.name)
             return
         self._note_answer(record, result.body)
         if result.status in (400, 404, 405):
