@@ -78,7 +78,7 @@ class Tool:
 
 
 class ToolList:
-    """The tools of an agent, listed page by page: `params` of the next `tools/list`, None when there is none to make."""
+    """The tools of an agent, listed page by page. `params` are those of the next `tools/list`, None after the last."""
 
     def __init__(self) -> None:
         self.tools: tuple[Tool, ...] = ()
