@@ -105,7 +105,7 @@ Fields = Mapping[str, Any]
 class _Seat(NamedTuple):
     """One of the two players of a match, as the announcement names it, and as others do."""
 
-    index: int
+    order: int
     name: str
     spellings: tuple[str, ...]
 
@@ -267,8 +267,8 @@ def _objects(fields: Fields, seat: _Seat) -> Iterator[Fields]:
 
 def _listed_player(fields: Fields, seat: _Seat) -> object:
     players = fields.get("players")
-    if isinstance(players, list) and seat.index < len(players):
-        return players[seat.index]
+    if isinstance(players, list) and seat.order < len(players):
+        return players[seat.order]
     return None
 
 
