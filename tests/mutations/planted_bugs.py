@@ -295,16 +295,16 @@ BUGS = (
     Bug(
         "a restart draws again",
         "referee/conduct.py",
-        "seed, index = bytes.fromhex(taken.seed), len(match.numbers)",
-        "seed, index = self._context.chance(32), len(match.numbers)",
+        "seed = bytes.fromhex(assignment.seed)",
+        "seed = self._context.chance(32)",
         faults=0.0,
     ),
     Bug(
         "a restart forgets which record the first call showed",
         "referee/conduct.py",
-        "        if self.match.turn and not all(taken.records):\n"
-        "            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)\n",
-        "        if self.match.turn:\n            a, b = (self._records.of(taken.players[seat]) for seat in SEATS)\n",
+        "        if self.match.turn and not all(assignment.records):\n"
+        "            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat]) for seat in SEATS)\n",
+        "        if self.match.turn:\n            a, b = (self._records.of(assignment.players[seat]) for seat in SEATS)\n",
         faults=0.8,
         dialects=1.0,
     ),
@@ -398,8 +398,8 @@ BUGS = (
     Bug(
         "an announcement taken twice is played twice",
         "referee/assignments.py",
-        "return (one.attempt or 1) > context.docket.attempt_of(one.match_id)",
-        "return (one.attempt or 1) >= context.docket.attempt_of(one.match_id)",
+        "return (announced.attempt or 1) > context.docket.attempt_of(announced.match_id)",
+        "return (announced.attempt or 1) >= context.docket.attempt_of(one.match_id)",
     ),
     Bug(
         "the errors of one player are told to the other",

@@ -206,13 +206,16 @@ class Match:
             self._next_turn()
 
     def _go_to(self, position: Any) -> None:
-        self.position, self.to_move = position, self.game.rules.to_move(position)
+        self.position = position
+        self.to_move = self.game.rules.to_move(position)
 
     def _next_turn(self) -> None:
         """Another question: nothing has gone wrong with it yet."""
         self.turn += 1
         for one in self.seated:
-            one.failed, one.wrong, one.last = 0, 0, None
+            one.failed = 0
+            one.wrong = 0
+            one.last = None
         self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
@@ -225,7 +228,8 @@ class Match:
         self.awaited = list(self.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
-        self.decided, self.awaited = event, []
+        self.decided = event
+        self.awaited = []
 
     def _told(self, event: PlayersTold) -> None:
         self.told = True
@@ -325,7 +329,8 @@ class Docket:
         self.state = after(self.state, "withdraw")
 
     def _league_ended(self, event: LeagueEnded) -> None:
-        self.state, self.champion = after(self.state, "league_end"), event.champion
+        self.state = after(self.state, "league_end")
+        self.champion = event.champion
 
     def _taken(self, event: MatchTaken) -> None:
         if self.state != "ACTIVE":
