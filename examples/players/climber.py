@@ -1,7 +1,7 @@
 """Play Even/Odd by the table: python climber.py --manager http://127.0.0.1:8000/mcp
 
-Equal choices are a draw and give each player 1 point; different choices give 3 points or none. So the leader wants draws,
-and the players behind do not. `self.standings` is the latest table, `self.round` the current round.
+Equal choices are a draw and give each player 1 point; different choices give 3 points or none. So the leader wants
+draws, and the players behind do not. `self.standings` is the latest table, `self.round` the current round.
 """
 
 from league import Player, Round, Standings, Turn, serve
