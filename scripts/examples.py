@@ -20,9 +20,10 @@ FOLDERS = {
 HEAD = """\
 # Message examples
 
-These files are the examples of [the specification](../league-v2.md), one complete message each, without the JSON-RPC around it.
-`registration/` has the messages of registration, `gameflow/` those of leagues and matches, `errors/` the errors. The second
-example of a message ends in `-2`. `league validate FILE` judges any of them. `make generate` writes this folder.
+These files are the examples of [the specification](../league-v2.md), one complete message each, without the JSON-RPC
+around it. `registration/` has the messages of registration, `gameflow/` those of leagues and matches, `errors/` the
+errors. The second example of a message ends in `-2`. `league validate FILE` judges any of them. `make generate` writes
+this folder.
 """
 
 
