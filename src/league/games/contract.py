@@ -14,7 +14,13 @@ so the same ones always lead to the same state. Otherwise a match could not be r
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeVar,
+)
 
 from msgspec import Struct
 
@@ -35,6 +41,7 @@ WIN_POINTS: Final = 3
 DRAW_POINTS: Final = 1
 LOSS_POINTS: Final = 0
 
+# Shared by all calls, so nobody may change it.
 NOTHING_PENDING: Final[Mapping[Seat, str]] = {}
 
 State = TypeVar("State")
@@ -194,11 +201,16 @@ class WithoutChance:
         raise ValueError("no number is drawn in this game")
 
 
-def require_legal(rules: Rules[State], state: State, moves: Mapping[Seat, str]) -> None:
+def require_legal(
+    rules: Rules[State],
+    state: State,
+    moves: Mapping[Seat, str],
+) -> None:
     """Raise ValueError unless exactly the seats to move have moved, each with a legal move."""
     seats = rules.to_move(state).seats
     if not seats or set(moves) != set(seats):
         raise ValueError(f"to move: seats {seats}; moved: seats {tuple(moves)}")
+    # Both moves are checked against the state before either is played.
     for seat, move in moves.items():
         if move not in rules.legal_moves(state, seat):
             raise ValueError(f"seat {seat} may not play {move!r}")

@@ -31,7 +31,13 @@ def commitment(seed: bytes, league_id: str, match_id: str, attempt: int) -> str:
     return hashlib.sha256(seed + f"{league_id}|{match_id}|{attempt}".encode()).hexdigest()
 
 
-def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int = 0) -> int:
+def number(
+    seed: bytes,
+    league_id: str,
+    match_id: str,
+    attempt: int,
+    index: int = 0,
+) -> int:
     """The number drawn, from 1 to 10.
 
     `index` counts the chance steps of a match from 0: the first usable byte gives the number of the first step,
@@ -49,7 +55,14 @@ def number(seed: bytes, league_id: str, match_id: str, attempt: int, index: int 
         place += 1
 
 
-def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt: int, drawn: int | None = None) -> bool:
+def verify(
+    promised: str,
+    seed_hex: str,
+    league_id: str,
+    match_id: str,
+    attempt: int,
+    drawn: int | None = None,
+) -> bool:
     """Whether this seed is the promised one and, when a number was drawn, gives that number."""
     try:
         seed = bytes.fromhex(seed_hex)
@@ -60,7 +73,13 @@ def verify(promised: str, seed_hex: str, league_id: str, match_id: str, attempt:
     return drawn is None or drawn == number(seed, league_id, match_id, attempt)
 
 
-def proves(seed_hex: object, league_id: str, match_id: str, attempt: int, drawn: int | None) -> bool:
+def proves(
+    seed_hex: object,
+    league_id: str,
+    match_id: str,
+    attempt: int,
+    drawn: int | None,
+) -> bool:
     """Whether a reported seed gives the number that was drawn. Without a number, any valid seed will do."""
     if not isinstance(seed_hex, str):
         return False

@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Generic
 
-from league.games.contract import NOTHING_PENDING, SEATS, Players, Rules, Seat, State, Verdict
+from league.games.contract import (
+    NOTHING_PENDING,
+    SEATS,
+    Players,
+    Rules,
+    Seat,
+    State,
+    Verdict,
+)
 
 Step = Mapping[Seat, str]
 """The move of the seat whose turn it was, or the moves of both if they moved at the same time."""
@@ -52,6 +60,7 @@ class MoveWire(Generic[State]):
             return Verdict("insufficient", None, "the moves are not listed")
         if choices is not None and not (isinstance(choices, Mapping) and set(choices) <= set(players)):
             return Verdict("impossible", None, "choices may only name the two players")
+        # The moves decide; the choices only have to agree with them.
         try:
             state = self._replay(moves, players)
         except ValueError as error:
@@ -60,10 +69,16 @@ class MoveWire(Generic[State]):
             return Verdict("impossible", None, "the choices are not the last moves of their players")
         outcome = self.rules.outcome(state)
         if outcome is None:
+            # A referee stops early only because a player failed.
             return Verdict("technical", None, f"the game stopped after {len(moves)} moves, before its end")
         return Verdict("confirmed", outcome.winner, outcome.explanation(players))
 
-    def _agrees(self, choices: Mapping[str, object], state: State, players: Players) -> bool:
+    def _agrees(
+        self,
+        choices: Mapping[str, object],
+        state: State,
+        players: Players,
+    ) -> bool:
         """Whether each choice is its player's last move, or a legal one in the phase in which the game stopped."""
         last_moves = _choices(self.history(state), players)
         for player, choice in choices.items():
@@ -82,7 +97,10 @@ class MoveWire(Generic[State]):
         return state
 
 
-def _choices(steps: tuple[Step, ...], players: Players) -> dict[str, object]:
+def _choices(
+    steps: tuple[Step, ...],
+    players: Players,
+) -> dict[str, object]:
     """The last valid choice received from each player, null if there was none (R-09)."""
     last_moves: dict[Seat, str] = {}
     for step in steps:

@@ -19,6 +19,7 @@ BUILT_IN: Final[Mapping[str, Game]] = {
 
 
 def find(game_type: str) -> Game | None:
+    # Built-in games are found without looking at installed packages, which takes time.
     return BUILT_IN.get(game_type) or plug_ins().games.get(game_type)
 
 
@@ -71,7 +72,10 @@ def load(installed: Iterable[Distribution]) -> PlugIns:
     return PlugIns(games, tuple(sentences))
 
 
-def _offers(installed: Iterable[Distribution], sentences: list[str]) -> dict[str, list[Offer]]:
+def _offers(
+    installed: Iterable[Distribution],
+    sentences: list[str],
+) -> dict[str, list[Offer]]:
     """The offers of each game, by its name. Adds a sentence for each package that cannot be read."""
     packages: dict[str, list[EntryPoint]] = {}
     for package in installed:

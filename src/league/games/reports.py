@@ -6,7 +6,14 @@ from typing import Final
 import msgspec
 
 from league.games import registry
-from league.games.contract import SEATS, Game, Players, Seat, Verdict, points
+from league.games.contract import (
+    SEATS,
+    Game,
+    Players,
+    Seat,
+    Verdict,
+    points,
+)
 from league.protocol.errors import Stage, Violation
 from league.protocol.messages import MatchResultReport
 
@@ -45,6 +52,7 @@ def _violations(report: MatchResultReport, game: Game, players: Players) -> Iter
     verdict = game.wire.verdict(msgspec.to_builtins(result.details or {}), players)
     if verdict.contradicts(winner):
         place = "details" if verdict.kind == "impossible" else "winner"
+        # The score follows from the winner, so there is nothing more to check.
         yield _violation(place, f"cannot be true: {verdict.note}")
         return
     if result.winner == DRAW:
@@ -61,6 +69,7 @@ def _violations(report: MatchResultReport, game: Game, players: Players) -> Iter
 def _points(verdict: Verdict, winner: Seat | None) -> tuple[int, int] | None:
     """What the score must be; None where no winner may mean a draw or a technical loss of both."""
     if winner is None and verdict.kind == "technical":
+        # Both players failed.
         return 0, 0
     if winner is None and verdict.kind == "insufficient" and not verdict.implied:
         return None
@@ -69,4 +78,11 @@ def _points(verdict: Verdict, winner: Seat | None) -> tuple[int, int] | None:
 
 def _violation(place: str, detail: str, lenient: bool = False) -> Violation:
     clause = "REPORT.wrong_score" if place == "score" else "REPORT.recomputed"
-    return Violation("E039", f"result.{place}", detail, clause, Stage.VERDICT, lenient)
+    return Violation(
+        "E039",
+        f"result.{place}",
+        detail,
+        clause,
+        Stage.VERDICT,
+        lenient,
+    )

@@ -22,6 +22,7 @@ from league.games.contract import (
     require_legal,
 )
 
+# In this order, a number modulo 2 is the index of its parity.
 PARITIES: Final = ("even", "odd")
 LOWEST: Final = 1
 HIGHEST: Final = 10

@@ -3,8 +3,22 @@
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from league.games.contract import NOTHING_PENDING, PLAYER_A, PLAYER_B, Players, Seat, Verdict
-from league.games.even_odd.rules import HIGHEST, LOWEST, PARITIES, EvenOddState, parity, winner
+from league.games.contract import (
+    NOTHING_PENDING,
+    PLAYER_A,
+    PLAYER_B,
+    Players,
+    Seat,
+    Verdict,
+)
+from league.games.even_odd.rules import (
+    HIGHEST,
+    LOWEST,
+    PARITIES,
+    EvenOddState,
+    parity,
+    winner,
+)
 
 
 class EvenOddWire:
@@ -58,12 +72,19 @@ class EvenOddWire:
         return _verdict(choices.get(players[PLAYER_A]), choices.get(players[PLAYER_B]), number)
 
 
-def _choices(state: EvenOddState, players: Players, pending: Mapping[Seat, str]) -> dict[str, object]:
+def _choices(
+    state: EvenOddState,
+    players: Players,
+    pending: Mapping[Seat, str],
+) -> dict[str, object]:
     choices = state.choices or (pending.get(PLAYER_A), pending.get(PLAYER_B))
     return {players[PLAYER_A]: choices[PLAYER_A], players[PLAYER_B]: choices[PLAYER_B]}
 
 
-def _may_be_choices(choices: object, players: Players) -> TypeGuard[Mapping[str, str | None]]:
+def _may_be_choices(
+    choices: object,
+    players: Players,
+) -> TypeGuard[Mapping[str, str | None]]:
     if not isinstance(choices, Mapping):
         return False
     for player, choice in choices.items():

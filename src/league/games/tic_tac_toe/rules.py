@@ -32,6 +32,7 @@ class Marked:
     cells: tuple[str, ...] = ()
 
     def by(self, seat: Seat) -> frozenset[str]:
+        # X has the even places, O the odd ones.
         return frozenset(self.cells[seat::2])
 
 
