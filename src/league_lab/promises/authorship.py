@@ -8,9 +8,10 @@ from league import events as e
 from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object
 from league_lab.promises.findings import Breach, call_at, event_at, no_manager_journal
 from league_lab.promises.history import (
-    Attempt,
     Statement,
+    attempt_of,
     inner,
+    of_kind,
     places,
     text,
 )
@@ -39,25 +40,27 @@ def leaks(evidence: Evidence) -> Iterator[Breach]:
     statements = _statements(evidence)
     referees = _referees(evidence)
     for journal in evidence.referees.values():
-        begun = {Attempt(match.match_id, match.attempt): match.at for _, match in places(journal, e.MatchTaken)}
+        begun = {attempt_of(match): match.at for match in of_kind(journal, e.MatchTaken)}
         for secret in secrets_of(journal):
+            match_id = secret.attempt.match_id
+            # A player may tell its choice before its referee has it.
             since = begun.get(secret.attempt, secret.since)
-            for statement in statements.get((secret.player_id, secret.attempt.match_id), ()):
+            for statement in statements.get((secret.player_id, match_id), ()):
                 is_early = since <= statement.at < secret.until - SAME_MOMENT_S
                 if not is_early or _choice(statement.content) != secret.choice:
                     continue
-                if statement.to not in referees.get(secret.attempt.match_id, ()):
-                    detail = f"{statement.to} learned what {secret.player_id} chose in {secret.attempt.match_id}"
+                if statement.to not in referees.get(match_id, ()):
+                    detail = f"{statement.to} learned what {secret.player_id} chose in {match_id}"
                     yield Breach(detail, call_at(statement.call))
 
 
 def _referees(evidence: Evidence) -> Mapping[str, set[str]]:
     """All referees that ever got a match, by match."""
     referees: dict[str, set[str]] = {}
-    for _, assigned in places(evidence.manager, e.MatchAssigned):
+    for assigned in of_kind(evidence.manager, e.MatchAssigned):
         referees.setdefault(assigned.match_id, set()).add(assigned.referee_id)
     for referee, journal in evidence.referees.items():
-        for _, match in places(journal, e.MatchTaken):
+        for match in of_kind(journal, e.MatchTaken):
             referees.setdefault(match.match_id, set()).add(referee)
     return referees
 
@@ -82,7 +85,7 @@ def undecided_unobservable(evidence: Evidence) -> str | None:
     reason = no_manager_journal(evidence)
     if reason is not None:
         return reason
-    referees = {result.referee_id for _, result in places(evidence.manager, e.ResultAccepted)}
+    referees = {result.referee_id for result in of_kind(evidence.manager, e.ResultAccepted)}
     missing = sorted(referee for referee in referees if not evidence.referees.get(referee))
     if missing:
         return f"there is no journal of {', '.join(missing)}"
@@ -94,10 +97,14 @@ def _results(evidence: Evidence) -> Iterator[Breach]:
     for place, result in places(evidence.manager, e.ResultAccepted):
         referee = result.referee_id
         where = event_at("manager", place)
+        # An impostor's result is wrong even if its own journal has it.
         if referee in (evidence.impostors or ()):
             yield Breach(f"{result.match_id} was decided by {referee}, an impostor", where)
         journal = evidence.referees.get(referee)
-        if journal and not any(_is_same(decided, result) for _, decided in places(journal, e.MatchDecided)):
+        if not journal:
+            continue
+        decisions = of_kind(journal, e.MatchDecided)
+        if not any(_is_same(decided, result) for decided in decisions):
             yield Breach(f"{result.match_id} counts as {referee} did not decide it", where)
 
 
@@ -141,11 +148,12 @@ def _endings(evidence: Evidence) -> Iterator[Breach]:
     decisions = {
         (event.match_id, event.status, event.winner)
         for journal in evidence.referees.values()
-        for _, event in places(journal, e.MatchDecided)
+        for event in of_kind(journal, e.MatchDecided)
     }
     for player, journal in evidence.players.items():
         for place, ended in places(journal, e.GameEnded):
             # Without the journal of its referee, a result may be right all the same.
             is_known = evidence.referees.get(ended.referee_id) or evidence.impostors is not None
-            if is_known and ended.trusted and (ended.match_id, ended.status, ended.winner) not in decisions:
+            decision = (ended.match_id, ended.status, ended.winner)
+            if is_known and ended.trusted and decision not in decisions:
                 yield Breach(f"{player} was told a result of {ended.match_id} nobody decided", event_at(player, place))

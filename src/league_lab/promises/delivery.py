@@ -19,8 +19,10 @@ from league_lab.promises.evidence import Evidence, RecordedCall
 from league_lab.promises.findings import Breach, call_at, event_at
 from league_lab.promises.history import (
     Attempt,
+    attempt_in,
     inner,
     members,
+    of_kind,
     places,
     text,
     whole,
@@ -60,7 +62,7 @@ def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[RecordedCall, 
 
 
 def _lost_members(evidence: Evidence) -> Iterator[Breach]:
-    agents = {event.agent_id for _, event in places(evidence.manager, e.AgentRegistered)}
+    agents = {event.agent_id for event in of_kind(evidence.manager, e.AgentRegistered)}
     for call, agent_id in _accepted_registrations(evidence):
         if agent_id not in agents:
             yield Breach(f"the registration of {agent_id} was accepted and is not in the journal", call_at(call))
@@ -78,7 +80,7 @@ class _Report(NamedTuple):
 def _lost_results(evidence: Evidence) -> Iterator[Breach]:
     referees = members(evidence.manager, "referee")
     stored: set[_Report] = set()
-    for _, result in places(evidence.manager, e.ResultAccepted):
+    for result in of_kind(evidence.manager, e.ResultAccepted):
         for attempt in (None, result.attempt):
             stored.add(_Report(result.match_id, result.referee_id, attempt, result.winner))
     for call in evidence.to_manager("MATCH_RESULT_REPORT"):
@@ -141,7 +143,7 @@ def _reused_agent_ids(evidence: Evidence) -> Iterator[Breach]:
 def _reused_conversations(evidence: Evidence) -> Iterator[Breach]:
     attempts: dict[tuple[str, str], Attempt] = {}
     for call in evidence.calls.get("GAME_INVITATION", ()):
-        attempt = Attempt(text(call.message, "match_id") or "", whole(call.message, "attempt") or 0)
+        attempt = attempt_in(call.message)
         conversation_id = text(call.message, "conversation_id") or ""
         if attempts.setdefault((call.sender_node, conversation_id), attempt) != attempt:
             yield Breach(f"the conversation {conversation_id} is about two matches or attempts", call_at(call))
@@ -152,6 +154,7 @@ def _reused_conversations(evidence: Evidence) -> Iterator[Breach]:
 
 def unanswered(evidence: Evidence) -> Iterator[Breach]:
     for call in evidence.traffic or ():
+        # Each delivery is owed an answer of its own, duplicates included.
         owed = call.delivered - call.excused
         if call.answers != owed:
             yield Breach(f"{call.answers} answers where {owed} were owed", call_at(call))
@@ -193,6 +196,7 @@ ONCE: Mapping[type[e.Event], Key] = {
 
 def changed_twice(evidence: Evidence) -> Iterator[Breach]:
     journals = {"manager": evidence.manager, **evidence.referees, **evidence.players}
+    # Whatever happened twice has changed something twice.
     for name, journal in journals.items():
         yield from _repeated(name, journal, ONCE, "{}")
         yield from _chosen_twice(name, journal)

@@ -10,6 +10,7 @@ from league_lab.promises.evidence import Evidence, Object
 from league_lab.promises.findings import Breach, call_at, event_at
 from league_lab.promises.history import (
     Attempt,
+    attempt_of,
     inner,
     places,
     settings_of,
@@ -44,7 +45,7 @@ def _seeds_used_twice(evidence: Evidence) -> Iterator[Breach]:
     seeds: dict[str, Attempt] = {}
     for referee, journal in evidence.referees.items():
         for place, match in places(journal, e.MatchTaken):
-            attempt = Attempt(match.match_id, match.attempt)
+            attempt = attempt_of(match)
             first = seeds.setdefault(match.seed, attempt)
             if first != attempt:
                 yield Breach(f"{_name(attempt)} has the seed of {_name(first)}", event_at(referee, place))
@@ -58,18 +59,22 @@ def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
     drawn: set[Attempt] = set()
     for referee, journal in evidence.referees.items():
         for place, event in places(journal, e.NumberDrawn):
-            attempt = Attempt(event.match_id, event.attempt)
+            attempt = attempt_of(event)
             if attempt in drawn:
                 yield Breach(f"{_name(attempt)} has a second number", event_at(referee, place))
             drawn.add(attempt)
 
 
 def _contradictions(evidence: Evidence) -> Iterator[Breach]:
+    # The first place that says something is as good as any: two different values are one too many.
     first_values: dict[tuple[Attempt, str], object] = {}
     for draw in (*_journalled(evidence), *_sent(evidence)):
         for name in ("number", "seed", "commitment"):
             value = getattr(draw, name)
-            if value is not None and first_values.setdefault((draw.attempt, name), value) != value:
+            if value is None:
+                continue
+            first_value = first_values.setdefault((draw.attempt, name), value)
+            if first_value != value:
                 yield Breach(f"{_name(draw.attempt)} shows a second {name}", draw.where)
 
 
@@ -82,11 +87,11 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
         for place, event in enumerate(journal):
             where = event_at(referee, place)
             if isinstance(event, e.MatchTaken):
-                yield _Draw(Attempt(event.match_id, event.attempt), where, seed=event.seed)
+                yield _Draw(attempt_of(event), where, seed=event.seed)
             elif isinstance(event, e.MatchDecided):
-                yield _draw(Attempt(event.match_id, event.attempt), where, event.details)
+                yield _draw(attempt_of(event), where, event.details)
     for place, result in places(evidence.manager, e.ResultAccepted):
-        attempt = Attempt(result.match_id, result.attempt)
+        attempt = attempt_of(result)
         yield _draw(attempt, event_at("manager", place), result.details)
 
 

@@ -127,7 +127,10 @@ class Evidence:
         by: str | None = None,
     ) -> Sequence[RecordedCall]:
         """The calls with such a message, from that agent or from all."""
-        return [call for call in self.calls.get(kind, ()) if by in (None, self.agent(call.sender_node))]
+        calls = self.calls.get(kind, ())
+        if by is None:
+            return calls
+        return [call for call in calls if self.agent(call.sender_node) == by]
 
     def from_manager(self, kind: str) -> Sequence[RecordedCall]:
         """The calls with such a message from the manager."""
@@ -135,4 +138,5 @@ class Evidence:
 
     def to_manager(self, kind: str) -> Sequence[RecordedCall]:
         """The calls with such a message to the manager."""
-        return [call for call in self.calls.get(kind, ()) if self.agent(call.receiver_node) == MANAGER]
+        calls = self.calls.get(kind, ())
+        return [call for call in calls if self.agent(call.receiver_node) == MANAGER]

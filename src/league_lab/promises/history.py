@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from league import events as e
 from league_lab.promises.evidence import Evidence, Object, RecordedCall
@@ -23,6 +23,16 @@ class Attempt(NamedTuple):
     number: int
 
 
+class OfAttempt(Protocol):
+    """An event of an attempt."""
+
+    @property
+    def match_id(self) -> str: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+
 def places(
     events: Sequence[e.Event],
     kind: type[Some],
@@ -31,12 +41,21 @@ def places(
     return ((place, event) for place, event in enumerate(events) if isinstance(event, kind))
 
 
+def of_kind(events: Sequence[e.Event], kind: type[Some]) -> Iterator[Some]:
+    """The events of one kind."""
+    return (event for event in events if isinstance(event, kind))
+
+
 def members(
     events: Sequence[e.Event],
     role: str,
 ) -> set[str]:
     """The ids of all players, or of all referees, that registered."""
-    return {event.agent_id for _, event in places(events, e.AgentRegistered) if event.role == role}
+    return {event.agent_id for event in of_kind(events, e.AgentRegistered) if event.role == role}
+
+
+def attempt_of(event: OfAttempt) -> Attempt:
+    return Attempt(event.match_id, event.attempt)
 
 
 def by_attempt(
@@ -44,11 +63,11 @@ def by_attempt(
     kind: type[InMatch],
 ) -> Mapping[Attempt, InMatch]:
     """The events of one kind in the journals of all referees, by attempt."""
-    return {
-        Attempt(event.match_id, event.attempt): event
-        for journal in evidence.referees.values()
-        for _, event in places(journal, kind)
-    }
+    events: dict[Attempt, InMatch] = {}
+    for journal in evidence.referees.values():
+        for event in of_kind(journal, kind):
+            events[attempt_of(event)] = event
+    return events
 
 
 def in_force(manager: Sequence[e.Event]) -> list[e.ResultAccepted]:
@@ -63,11 +82,11 @@ def in_force(manager: Sequence[e.Event]) -> list[e.ResultAccepted]:
 
 
 def has_technical_loss(manager: Sequence[e.Event]) -> bool:
-    return any(result.status == "TECHNICAL_LOSS" for _, result in places(manager, e.ResultAccepted))
+    return any(result.status == "TECHNICAL_LOSS" for result in of_kind(manager, e.ResultAccepted))
 
 
 def settings_of(manager: Sequence[e.Event]) -> e.LeagueSettings | None:
-    for _, created in places(manager, e.LeagueCreated):
+    for created in of_kind(manager, e.LeagueCreated):
         return created.settings
     return None
 
@@ -91,7 +110,7 @@ class Slot(NamedTuple):
 
 def schedule_of(manager: Sequence[e.Event]) -> Mapping[str, Slot]:
     """The scheduled matches by match id."""
-    rounds = [pairings for _, schedule in places(manager, e.ScheduleMade) for pairings in schedule.rounds]
+    rounds = [pairings for schedule in of_kind(manager, e.ScheduleMade) for pairings in schedule.rounds]
     slots: dict[str, Slot] = {}
     for round_id, pairings in enumerate(rounds, start=1):
         for pairing in pairings:
@@ -118,7 +137,8 @@ class _Decision(NamedTuple):
 class TableHistory:
     """The table after each prefix of the results: every table there ever was, in order.
 
-    A table is identified by the exclusive or of its rows' hashes, so that each prefix costs only two rows.
+    A prefix is a number: how many events of the journal have changed the table. A table is identified by the exclusive
+    or of its rows' hashes, so that each prefix costs only two rows.
     """
 
     def __init__(self, manager: Sequence[e.Event]) -> None:
@@ -144,9 +164,11 @@ class TableHistory:
             self._decide(event.match_id, None)
         else:
             return
+        prefix = len(self.since)
         self.since.append(event.at)
         self.places.append(place)
-        self._prefixes.setdefault(self._mark, []).append(len(self.since) - 1)
+        # Different prefixes may have the same table.
+        self._prefixes.setdefault(self._mark, []).append(prefix)
 
     def _decide(self, match_id: str, outcome: MatchOutcome | None) -> None:
         slot = self.schedule.get(match_id)
@@ -219,6 +241,11 @@ def whole(content: Object | None, name: str) -> int | None:
     value = (content or {}).get(name)
     # True is not 1.
     return value if type(value) is int else None
+
+
+def attempt_in(content: Object) -> Attempt:
+    """The attempt that a message names."""
+    return Attempt(text(content, "match_id") or "", whole(content, "attempt") or 0)
 
 
 def inner(content: Object | None, name: str) -> Object:

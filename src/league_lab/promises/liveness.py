@@ -12,6 +12,7 @@ AT_THE_END = "at the end"
 
 
 def _is_finished(evidence: Evidence) -> bool:
+    # A league that was reopened has not ended.
     ends = [event for event in evidence.manager if isinstance(event, e.LeagueFinished | e.LeagueReopened)]
     return bool(ends) and isinstance(ends[-1], e.LeagueFinished)
 

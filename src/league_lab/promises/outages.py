@@ -18,6 +18,7 @@ from league_lab.promises.evidence import Evidence
 from league_lab.promises.findings import Breach, breaches_at, event_at, no_manager_journal
 from league_lab.promises.history import (
     Attempt,
+    attempt_of,
     by_attempt,
     has_technical_loss,
     inner,
@@ -56,7 +57,8 @@ def unfair_losses(evidence: Evidence) -> Iterator[Breach]:
     for place, event in enumerate(evidence.manager):
         yield from breaches_at(event_at("manager", place), journal.take(place, event))
     decisions = by_attempt(evidence, e.MatchDecided)
-    deaths = [recovery.at for recovery in evidence.recoveries or () if evidence.agent(recovery.node) == MANAGER]
+    recoveries = evidence.recoveries or ()
+    deaths = [recovery.at for recovery in recoveries if evidence.agent(recovery.node) == MANAGER]
     for loss in journal.in_force.values():
         where = event_at("manager", loss.place)
         if _is_half(_down(evidence, loss, decisions) & loss.counted, loss):
@@ -131,7 +133,7 @@ class _Journal:
         if isinstance(event, e.MatchAssigned):
             self._assigned_at[event.match_id] = event.at
         elif isinstance(event, e.MatchInterrupted):
-            self._interrupted.add(Attempt(event.match_id, event.attempt))
+            self._interrupted.add(attempt_of(event))
         else:
             self.in_force.pop(event.match_id, None)
             # An operator's void has no reason, and does not count.
@@ -157,6 +159,7 @@ class _Journal:
             if loss.place > self._opened_at:
                 yield f"{match_id} is still lost after an outage in its round"
         self._is_held = False
+        # Short outages count as a minute, or they could follow each other without end.
         self._held_s += max(event.lasted_s, LEAST_HOLD_S)
         if event.why != "answered":
             self._in_vain |= set(event.missing)
@@ -169,6 +172,7 @@ class _Journal:
         slot = self._schedule.get(result.match_id)
         players = set(slot.players) if slot else set()
         at_fault = players - {result.winner} if result.status == "TECHNICAL_LOSS" else set()
+        # A player that played is back.
         self._in_vain -= players - at_fault
         may_repeat = self._repetitions[result.match_id] < AGAIN_AT_MOST
         declined = [player for player in at_fault if _fault(result, player) == "E045"]
@@ -180,7 +184,7 @@ class _Journal:
             return
         if self._is_held:
             yield f"{result.match_id} was lost while the league waited for players"
-        if may_repeat and Attempt(result.match_id, result.attempt) in self._interrupted:
+        if may_repeat and attempt_of(result) in self._interrupted:
             yield f"{result.match_id} was lost though attempt {result.attempt} was interrupted"
         self.in_force[result.match_id] = _Loss(
             place=place,
@@ -204,7 +208,7 @@ def _down(
     decisions: Mapping[Attempt, e.MatchDecided],
 ) -> set[str]:
     """The players that were down from the decision on until the manager must have noticed."""
-    attempt = Attempt(loss.result.match_id, loss.result.attempt)
+    attempt = attempt_of(loss.result)
     since = decisions.get(attempt, loss.result).at
     until = loss.result.at + NOTICED_WITHIN_S
     down = set()
@@ -216,5 +220,6 @@ def _down(
 
 def _is_half(down: set[str], loss: _Loss) -> bool:
     """Whether an outage should have excused this loss."""
+    # A single player that is gone is no outage, even in a league of two.
     is_outage = len(down) >= 2 and 2 * len(down) >= len(loss.counted)
     return is_outage and loss.may_hold and bool(down & loss.losers)

@@ -109,7 +109,8 @@ class _Origins:
         self._leases: set[tuple[str, str, int]] = set()
         self._reports: dict[tuple[str, str], list[RecordedCall]] = {}
         for call in evidence.to_manager("MATCH_RESULT_REPORT"):
-            key = (text(call.message, "match_id") or "", evidence.agent(call.sender_node))
+            match_id = text(call.message, "match_id") or ""
+            key = (match_id, evidence.agent(call.sender_node))
             self._reports.setdefault(key, []).append(call)
 
     def take(self, event: e.Event) -> Iterator[str]:
@@ -141,7 +142,9 @@ class _Origins:
         if (result.match_id, referee, result.attempt) not in self._leases:
             yield f"{result.match_id} was never assigned to {referee} as attempt {result.attempt}"
         reports = self._reports.get((result.match_id, referee), ())
-        if self._evidence.traffic is not None and not any(_says(call, result) for call in reports):
+        # Without recorded traffic there is nothing to compare with.
+        has_traffic = self._evidence.traffic is not None
+        if has_traffic and not any(_says(call, result) for call in reports):
             yield f"no report from {referee} says what is stored of {result.match_id}"
 
 

@@ -6,6 +6,7 @@ one before has ended, or 2 seconds after it was sent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from league_lab.promises.history import (
     Slot,
     TableHistory,
     members,
+    of_kind,
     places,
     schedule_of,
     whole,
@@ -175,7 +177,9 @@ def _one_after_another(
     sent_messages: set[tuple[str, int | None, int | None]] = set()
     before: RecordedCall | None = None
     for call in calls:
-        name = (call.kind, whole(call.message, "round_id"), whole(call.message, "version"))
+        round_id = whole(call.message, "round_id")
+        version = whole(call.message, "version")
+        name = (call.kind, round_id, version)
         if name in sent_messages:
             continue
         sent_messages.add(name)
@@ -212,19 +216,24 @@ def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
             if final_prefix is None:
                 yield Breach("a round was called completed that never was finished", call_at(call))
                 continue
-            earlier = [update for update in updates.get(node, ()) if update.sent_at <= call.sent_at + SAME_MOMENT_S]
+            until = call.sent_at + SAME_MOMENT_S
+            earlier = [update for update in updates.get(node, ()) if update.sent_at <= until]
+            # A newer table than the final one of the round will do, too.
             if not any(_newest_prefix(tables, update) >= final_prefix for update in earlier):
                 yield Breach("sent before the final standings of the round", call_at(call))
 
 
 def _newest_prefix(tables: TableHistory, update: RecordedCall) -> int:
-    return max(tables.prefixes(rows_in(update.message, "standings")), default=-1)
+    rows = rows_in(update.message, "standings")
+    return max(tables.prefixes(rows), default=-1)
 
 
 def _completed_once(evidence: Evidence) -> Iterator[Breach]:
-    finished_at = next((event.at for _, event in places(evidence.manager, e.LeagueFinished)), None)
+    ends = [event.at for event in of_kind(evidence.manager, e.LeagueFinished)]
+    # Without an end, every call comes too early.
+    finished_at = min(ends, default=math.inf)
     for calls in _by_receiver(evidence.from_manager("LEAGUE_COMPLETED")).values():
-        if finished_at is None or calls[0].sent_at < finished_at - SAME_MOMENT_S:
+        if calls[0].sent_at < finished_at - SAME_MOMENT_S:
             yield Breach("sent before the league was finished", call_at(calls[0]))
         for earlier, later in pairwise(calls):
             if earlier.outcome not in REPEATABLE and not _may_say_again(evidence, earlier, later):
@@ -246,9 +255,10 @@ def _completed_last(evidence: Evidence) -> Iterator[Breach]:
 def _may_say_again(evidence: Evidence, earlier: RecordedCall, later: RecordedCall) -> bool:
     """Whether the manager went back to its journal in between, or the league was reopened."""
     for recovery in evidence.recoveries or ():
-        if evidence.agent(recovery.node) == MANAGER and earlier.sent_at <= recovery.at <= later.sent_at:
+        is_between = earlier.sent_at <= recovery.at <= later.sent_at
+        if is_between and evidence.agent(recovery.node) == MANAGER:
             return True
-    for _, event in places(evidence.manager, e.LeagueReopened):
+    for event in of_kind(evidence.manager, e.LeagueReopened):
         # What was decided before the reopening may leave the process a little later.
         if earlier.sent_at - ON_ITS_WAY_S <= event.at <= later.sent_at:
             return True

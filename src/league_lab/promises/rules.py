@@ -84,7 +84,8 @@ _LINES = ("012", "345", "678", "036", "147", "258", "048", "246")
 def tic_tac_toe(players: Players, moves: Moves) -> str | None:
     """The player who got three in a row; PLAYER_A begins, and they take turns."""
     cells = [move.get(players[turn % 2], "") for turn, move in enumerate(moves)]
-    if len(set(cells)) < len(cells) or not set(cells) <= set("012345678"):
+    is_repeated = len(set(cells)) < len(cells)
+    if is_repeated or not set(cells) <= set("012345678"):
         raise CannotJudgeError(f"cells {cells}")
     for last in range(len(cells)):
         # All cells that the player of the last move has marked so far.
@@ -129,8 +130,11 @@ def judge(
 
 
 def _judge_faults(players: Players, faults: object) -> MatchOutcome | None:
-    at_fault = set(players).intersection(faults if isinstance(faults, dict) else ())
+    if not isinstance(faults, dict):
+        return None
+    at_fault = set(players).intersection(faults)
     if not at_fault:
+        # Nobody says whose fault it was.
         return None
     return by_faults(players, at_fault)
 
@@ -141,7 +145,9 @@ def _judge_even_odd(
 ) -> str | None:
     choices = details.get("choices")
     number = details["drawn_number"]
-    if not isinstance(choices, dict) or not all(isinstance(choices.get(player), str) for player in players):
+    if not isinstance(choices, dict):
+        raise CannotJudgeError(f"a number, but choices {choices}")
+    if not all(isinstance(choices.get(player), str) for player in players):
         raise CannotJudgeError(f"a number, but choices {choices}")
     if type(number) is not int:
         raise CannotJudgeError(f"number {number!r}")
@@ -178,7 +184,9 @@ def drawn(
     place = 0
     while True:
         text = f"{league_id}|{match_id}|{attempt}|{place}"
-        byte = hmac.new(bytes.fromhex(seed), text.encode(), hashlib.sha256).digest()[0]
+        digest = hmac.new(bytes.fromhex(seed), text.encode(), hashlib.sha256).digest()
+        byte = digest[0]
+        # Larger bytes would favour the numbers 1 to 6.
         if byte < 250:
             return byte % 10 + 1
         place += 1
@@ -246,6 +254,7 @@ def _split(
 
 
 def _by_number(player_id: str) -> tuple[int, str]:
+    # P10 comes after P9.
     digits = player_id.lstrip("P")
     number = int(digits) if digits.isdecimal() else 0
     return number, player_id

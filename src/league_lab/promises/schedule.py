@@ -18,6 +18,7 @@ from league_lab.promises.history import (
     Slot,
     members,
     objects,
+    of_kind,
     places,
     schedule_of,
     settings_of,
@@ -60,7 +61,7 @@ class _Entrants(NamedTuple):
 
 
 def _entrants(before: Sequence[e.Event]) -> _Entrants:
-    withdrawn = {event.agent_id for _, event in places(before, e.PlayerWithdrawn)}
+    withdrawn = {event.agent_id for event in of_kind(before, e.PlayerWithdrawn)}
     return _Entrants(members(before, "player"), withdrawn)
 
 
@@ -123,6 +124,7 @@ def _late(
         for place, _ in extras:
             yield Breach("extra rounds, and late players are refused", event_at("manager", place))
         return
+    # Everybody who registered after the first schedule was made.
     late = members(manager[start:], "player")
     legs = 2 if settings.double else 1
     scheduled: set[str] = set()
@@ -137,6 +139,7 @@ def _late(
             expected = legs if pair & new else 0
             if times > expected or (times < expected and settings.rounds is None):
                 yield Breach(f"{' and '.join(sorted(pair))} meet {times} more times, not {expected}", where)
+        # An extra round, too, has nobody twice.
         yield from breaches_at(where, _rounds(extra))
     for place, _ in places(manager, e.LeagueFinished):
         entrants = _entrants(manager[:place])
@@ -153,7 +156,7 @@ def _announced(
     slots: Mapping[str, Slot],
 ) -> Iterator[Breach]:
     referees = members(evidence.manager, "referee")
-    walkovers = {event.match_id for _, event in places(evidence.manager, e.WalkoverDecided)}
+    walkovers = {event.match_id for event in of_kind(evidence.manager, e.WalkoverDecided)}
     rounds: dict[int, set[Slot]] = {}
     for slot in slots.values():
         rounds.setdefault(slot.round_id, set()).add(slot)
@@ -191,7 +194,8 @@ def _invited(
             continue
         slot = slots.get(text(call.message, "match_id") or "")
         pair = {evidence.agent(call.receiver_node), text(call.message, "opponent_id")}
-        if slot is None or set(slot.players) != pair or slot.round_id != whole(call.message, "round_id"):
+        round_id = whole(call.message, "round_id")
+        if slot is None or set(slot.players) != pair or slot.round_id != round_id:
             yield Breach("an invitation to a match that is not in the schedule", call_at(call))
 
 

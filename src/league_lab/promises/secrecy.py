@@ -15,8 +15,9 @@ from league_lab.promises.findings import Breach, call_at, no_traffic
 from league_lab.promises.history import (
     Attempt,
     Statement,
+    attempt_of,
     inner,
-    places,
+    of_kind,
     text,
     whole,
 )
@@ -62,15 +63,16 @@ def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
     A choice is secret until the other player of its turn has chosen, or lost by a fault. There are no secrets in games
     in which players take turns.
     """
-    games = {Attempt(match.match_id, match.attempt): match.game_type for _, match in places(journal, e.MatchTaken)}
+    assignments = of_kind(journal, e.MatchTaken)
+    games = {attempt_of(assignment): assignment.game_type for assignment in assignments}
     # When each player of a turn had chosen or failed.
     turns: dict[tuple[Attempt, int], dict[str, float]] = {}
     for event in journal:
         if isinstance(event, e.MoveMade | e.PlayerFaulted):
-            turn = turns.setdefault((Attempt(event.match_id, event.attempt), event.turn), {})
+            turn = turns.setdefault((attempt_of(event), event.turn), {})
             turn.setdefault(event.player_id, event.at)
-    for _, move in places(journal, e.MoveMade):
-        attempt = Attempt(move.match_id, move.attempt)
+    for move in of_kind(journal, e.MoveMade):
+        attempt = attempt_of(move)
         times = dict(turns[attempt, move.turn])
         del times[move.player_id]
         if times or games.get(attempt) in SIMULTANEOUS:

@@ -20,6 +20,7 @@ from league_lab.promises.history import (
     TableHistory,
     inner,
     objects,
+    of_kind,
     outcome_of,
     places,
     schedule_of,
@@ -64,7 +65,13 @@ def _sent_table(
     at: float,
 ) -> _SentTable:
     ranks = [whole(row, "rank") for row in objects(content, name)]
-    return _SentTable(call, at, rows_in(content, name), ranks, whole(content, "version"))
+    return _SentTable(
+        call=call,
+        at=at,
+        rows=rows_in(content, name),
+        ranks=ranks,
+        version=whole(content, "version"),
+    )
 
 
 def _updates(evidence: Evidence) -> list[_SentTable]:
@@ -158,10 +165,13 @@ class _TableCheck:
 
     def _ranks(self, table: _SentTable, prefix: int) -> Iterator[Breach]:
         order = [row.player_id for row in table.rows]
-        if list(table.ranks) != list(range(1, len(order) + 1)):
-            yield Breach(f"the ranks are {list(table.ranks)}", call_at(table.call))
-        elif order != self._order(table.rows, prefix):
-            yield Breach(f"the order is not {' '.join(self._order(table.rows, prefix))}", call_at(table.call))
+        where = call_at(table.call)
+        right_ranks = range(1, len(order) + 1)
+        right_order = self._order(table.rows, prefix)
+        if list(table.ranks) != list(right_ranks):
+            yield Breach(f"the ranks are {list(table.ranks)}", where)
+        elif order != right_order:
+            yield Breach(f"the order is not {' '.join(right_order)}", where)
 
     def _order(
         self,
@@ -178,11 +188,15 @@ class _TableCheck:
     def champions(self, finals: Sequence[_SentTable]) -> Iterator[Breach]:
         """At each end all results are in, and the first player of the table is the champion."""
         ends = list(places(self._evidence.manager, e.LeagueFinished))
-        # The times at which one end is replaced by the next.
-        limits = [-math.inf, *(end.at - SAME_MOMENT_S for _, end in ends[1:]), math.inf]
-        for number, (place, finished) in enumerate(ends):
-            of_this_end = [table for table in finals if limits[number] <= table.at < limits[number + 1]]
+        since = -math.inf
+        for number, (place, finished) in enumerate(ends, start=1):
+            # An end holds until the league is finished once more.
+            until = math.inf
+            if number < len(ends):
+                until = ends[number][1].at - SAME_MOMENT_S
+            of_this_end = [table for table in finals if since <= table.at < until]
             yield from self._champion(place, finished, of_this_end)
+            since = until
 
     def _champion(
         self,
@@ -192,7 +206,8 @@ class _TableCheck:
     ) -> Iterator[Breach]:
         last_prefix = self._tables.upto(place)
         rows = TableHistory(self._evidence.manager[:place]).rows
-        champion = rows[self._order(list(rows.values()), last_prefix)[0]]
+        order = self._order(list(rows.values()), last_prefix)
+        champion = rows[order[0]]
         if finished.champion != champion.player_id:
             yield Breach(f"the champion is {champion.player_id}", event_at("manager", place))
         for table in finals:
@@ -211,14 +226,16 @@ def _receiver(call: RecordedCall) -> str:
 
 def _versions(evidence: Evidence) -> Iterator[Breach]:
     """The version of a table falls only when a result was voided."""
-    voids = [event.at for _, event in places(evidence.manager, e.ResultVoided)]
+    voids = [event.at for event in of_kind(evidence.manager, e.ResultVoided)]
     last_tables: dict[str, _SentTable] = {}
     for table in _updates(evidence):
         earlier = last_tables.get(table.call.receiver_node)
         last_tables[table.call.receiver_node] = table
         if earlier is None or (table.version or 0) >= (earlier.version or 0):
             continue
-        if not any(earlier.at - SAME_MOMENT_S <= at <= table.at + SAME_MOMENT_S for at in voids):
+        since = earlier.at - SAME_MOMENT_S
+        until = table.at + SAME_MOMENT_S
+        if not any(since <= at <= until for at in voids):
             yield Breach(f"version {table.version} after version {earlier.version}", call_at(table.call))
 
 
@@ -234,6 +251,7 @@ def wrong_sums(evidence: Evidence) -> Iterator[Breach]:
         if outcome_of(result) == MatchOutcome(None, technical=True):
             legal_shares.append([0, 0])
         is_legal = sorted(result.points.values()) in legal_shares
+        # A result may only give points to its two players.
         if not is_legal or (slot and set(result.points) != set(slot.players)):
             yield Breach(f"{result.match_id} gives {result.points}", event_at("manager", place))
     for table in (*_updates(evidence), *_answers(evidence), *_finals(evidence)):

@@ -10,8 +10,11 @@ from league_lab.promises.evidence import Evidence, Object
 from league_lab.promises.findings import Breach, breaches_at, call_at, event_at
 from league_lab.promises.history import (
     Attempt,
+    attempt_in,
+    attempt_of,
     by_attempt,
     inner,
+    of_kind,
     outcome_of,
     places,
     schedule_of,
@@ -70,6 +73,7 @@ def _result(
     has_winner = result.winner is not None
     if (result.status == "DRAW" and has_winner) or (result.status == "WIN" and not has_winner):
         yield f"{result.status} with winner {result.winner}"
+    # The manager vouches only for verified results.
     if not result.verified:
         return
     try:
@@ -80,7 +84,7 @@ def _result(
     if outcome is not None and outcome != stored:
         yield f"{_text(stored)}, but the details say {_text(outcome)}"
     if settings.game_type == "even_odd":
-        attempt = Attempt(result.match_id, result.attempt)
+        attempt = attempt_of(result)
         yield from _number(result.details, settings.league_id, attempt)
 
 
@@ -158,10 +162,11 @@ class _PlayedMatch:
     def _wrong_details(self, details: Object) -> Iterator[str]:
         """The details sent to everybody must be what happened."""
         assignment = self.assignment
-        attempt = Attempt(assignment.match_id, assignment.attempt)
+        attempt = attempt_of(assignment)
         draw = {"draw_seed": assignment.seed, "drawn_number": self.number}
         yield from _number(draw, assignment.league_id, attempt)
-        choices = {player: self.moves.get(1, {}).get(player) for player in assignment.players}
+        moves = self.moves.get(1, {})
+        choices = {player: moves.get(player) for player in assignment.players}
         if inner(details, "choices") != choices:
             yield f"told the choices {details.get('choices')}, but they were {choices}"
         # After a fault no number counts, even if one was drawn.
@@ -180,9 +185,9 @@ def _decided(
     for place, event in enumerate(journal):
         where = event_at(referee, place)
         if isinstance(event, e.MatchTaken):
-            matches.setdefault(Attempt(event.match_id, event.attempt), _PlayedMatch(event))
+            matches.setdefault(attempt_of(event), _PlayedMatch(event))
         elif isinstance(event, e.MoveMade | e.PlayerFaulted | e.NumberDrawn | e.MatchDecided):
-            match = matches.get(Attempt(event.match_id, event.attempt))
+            match = matches.get(attempt_of(event))
             if match is None:
                 yield Breach(f"{event.match_id} was never taken as attempt {event.attempt}", where)
             elif isinstance(event, e.MatchDecided):
@@ -199,14 +204,16 @@ def _game_overs(evidence: Evidence) -> Iterator[Breach]:
     for referee, journal in evidence.referees.items():
         if not journal:
             continue
-        decisions = {Attempt(event.match_id, event.attempt): event for _, event in places(journal, e.MatchDecided)}
+        decisions = {attempt_of(event): event for event in of_kind(journal, e.MatchDecided)}
         for call in evidence.sent("GAME_OVER", referee):
             result = inner(call.message, "game_result")
             attempt = Attempt(text(call.message, "match_id") or "", whole(result, "attempt") or 0)
             decided = decisions.get(attempt)
             if decided is None:
                 yield Breach("GAME_OVER of a match that was not decided", call_at(call))
-            elif (text(result, "status"), text(result, "winner_player_id")) != (decided.status, decided.winner):
+                continue
+            winner = text(result, "winner_player_id")
+            if text(result, "status") != decided.status or winner != decided.winner:
                 yield Breach(f"GAME_OVER does not say {decided.status}, {decided.winner}", call_at(call))
 
 
@@ -224,11 +231,10 @@ def _commitments(evidence: Evidence) -> Iterator[Breach]:
         return
     assignments = by_attempt(evidence, e.MatchTaken)
     revealed = {
-        Attempt(result.match_id, result.attempt): text(result.details, "draw_seed")
-        for _, result in places(evidence.manager, e.ResultAccepted)
+        attempt_of(result): text(result.details, "draw_seed") for result in of_kind(evidence.manager, e.ResultAccepted)
     }
     for call in evidence.calls.get("GAME_INVITATION", ()):
-        attempt = Attempt(text(call.message, "match_id") or "", whole(call.message, "attempt") or 0)
+        attempt = attempt_in(call.message)
         promised = text(call.message, "draw_commitment")
         assignment = assignments.get(attempt)
         if assignment is not None:
