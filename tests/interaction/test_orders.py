@@ -16,10 +16,11 @@ from league.agent.agent import Agent, Setup
 from league.cli import operator
 from league.cli.main import main
 from league.events import LeagueSettings
-from league.hosting.background import LatestStatistics
-from league.hosting.manager_api import LiveLeague, other_pages
+from league.hosting.manager_api import other_pages
+from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
+from league.manager.orders import ORDERS
 from league.protocol import tokens
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
@@ -30,7 +31,7 @@ from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
-from league_dashboard.serving import Dashboard
+from league_dashboard.serving import open_dashboard
 from tests.support.http_wire import (
     ScriptedServer,
     Visit,
@@ -169,9 +170,7 @@ async def manager() -> AsyncIterator[tuple[int, Disk]]:
     )
     disk = Disk(agent.notice)
     agent.start(disk)
-    server = await serve(
-        "127.0.0.1", 0, App(host.post, rest=other_pages(host, Dashboard(LiveLeague(host), LatestStatistics())))
-    )
+    server = await serve("127.0.0.1", 0, App(host.post, rest=other_pages(host, [open_dashboard(host, {})])))
     host.agent = agent
     try:
         yield server.port, disk
@@ -248,3 +247,7 @@ async def test_an_order_that_cannot_be_stored_is_refused_and_changes_nothing() -
 async def test_callers_are_judged_as_at_mcp_and_by_the_token(raw: bytes, status: int) -> None:
     async with manager() as (port, _):
         assert statuses(await exchange(port, raw)) == [status]
+
+
+def test_the_table_of_orders_has_what_the_manager_obeys() -> None:
+    assert [row.name for row in ORDER_TABLE] == list(ORDERS)
