@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import Row, median_cpu_seconds
+from league.agent.caller import Caller
 from league.events import ResultAccepted
 from league.machine import Address, Answering
 from league.protocol import jsonrpc
@@ -21,7 +22,6 @@ from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.messages import GameInvitation, GameJoinAck
 from league.transport import letters
-from league.transport.caller import Caller
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve

@@ -35,13 +35,13 @@ from league.calling.delivery import (
     Policy,
     Reaction,
 )
+from league.calling.line import Line, Purpose
 from league.calling.role import Context
-from league.dialects.negotiation import Negotiation, registration_routes, routes
 from league.events import ConventionLearned, DeviationRecorded, Registered
 from league.machine import Address, Content, Failure, Letter, Refusal
 from league.protocol import tokens
-from league.protocol.conventions import Convention, convention_of
-from league.protocol.envelope import Profile, Unsealed, seal
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import (
     ERRORS,
     PeerError,
@@ -96,7 +96,6 @@ class Membership:
         context: Context,
         *,
         wished_id: str = "",
-        profile: Profile = "compat",
         find_key: FindKey = lambda _: None,
     ) -> None:
         self.meta = _complete(meta)
@@ -111,10 +110,8 @@ class Membership:
         self.derived_tokens = False
         self.token: str | None = None
         """Our token for the manager; managers by others may give none."""
-        self.convention = Convention.SPEC
-        """How the manager is spoken to."""
         self.endpoint = manager_endpoint
-        self.registration = Registration(self, context, find_key, finds_out=profile == "compat")
+        self.registration = Registration(self, context, find_key)
         self._context = context
         self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
         """Our name in messages; before we have an id, the id we wish for (R-37) or our display name."""
@@ -144,16 +141,14 @@ class Membership:
         """The address for requests to the manager, with the token and the convention."""
         return Address(tokens.MANAGER, self.endpoint, self.token, self.convention)
 
-    def negotiation(self) -> Negotiation | None:
-        """Return how to find out what the manager understands, for a message that may arrive twice; None if there is
-        nothing to find out."""
-        if not self.registration.finds_out:
-            return None
-        return Negotiation(
-            routes(self.endpoint, self.convention),
-            is_proven=True,
-            on_understood=self._learn,
-        )
+    @property
+    def convention(self) -> Convention:
+        """The convention in which the manager is called."""
+        return self._context.book.conventions.get(tokens.MANAGER) or Convention.SPEC
+
+    def line(self) -> Line:
+        """Open a line for a message that the manager must understand, and that may arrive twice."""
+        return self._context.book.line(self.manager, Purpose.TELL)
 
     def is_managers(self, token: str | None) -> bool:
         """Return True if this is our manager's token. Only for managers that derive their tokens."""
@@ -206,26 +201,15 @@ class Membership:
                     )
                 )
 
-    def _learn(self, convention: Convention, now: float) -> None:
-        """Note that the manager understood a message in this convention."""
-        if convention is not self.convention:
-            about = {
-                "agent_id": tokens.MANAGER,
-                "endpoint": self.endpoint,
-                "convention": convention.value,
-            }
-            self._context.happened(ConventionLearned(at=now, **about))
-
     # --- what events make true ----------------------------------------------------------------------------------------
 
     def apply(self, event: Registered | ConventionLearned | DeviationRecorded) -> None:
         """Make an event true. The token of a registration is among the secrets already."""
         if isinstance(event, DeviationRecorded):
             self._deviations.add((event.agent_id, event.code, event.requirement))
-        elif isinstance(event, ConventionLearned):
-            if event.agent_id == tokens.MANAGER:
-                self.convention = convention_of(event.convention)
-        else:
+            return
+        self._context.book.apply(event)
+        if isinstance(event, Registered):
             self._registered(event)
 
     def _registered(self, event: Registered) -> None:
@@ -240,7 +224,6 @@ class Membership:
             self._deviations.clear()
             self._manager_tokens.clear()
         self.registered_at = event.endpoint
-        self.convention = convention_of(event.convention)
         # A registration without a token leaves us with the one we had.
         self.token = self._context.secrets.get(f"token/{event.serial}", self.token)
         if self.derived_tokens and self.token is not None:
@@ -264,16 +247,7 @@ class Membership:
 class Registration:
     """The request to become a member, repeated until the manager answers it."""
 
-    def __init__(
-        self,
-        membership: Membership,
-        context: Context,
-        find_key: FindKey,
-        *,
-        finds_out: bool,
-    ) -> None:
-        self.finds_out = finds_out
-        """True if managers by others are spoken to in whatever convention they understand."""
+    def __init__(self, membership: Membership, context: Context, find_key: FindKey) -> None:
         self.rejected: Refusal | None = None
         """Why the manager does not want us; we have stopped asking."""
         self.pending: Refusal | None = None
@@ -335,8 +309,6 @@ class Registration:
 
     def register(self, now: float) -> None:
         """Send the request."""
-        first = self._membership.convention
-        candidates = registration_routes(self._endpoint, first) if self.finds_out else routes(self._endpoint, first)[:1]
         message = self._request(now)
         row = EXCHANGES[message.type]
         self._delivery = Delivery(
@@ -344,14 +316,22 @@ class Registration:
             "register",
             message,
             Policy(row.limit_s, row.retries, if_not_understood=Reaction.FAILED),
-            address=lambda: Address(tokens.MANAGER, self._endpoint, self._token),
+            address=self._address,
             on_end=self._ended,
             on_attempt_failed=self._attempt_failed,
             interpret=self._interpret,
             compose=lambda _, then: self._request(then),
-            negotiation=Negotiation(candidates, is_proven=self._membership.is_registered),
+            line=self._context.book.line(self._address(), Purpose.REGISTER),
         )
         self._context.calls.deliver([self._delivery], now)
+
+    def _address(self) -> Address:
+        return Address(
+            tokens.MANAGER,
+            self._endpoint,
+            self._token,
+            self._membership.convention,
+        )
 
     @property
     def _token(self) -> str | None:
@@ -409,29 +389,27 @@ class Registration:
             return Interpretation(Reaction.NOT_UNDERSTOOD, refusal.detail)
         if not refusal.code or ERRORS[refusal.code].retry not in _MAY_HELP:
             return Interpretation(Reaction.REFUSED)
-        if refusal.code == _BUG and delivery.negotiation is not None:
-            # Something broke there, perhaps over the convention we used.
-            delivery.negotiation.rule_out()
+        if refusal.code == _BUG:
+            # Something broke there, perhaps over the form of our call.
+            delivery.line.rule_out()
         return Interpretation(
             Reaction.FAILED,
             f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}",
         )
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
-        negotiation = delivery.negotiation
-        assert negotiation is not None, "a registration finds out how its manager is spoken to"
         if failed.failure is Failure.NOT_UNDERSTOOD:
             self.trouble = "the manager answers, but understands none of the ways to register that we know"
             if failed.detail:
                 self.trouble += f" (to the documents' own: {failed.detail[:LONGEST_WORD]})"
-            negotiation.forget()
+            delivery.line.forget()
         elif failed.failure is Failure.ERROR:
             self.trouble = failed.detail
         else:
             self.trouble = f"{self._endpoint}: {failed.in_words}"
         if failed.failure is Failure.REFUSED:
-            # Nobody is there. The next one to listen there may understand another convention.
-            negotiation.forget()
+            # Nobody is there. The next one to listen there may understand another form.
+            delivery.line.forget()
         self.on_call_ended(now)
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:

@@ -18,7 +18,7 @@ PURE = (
     "league/settings.py",
     "league/lifecycle.py",
     "league/calling",
-    "league/dialects",
+    "league/gateway",
     "league/membership.py",
     "league/status_poll.py",
     "league/manager",

@@ -1,19 +1,25 @@
-"""The network between simulated processes: carries bytes of the real codec, with faults, and records every call."""
+"""The network between simulated processes: carries bytes of the real codec, with faults, and records every request.
+
+A call is made in the words that its receiver knows, as over real sockets: the gateway's words decide which request
+comes next, and which reply counts. Each request travels, is lost and is recorded by itself.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from league.agent.pump import Call
-from league.dialects import forms
+from league.gateway import forms
+from league.gateway.words import Exchange, Post
 from league.machine import Failure, Ping
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
 from league.transport import letters
+from league.transport.reply import HttpReply
 from league_lab.promises.evidence import CallOutcome, RecordedCall
 from league_lab.simulation.faults import Travel
 from league_lab.simulation.misbehaviour import MATCH_CALLS, Misanswer
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from league_lab.simulation.world import World
 
 STILL_ON_ITS_WAY_S = 120.0
+NOT_UNDERSTOOD_STATUS = (400, 404, 405)
 FORGED_CALL = 0
 """The call id of a forged request: no machine waits for its answer."""
 
@@ -62,19 +69,36 @@ class CallRecord:
         self.answer, self.error = _parsed(raw)
 
 
-@dataclass(slots=True, eq=False)
-class _Delivery:
-    """A request that reached a process and waits for its answer."""
+@dataclass(slots=True)
+class _Calling:
+    """A call that is under way, through all its requests."""
 
-    record: CallRecord
-    receiver: Node
     caller: Node
     generation: int
     """The run of the caller that made the call; a later one does not wait for the answer."""
     call_id: int
+    message: dict[str, Any]
+    begun_at: float
+    """All its requests count as sent then: they share one deadline."""
+    exchange: Exchange | None = None
+    """None for a forged call, which has one request only."""
+    heard: Heard | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """True while the process that made the call is alive."""
+        return self.caller.generation == self.generation
+
+
+@dataclass(slots=True, eq=False)
+class _Delivery:
+    """A request that reached a process and waits for its answer."""
+
+    calling: _Calling
+    record: CallRecord
+    receiver: Node
     first: bool
     """False for the second copy of a request that was delivered twice."""
-    heard: Heard | None = None
 
 
 @dataclass(slots=True)
@@ -89,56 +113,58 @@ class Network:
     _newest_body: bytes = b""
 
     def carry(self, caller: Node, call: Call) -> None:
-        """Send one call."""
+        """Make one call."""
+        body = self._body(call.message)
+        exchange = caller.words.begin(call.id, call.message, body, call.to)
+        message = {}
+        if not isinstance(call.message, Ping):
+            message = _message_in(exchange.first.raw)
+            if not message:
+                # The exchange begins with another question, and its end is the end of the call.
+                message = _message_in(letters.write_call(call.id, call.message, body, call.to))
+        calling = _Calling(
+            caller,
+            caller.generation,
+            call.id,
+            message,
+            self.world.agenda.now,
+            exchange,
+        )
+        self._send(calling, exchange.first, call.to.agent_id)
+
+    def _send(self, calling: _Calling, post: Post, agent_id: str) -> None:
+        """Send one request of a call."""
         faults = self.world.faults
         agenda = self.world.agenda
-        receiver = self.world.listening(call.to.endpoint)
-        raw = letters.write_call(call.id, call.message, self._body(call.message), call.to)
-        message = {} if isinstance(call.message, Ping) else _message_in(raw)
+        receiver = self.world.listening(post.url)
         # Nobody may be listening there.
-        name = receiver.name if receiver else call.to.agent_id
-        record = CallRecord(agenda.now, caller.name, name, message, faults.travel())
+        name = receiver.name if receiver else agent_id
+        record = CallRecord(
+            calling.begun_at,
+            calling.caller.name,
+            name,
+            calling.message,
+            faults.travel(),
+        )
         self.records.append(record)
         if record.travel is not Travel.WELL:
             self.world.culprits.link_failed(record)
         if receiver is None:
-            fail = partial(
-                self._fail,
-                caller,
-                caller.generation,
-                call.id,
-                record,
-                "refused",
-            )
-            agenda.after(faults.latency(), fail)
+            agenda.after(faults.latency(), partial(self._fail, calling, record, "refused"))
             return
         if record.travel is Travel.REQUEST_LOST:
             # The caller waits for its own time limit.
             record.outcome = "lost"
             return
-        delivery = _Delivery(
-            record,
-            receiver,
-            caller,
-            caller.generation,
-            call.id,
-            first=True,
-        )
+        delivery = _Delivery(calling, record, receiver, first=True)
         seconds = faults.latency()
         if record.travel is Travel.LATE:
             seconds += faults.delay()
-        agenda.after(seconds, partial(self._arrive, delivery, raw))
+        agenda.after(seconds, partial(self._arrive, delivery, post))
         if record.travel is Travel.TWICE:
-            copy = _Delivery(
-                record,
-                receiver,
-                caller,
-                caller.generation,
-                call.id,
-                first=False,
-            )
+            copy = _Delivery(calling, record, receiver, first=False)
             seconds = faults.latency() + faults.delay()
-            agenda.after(seconds, partial(self._arrive, copy, raw))
+            agenda.after(seconds, partial(self._arrive, copy, post))
 
     def inject(
         self,
@@ -148,13 +174,8 @@ class Network:
         heard: Heard | None = None,
     ) -> None:
         """Send a forged request, which no machine decided to send; its answer goes to no machine."""
-        record = CallRecord(
-            self.world.agenda.now,
-            sender.name,
-            receiver.name,
-            message,
-            Travel.WELL,
-        )
+        now = self.world.agenda.now
+        record = CallRecord(now, sender.name, receiver.name, message, Travel.WELL)
         self.records.append(record)
         raw = jsonrpc.encode_call(
             1,
@@ -162,16 +183,17 @@ class Network:
             json.dumps(message).encode(),
         )
         if receiver.alive:
-            delivery = _Delivery(
-                record,
-                receiver,
+            calling = _Calling(
                 sender,
                 sender.generation,
                 FORGED_CALL,
-                first=True,
+                message,
+                now,
                 heard=heard,
             )
-            self._deliver(delivery, raw)
+            delivery = _Delivery(calling, record, receiver, first=True)
+            self._open_delivery(delivery)
+            receiver.receive(raw, sender.host, partial(self._answered, delivery))
 
     def acknowledged(self, kind: str) -> list[dict[str, Any]]:
         """Return the messages of this type that were answered without an error."""
@@ -190,48 +212,60 @@ class Network:
             self._newest_body = jsonrpc.encode_body(message)  # type: ignore[arg-type]
         return self._newest_body
 
-    def _arrive(self, delivery: _Delivery, raw: bytes) -> None:
-        if delivery.receiver.alive:
-            self._deliver(delivery, raw)
-        elif delivery.first:
-            self._fail(
-                delivery.caller,
-                delivery.generation,
-                delivery.call_id,
-                delivery.record,
-                "refused",
-            )
+    def _arrive(self, delivery: _Delivery, post: Post) -> None:
+        receiver = delivery.receiver
+        if not receiver.alive:
+            if delivery.first:
+                self._fail(delivery.calling, delivery.record, "refused")
+            return
+        self._open_delivery(delivery)
+        server = receiver.habits.server
+        reply = server.answer(post) if server is not None else None
+        if reply is None:
+            host = delivery.calling.caller.host
+            receiver.receive(post.raw, host, partial(self._answered, delivery))
+        elif self._close_delivery(delivery):
+            # The server itself answered, not the machine behind it.
+            come_back = partial(self._come_back, delivery, reply, None)
+            self.world.agenda.after(self.world.faults.latency(), come_back)
 
-    def _deliver(self, delivery: _Delivery, raw: bytes) -> None:
+    def _open_delivery(self, delivery: _Delivery) -> None:
         delivery.record.delivered += 1
         self._open.setdefault(delivery.receiver.name, []).append(delivery)
-        delivery.receiver.receive(raw, delivery.caller.host, partial(self._answered, delivery))
+
+    def _close_delivery(self, delivery: _Delivery) -> bool:
+        """Note that there is an answer. Return False if it does not travel back."""
+        record = delivery.record
+        self._open[delivery.receiver.name].remove(delivery)
+        record.answers += 1
+        if delivery.first and record.travel is Travel.ANSWER_LOST:
+            record.outcome = "lost"
+            return False
+        return delivery.first
 
     def _answered(self, delivery: _Delivery, raw: bytes, failure: Failure | None) -> None:
         """Carry the receiver's answer back, unless it is lost or a misbehaving receiver sends something else."""
         record = delivery.record
-        world = self.world
-        self._open[delivery.receiver.name].remove(delivery)
-        record.answers += 1
-        if not delivery.first:
-            return
-        if record.travel is Travel.ANSWER_LOST:
-            record.outcome = "lost"
+        receiver = delivery.receiver
+        if not self._close_delivery(delivery):
             return
         # Without bytes there is nothing to falsify.
         answer: Misanswer | None = Misanswer(raw)
         if raw:
-            answer = world.misbehave(delivery.receiver, delivery.caller, record.message, raw)
+            answer = self.world.misbehave(receiver, delivery.calling.caller, record.message, raw)
         if answer is None:
             record.outcome = "lost"
             return
         raw = answer.raw
         failure = answer.failure or failure
         is_of_match = record.message.get("message_type") in MATCH_CALLS
-        if delivery.receiver.habits.posts and not failure and is_of_match:
+        if receiver.habits.posts and not failure and is_of_match:
             raw = self._posted(delivery, raw, answer.seconds)
-        come_back = partial(self._come_back, delivery, raw, failure)
-        world.agenda.after(world.faults.latency() + answer.seconds, come_back)
+        server = receiver.habits.server
+        reply = HttpReply(200, raw) if server is None else server.sent(raw)
+        come_back = partial(self._come_back, delivery, reply, failure)
+        seconds = self.world.faults.latency() + answer.seconds
+        self.world.agenda.after(seconds, come_back)
 
     def _posted(self, delivery: _Delivery, raw: bytes, seconds: float) -> bytes:
         """Send the answer as a request of its own, and return the empty acknowledgement that goes before it."""
@@ -239,41 +273,50 @@ class Network:
         if is_error or not message or "message_type" not in message:
             return raw  # a refusal
         wait = seconds + self.world.faults.dice.uniform(0.1, 2.0)
-        post = partial(self.inject, delivery.receiver, delivery.caller, message)
+        post = partial(self.inject, delivery.receiver, delivery.calling.caller, message)
         self.world.agenda.after(wait, post)
         return b""
 
-    def _come_back(self, delivery: _Delivery, raw: bytes, failure: Failure | None) -> None:
+    def _come_back(self, delivery: _Delivery, reply: HttpReply, failure: Failure | None) -> None:
         record = delivery.record
-        caller = delivery.caller
-        now = self.world.agenda.now
-        if delivery.call_id == FORGED_CALL:
-            record.answered(raw, now)
-            if delivery.heard is not None and record.answer is not None and not record.error:
-                delivery.heard(record.answer)
-        elif caller.generation != delivery.generation:
+        calling = delivery.calling
+        caller = calling.caller
+        if calling.exchange is None:
+            record.answered(reply.body, self.world.agenda.now)
+            if calling.heard is not None and record.answer is not None and not record.error:
+                calling.heard(record.answer)
+        elif not calling.is_current:
             record.outcome = "cancelled"
-        elif not caller.is_waiting_for(delivery.call_id):
+        elif not caller.is_waiting_for(calling.call_id):
             record.outcome = "timeout"
         elif failure is not None:
             record.outcome = "busy" if failure is Failure.BUSY else "broken"
-            caller.fail(delivery.call_id, failure)
+            caller.fail(calling.call_id, failure)
         else:
-            record.answered(raw, now)
-            caller.answer(delivery.call_id, raw)
+            self._step(delivery, calling.exchange, reply)
 
-    def _fail(
-        self,
-        caller: Node,
-        generation: int,
-        call_id: int,
-        record: CallRecord,
-        outcome: CallOutcome,
-    ) -> None:
+    def _step(self, delivery: _Delivery, exchange: Exchange, reply: HttpReply) -> None:
+        """Hand a reply to the caller, or send the next request that the receiver's words need."""
+        record = delivery.record
+        calling = delivery.calling
+        result = exchange.step(reply)
+        if isinstance(result, Post):
+            record.answered(reply.body, self.world.agenda.now)
+            # Nobody took this request, so it was no message: the promises are about the one that follows.
+            record.message = {}
+            self._send(calling, result, delivery.receiver.name)
+            return
+        record.answered(result.body, self.world.agenda.now)
+        if result.status in NOT_UNDERSTOOD_STATUS:
+            calling.caller.fail(calling.call_id, Failure.NOT_UNDERSTOOD)
+        else:
+            calling.caller.answer(calling.call_id, result.body)
+
+    def _fail(self, calling: _Calling, record: CallRecord, outcome: CallOutcome) -> None:
         record.outcome = outcome
-        if caller.generation == generation:
+        if calling.is_current:
             failure = Failure.REFUSED if outcome == "refused" else Failure.BROKEN
-            caller.fail(call_id, failure)
+            calling.caller.fail(calling.call_id, failure)
 
     def reset(self, dead: Node) -> None:
         """Break the open connections of a process that died."""
@@ -281,22 +324,19 @@ class Network:
             # Nobody can expect an answer from the dead.
             delivery.record.excused += 1
             if delivery.first:
-                caller = delivery.caller
-                fail = partial(
-                    self._fail,
-                    caller,
-                    caller.generation,
-                    delivery.call_id,
-                    delivery.record,
-                    "broken",
-                )
+                # The process that runs now sees the break, not one that is started later.
+                generation = delivery.calling.caller.generation
+                calling = replace(delivery.calling, generation=generation)
+                fail = partial(self._fail, calling, delivery.record, "broken")
                 self.world.agenda.after(self.world.faults.latency(), fail)
 
 
 def _message_in(raw: bytes) -> dict[str, Any]:
-    """Return the message in a request of ours, in whatever convention it is wrapped."""
-    message: dict[str, Any] = jsonrpc.decode_call(raw, jsonrpc.MANAGER_LIMIT).params  # type: ignore[assignment]
-    return message
+    """Return the message in a request of ours, in whatever convention it is wrapped; empty if it is not a message."""
+    message = jsonrpc.decode_call(raw, jsonrpc.MANAGER_LIMIT).params
+    if isinstance(message, dict) and "message_type" in message:
+        return message
+    return {}
 
 
 def _parsed(raw: bytes) -> tuple[dict[str, Any] | None, bool]:

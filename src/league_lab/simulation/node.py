@@ -15,6 +15,8 @@ from msgspec import structs
 
 from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
+from league.gateway.giving import METHODS
+from league.gateway.words import Words
 from league.machine import (
     Answering,
     Ask,
@@ -26,7 +28,6 @@ from league.machine import (
     Operate,
     Ping,
 )
-from league.manager.dispatch import METHODS
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed
@@ -38,11 +39,11 @@ from league.transport import letters
 from league.transport.letters import Asked, Speaker
 from league_lab.promises.evidence import Recovery
 from league_lab.simulation.faults import Moment
+from league_lab.simulation.foreign import UNKNOWN_METHOD, ForeignServer
 
 if TYPE_CHECKING:
     from league_lab.simulation.world import World
 
-UNKNOWN_METHOD = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'
 BUSY_STATUS = (429, 503)
 Answered = Callable[[bytes, Failure | None], None]
 """Takes an answer that leaves: its bytes, or the failure that the caller sees instead (busy)."""
@@ -58,6 +59,8 @@ class Habits:
     """True if its answers in matches are requests of their own, after an empty acknowledgement."""
     begins_by: str = ""
     """The only method that gives a match to this referee; empty if all of them do."""
+    server: ForeignServer | None = None
+    """The server that stands before its machine, if it wants to be called in other words."""
 
 
 @dataclass(slots=True)
@@ -87,6 +90,7 @@ class _Process:
     """The state of a running process; all of it is lost when the process is killed."""
 
     pump: Pump
+    words: Words = field(default_factory=Words)
     requests: dict[int, _OpenRequest] = field(default_factory=dict)
     calls: dict[int, Call] = field(default_factory=dict)
     wake_at: float | None = None
@@ -143,6 +147,8 @@ class Node:
         self.alive = False
         # Everything that was planned for this process is void.
         self.generation += 1
+        if self.habits.server is not None:
+            self.habits.server.restarted()
         self.journal.crash()
         self._went_back()
         self.world.died(self)
@@ -172,6 +178,11 @@ class Node:
     def host(self) -> str:
         """The network address this process calls from."""
         return self.endpoint.removeprefix("http://").partition(":")[0]
+
+    @property
+    def words(self) -> Words:
+        """The words in which this process calls others."""
+        return self._process.words
 
     def is_waiting_for(self, call_id: int) -> bool:
         """Return True while this call has no answer."""

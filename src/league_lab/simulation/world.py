@@ -28,8 +28,11 @@ from league.events import (
     LeagueSettings,
     MatchTaken,
 )
+from league.gateway.book import PeerBook
+from league.gateway.giving import METHODS, Giving
+from league.gateway.guest import Guest
+from league.gateway.words import USUAL_PATH
 from league.machine import Ask, Machine
-from league.manager.dispatch import METHODS
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
 from league.protocol.conventions import Convention
@@ -41,6 +44,7 @@ from league_lab.promises.evidence import Evidence
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
 from league_lab.simulation.faults import Faults, Moment, Travel
+from league_lab.simulation.foreign import ForeignServer
 from league_lab.simulation.misbehaviour import (
     MATCH_CALLS,
     MISBEHAVIOURS,
@@ -156,10 +160,14 @@ class World:
             for number in range(1, settings.players + late + 1)
         ]
         self._assign_dialects(dialects)
+        self._open_foreign_servers(dialects)
         # The cast of cheats may add a referee, so the endpoints are known only after it.
         self.cheats = Cheats(self, cheats)
         self.cheats.cast()
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
+        for player in self.players:
+            if _has_no_path(player):
+                self._endpoints[player.endpoint + USUAL_PATH] = player
         self.operator = Operator(self)
         self.power = PowerCuts(self, outages)
 
@@ -172,6 +180,15 @@ class World:
         for referee in self.referees:
             if dice.random() < share:
                 referee.habits.begins_by = dice.choice(METHODS)
+
+    def _open_foreign_servers(self, share: float) -> None:
+        """Let some players be called in other words, with or without a convention of their own."""
+        dice = Random(f"{self.seed}/words")
+        for player in self.players:
+            if dice.random() < share:
+                player.habits.server = ForeignServer.drawn(dice)
+            if _has_no_path(player):
+                player.endpoint = player.endpoint.removesuffix(USUAL_PATH)
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
@@ -201,6 +218,8 @@ class World:
             self.settings,
             node.chance,
             {**secrets, "enrolment_key": ENROLMENT_KEY},
+            open_book=PeerBook,
+            open_giving=Giving,
         )
 
     def _referee(self, key: str | None, node: Node, secrets: Mapping[str, str]) -> Machine:
@@ -212,7 +231,14 @@ class World:
             max_concurrent_matches=2,
             enrolment_key=key,
         )
-        return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets)
+        return RefereeDesk(
+            meta,
+            self.manager.endpoint,
+            node.chance,
+            secrets,
+            open_book=PeerBook,
+            open_guest=Guest,
+        )
 
     def _player(self, number: int, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = PlayerMeta(
@@ -221,7 +247,13 @@ class World:
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
         )
-        return Competitor(meta, self.manager.endpoint, node.chance, secrets)
+        return Competitor(
+            meta,
+            self.manager.endpoint,
+            node.chance,
+            secrets,
+            open_book=PeerBook,
+        )
 
     def listening(self, endpoint: str) -> Node | None:
         """Return the node at this endpoint."""
@@ -377,6 +409,11 @@ class World:
     def sync_time(self) -> float:
         """Return how long a write takes until it is durable."""
         return self.faults.dice.uniform(0.0005, 0.01)
+
+
+def _has_no_path(player: Node) -> bool:
+    server = player.habits.server
+    return server is not None and server.has_no_path
 
 
 def agents_by_endpoint(history: Iterable[Event]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from league.dialects import assignments
+from league.gateway import assignments
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import NESTED_METHODS
 from league.protocol.messages import MESSAGES

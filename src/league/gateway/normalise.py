@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from league.dialects import notifications, registrations, reports
-from league.dialects.assignments import name_of_round, number_in
-from league.dialects.notifications import Normalised
-from league.dialects.registrations import META_FIELDS
+from league.gateway import notifications, registrations, reports
+from league.gateway.assignments import name_of_round, number_in
+from league.gateway.notifications import Normalised
+from league.gateway.registrations import META_FIELDS
 from league.protocol.errors import Violation
 from league.protocol.exchanges import message_type_of
 from league.protocol.messages import MESSAGES

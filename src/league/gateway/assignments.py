@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec import structs
 
+from league.machine import ADDRESS_QUERIES
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import Role
@@ -85,8 +86,6 @@ VERBS = {
     "GET_ASSIGNED_MATCHES": ("get_assigned_matches",),
 }
 """The methods each is called by."""
-ADDRESS_QUERIES: Final = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
-"""The LEAGUE_QUERYs for the players' addresses, where a list of matches has none."""
 
 
 def is_answered_freely(sent: Message) -> bool:

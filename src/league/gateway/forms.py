@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from league.dialects import tools
-from league.dialects.normalise import OTHER_TYPES
-from league.dialects.registrations import META_FIELDS
-from league.dialects.tools import Session, Tool
+from league.gateway import tools
+from league.gateway.normalise import OTHER_TYPES
+from league.gateway.registrations import META_FIELDS
+from league.gateway.tools import Session, Tool
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Stage, Violation
