@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -129,14 +129,7 @@ class Network:
             seconds += faults.delay()
         agenda.after(seconds, partial(self._arrive, delivery, raw))
         if record.travel is Travel.TWICE:
-            copy = _Delivery(
-                record,
-                receiver,
-                caller,
-                caller.generation,
-                call.id,
-                first=False,
-            )
+            copy = replace(delivery, first=False)
             seconds = faults.latency() + faults.delay()
             agenda.after(seconds, partial(self._arrive, copy, raw))
 
