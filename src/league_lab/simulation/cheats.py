@@ -128,17 +128,7 @@ class Cheats:
             return
         match = self.dice.choice(open_matches)
         winner, loser = match.players
-        agent_id = getattr(rogue.machine, "agent_id", "") or "REF99"
-        settings = self.world.settings
-        shared = {
-            "protocol": "league.v2",
-            "sender": f"referee:{agent_id}",
-            "timestamp": timestamps.write(self.world.agenda.now),
-            "conversation_id": f"conv-{match.match_id.lower()}-{match.attempt}",
-            "auth_token": "tok_invented",
-            "match_id": match.match_id,
-            "game_type": settings.game_type,
-        }
+        shared = self._invented_envelope(rogue, match.match_id, match.attempt)
         choices = {winner: None, loser: None}
         details = {
             "drawn_number": None,
@@ -147,7 +137,7 @@ class Cheats:
         }
         report = {
             **shared,
-            "league_id": settings.league_id,
+            "league_id": self.world.settings.league_id,
             "round_id": 1,
             "attempt": match.attempt,
             "message_type": "MATCH_RESULT_REPORT",
@@ -174,6 +164,18 @@ class Cheats:
         self.send(rogue, MANAGER, report)
         for player in match.players:
             self.send(rogue, player, game_over)
+
+    def _invented_envelope(self, rogue: Node, match_id: str, attempt: int) -> Message:
+        agent_id = getattr(rogue.machine, "agent_id", "") or "REF99"
+        return {
+            "protocol": "league.v2",
+            "sender": f"referee:{agent_id}",
+            "timestamp": timestamps.write(self.world.agenda.now),
+            "conversation_id": f"conv-{match_id.lower()}-{attempt}",
+            "auth_token": "tok_invented",
+            "match_id": match_id,
+            "game_type": self.world.settings.game_type,
+        }
 
 
 # --- cheating players -------------------------------------------------------------------------------------------------

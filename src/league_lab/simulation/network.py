@@ -162,7 +162,7 @@ class Network:
             seconds += faults.delay()
         agenda.after(seconds, partial(self._arrive, delivery, post))
         if record.travel is Travel.TWICE:
-            copy = _Delivery(calling, record, receiver, first=False)
+            copy = replace(delivery, first=False)
             seconds = faults.latency() + faults.delay()
             agenda.after(seconds, partial(self._arrive, copy, post))
 
