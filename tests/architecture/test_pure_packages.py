@@ -26,6 +26,8 @@ PURE = (
     "league/player",
     "league_lab/promises",
     "league/agent/pump.py",
+    "league/transport/letters.py",
+    "league/transport/reply.py",
 )
 
 ALLOWED = frozenset(

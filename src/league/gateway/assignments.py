@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from msgspec import structs
 
@@ -25,7 +25,7 @@ from league.protocol.parts import AnnouncedMatch
 
 
 class StartMatch(Request, kw_only=True, frozen=True, tag="START_MATCH"):
-    """Who plays and where they live, in every spelling that referees look for."""
+    """The players of a match and their addresses, in every spelling that referees look for."""
 
     type: ClassVar[str] = "START_MATCH"
     league_id: Text
@@ -63,17 +63,18 @@ class MatchAssignment(StartMatch, kw_only=True, frozen=True, tag="MATCH_ASSIGNME
 
 
 def spelled_out(players: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The players' ids and endpoints, in the order of their seats, by every name that referees look for."""
+    """Return the players' ids and endpoints, in the order of their seats, by every name that referees look for."""
     fields: dict[str, str] = {}
     for letter, number, (player_id, endpoint) in zip("ab", "12", players, strict=True):
-        seats = (f"player_{letter.upper()}", f"player_{letter}", f"player{number}")
-        fields |= {f"{seat}_id": player_id for seat in seats} | {f"{seat}_endpoint": endpoint for seat in seats}
+        for seat in (f"player_{letter.upper()}", f"player_{letter}", f"player{number}"):
+            fields[f"{seat}_id"] = player_id
+            fields[f"{seat}_endpoint"] = endpoint
         fields[f"player_{letter}"] = player_id
     return fields
 
 
 class GetAssignedMatches(Request, kw_only=True, frozen=True, tag="GET_ASSIGNED_MATCHES"):
-    """What a referee asks a manager that tells it nothing by itself."""
+    """The question of a referee to a manager that tells it nothing by itself."""
 
     type: ClassVar[str] = "GET_ASSIGNED_MATCHES"
     referee_id: Text
@@ -85,7 +86,7 @@ VERBS = {
     "MATCH_ASSIGNMENT": ("assign_match", "match_assignment"),
     "GET_ASSIGNED_MATCHES": ("get_assigned_matches",),
 }
-"""The methods each is called by."""
+"""The names of the method for each."""
 
 
 def is_answered_freely(sent: Message) -> bool:
@@ -100,17 +101,32 @@ def is_answered_freely(sent: Message) -> bool:
 Fields = Mapping[str, Any]
 """What came (Any: JSON of others)."""
 
+
+class _Seat(NamedTuple):
+    """One of the two players of a match, as the announcement names it, and as others do."""
+
+    order: int
+    name: str
+    spellings: tuple[str, ...]
+
+
+class Home(NamedTuple):
+    """A player, and its endpoint."""
+
+    player_id: str
+    endpoint: str
+
+
 _SEATS: Final = (
-    ("player_A", ("player_A", "player_a", "player1", "player_1", "playerA")),
-    ("player_B", ("player_B", "player_b", "player2", "player_2", "playerB")),
+    _Seat(0, "player_A", ("player_A", "player_a", "player1", "player_1", "playerA")),
+    _Seat(1, "player_B", ("player_B", "player_b", "player2", "player_2", "playerB")),
 )
-_HOMES: Final = ("_endpoint", "_url", "_contact_endpoint", "_address")
+_ENDINGS: Final = ("_endpoint", "_url", "_contact_endpoint", "_address")
 _IDS: Final = ("player_id", "id", "agent_id")
 _ADDRESSES: Final = ("endpoint", "contact_endpoint", "player_endpoint", "url")
-_KNOWN: Final = tuple(spec.name for spec in specs(AnnouncedMatch))
+_ANNOUNCED: Final = tuple(spec.name for spec in specs(AnnouncedMatch))
 _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
 _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
-_ID_AND_HOME: Final = 2
 UNNAMED_LEAGUE: Final = "league"
 _MATCHES: Final = ("matches", "assigned_matches", "assignments")
 _PLAYERS: Final = ("players", "registrations", "registered_players", "directory", "player_directory", "agents")
@@ -120,22 +136,23 @@ _DONE: Final = frozenset({"COMPLETED", "COMPLETE", "DONE", "FINISHED", "ENDED", 
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """Whom a match is given to: what a manager need not say, because it says it to us."""
+    """The referee that a match is given to. A manager need not say this, because it says it to us."""
 
     referee_id: str
     endpoint: str
     league_id: str
 
 
-def announcement_in(given: Fields, assignee: Assignee, now: float) -> Unsealed:
-    """The announcement, to be opened like one that came as such. What a manager need not say, because it says it to us
-    and means this game, is filled in."""
-    fields = all_of(given)
-    match = {name: fields[name] for name in _KNOWN if name in fields}
+def announcement_in(assigned: Fields, assignee: Assignee, now: float) -> Unsealed:
+    """Read an announcement, to be opened like one that came as such. What a manager need not say, because it says it to
+    us and means this game, is filled in."""
+    fields = all_of(assigned)
+    match = {name: fields[name] for name in _ANNOUNCED if name in fields}
     match.setdefault("game_type", "even_odd")
-    match |= {"referee_id": assignee.referee_id, "referee_endpoint": assignee.endpoint}
-    for index, (seat, spellings) in enumerate(_SEATS):
-        match |= _player(fields, seat, spellings, index)
+    match["referee_id"] = assignee.referee_id
+    match["referee_endpoint"] = assignee.endpoint
+    for seat in _SEATS:
+        match |= _player(fields, seat)
     announcement = {
         **seal(_sender(fields), now, _text(fields, "conversation_id") or "conv-unknown"),
         "message_type": "ROUND_ANNOUNCEMENT",
@@ -145,116 +162,145 @@ def announcement_in(given: Fields, assignee: Assignee, now: float) -> Unsealed:
         "matches": [match],
     }
     read = unseal(announcement, Reading(), ("ROUND_ANNOUNCEMENT",))
-    return structs.replace(read, round_name=name_of_round(_said_round(fields)))
+    return structs.replace(read, round_name=name_of_round(_round_as_given(fields)))
 
 
-def all_of(given: Fields) -> Fields:
-    """What is said of a match, also one level deeper."""
-    inner = given.get("match")
-    return {**inner, **given} if isinstance(inner, dict) else given
+def all_of(match: Fields) -> Fields:
+    """Return what is said of a match, also one level deeper."""
+    inner = match.get("match")
+    return {**inner, **match} if isinstance(inner, dict) else match
 
 
 def deviation(method: str) -> Violation:
-    """What is recorded of a manager that assigns like this."""
+    """Return what is recorded of a manager that assigns like this."""
     detail = f"a referee is given its matches by ROUND_ANNOUNCEMENT, not by {method}"
     return Violation("E036", "method", detail, "RPC.method", lenient=True)
 
 
-def number_in(said: object) -> int | None:
-    """The number in a name such as "R1"; None if there is none."""
-    if isinstance(said, int) and not isinstance(said, bool):
-        return said
-    numbered = _NUMBERED.fullmatch(said) if isinstance(said, str) else None
+# --- rounds -----------------------------------------------------------------------------------------------------------
+
+
+def number_in(name: object) -> int | None:
+    """Return the number in a name such as "R1"; None if there is none."""
+    if isinstance(name, int) and not isinstance(name, bool):
+        return name
+    if not isinstance(name, str):
+        return None
+    numbered = _NUMBERED.fullmatch(name)
     return int(numbered[1]) if numbered else None
 
 
-def name_of_round(said: object) -> str:
-    """What a round is called, if not by its number."""
-    return said if isinstance(said, str) and not said.isdigit() and number_in(said) is not None else ""
+def name_of_round(name: object) -> str:
+    """Return the name of a round, if it is not just its number."""
+    if not isinstance(name, str) or name.isdigit() or number_in(name) is None:
+        return ""
+    return name
 
 
-def _said_round(fields: Fields) -> object:
+def _round_as_given(fields: Fields) -> object:
     return fields.get("round_id", fields.get("round", fields.get("round_number", 1)))
 
 
 def _round(fields: Fields) -> object:
-    """Its number; a name without a number in it is judged like any value."""
-    said = _said_round(fields)
-    number = number_in(said)
-    return said if number is None else number
+    """Return the number of the round; a name without a number in it is judged like any value."""
+    name = _round_as_given(fields)
+    number = number_in(name)
+    return name if number is None else number
 
 
 def _sender(fields: Fields) -> str:
-    """Whoever says that it is no manager is believed, and refused."""
-    said = _text(fields, "sender") or ""
-    return said if said.partition(":")[0] in _MEMBERS else Role.MANAGER.value
+    """Return the sender: one that says that it is no manager is believed, and refused."""
+    sender = _text(fields, "sender") or ""
+    return sender if sender.partition(":")[0] in _MEMBERS else Role.MANAGER.value
 
 
-def _player(fields: Fields, seat: str, spellings: tuple[str, ...], index: int) -> dict[str, str]:
-    player_id = next(_names(fields, spellings, index), None)
-    home = next(_homes(fields, spellings, index, player_id), None)
-    found = {f"{seat}_id": player_id, f"{seat}_endpoint": home}
-    return {name: value for name, value in found.items() if value is not None}
+# --- players ----------------------------------------------------------------------------------------------------------
 
 
-def _names(fields: Fields, spellings: tuple[str, ...], index: int) -> Iterator[str]:
-    for one in spellings:
-        for name in (f"{one}_id", one):
-            value = _text(fields, name)
-            if value is not None:
-                yield value
-    for part in _objects(fields, spellings, index):
-        yield from _texts(part, _IDS)
-    listed = fields.get("players")
-    if isinstance(listed, list) and index < len(listed) and isinstance(listed[index], str):
-        yield listed[index]
+def _player(fields: Fields, seat: _Seat) -> dict[str, str]:
+    """Return the id and the endpoint of a player, as far as they are said."""
+    player: dict[str, str] = {}
+    player_id = next(_ids(fields, seat), None)
+    if player_id is not None:
+        player[f"{seat.name}_id"] = player_id
+    home = next(_homes(fields, seat, player_id), None)
+    if home is not None:
+        player[f"{seat.name}_endpoint"] = home
+    return player
 
 
-def _homes(fields: Fields, spellings: tuple[str, ...], index: int, player_id: str | None) -> Iterator[str]:
-    for one in spellings:
-        yield from (value for ending in _HOMES if (value := _text(fields, one + ending)) is not None)
-    for part in _objects(fields, spellings, index):
-        yield from _texts(part, _ADDRESSES)
-    if player_id is not None and (home := _text(endpoints_in(fields), player_id)) is not None:
-        yield home
+def _ids(fields: Fields, seat: _Seat) -> Iterator[str]:
+    for spelling in seat.spellings:
+        yield from _texts(fields, (f"{spelling}_id", spelling))
+    for player in _objects(fields, seat):
+        yield from _texts(player, _IDS)
+    listed = _listed_player(fields, seat)
+    if isinstance(listed, str):
+        yield listed
+
+
+def _homes(fields: Fields, seat: _Seat, player_id: str | None) -> Iterator[str]:
+    for spelling in seat.spellings:
+        yield from _texts(fields, tuple(spelling + ending for ending in _ENDINGS))
+    for player in _objects(fields, seat):
+        yield from _texts(player, _ADDRESSES)
+    if player_id is not None:
+        yield from _texts(endpoints_in(fields), (player_id,))
 
 
 def endpoints_in(fields: Fields) -> Fields:
-    """Where players live, by their ids."""
+    """Return the endpoints of players, by their ids."""
     by_id = fields.get("player_endpoints", fields.get("endpoints"))
     return by_id if isinstance(by_id, dict) else {}
 
 
-def _objects(fields: Fields, spellings: tuple[str, ...], index: int) -> Iterator[Fields]:
-    """A player as an object: under its seat, or in a list of both."""
-    found = [fields.get(one) for one in spellings]
-    listed = fields.get("players")
-    if isinstance(listed, list):
-        found += listed[index : index + 1]
-    yield from (one for one in found if isinstance(one, dict))
+def _objects(fields: Fields, seat: _Seat) -> Iterator[Fields]:
+    """Yield a player as an object: under its seat, or in a list of both."""
+    for spelling in seat.spellings:
+        player = fields.get(spelling)
+        if isinstance(player, dict):
+            yield player
+    listed = _listed_player(fields, seat)
+    if isinstance(listed, dict):
+        yield listed
 
 
-def home_in(player: Fields) -> tuple[str, str] | None:
-    """Who a registered player is and where it lives, if both are said."""
+def _listed_player(fields: Fields, seat: _Seat) -> object:
+    players = fields.get("players")
+    if isinstance(players, list) and seat.order < len(players):
+        return players[seat.order]
+    return None
+
+
+def home_in(player: Fields) -> Home | None:
+    """Return the id and the endpoint of a registered player, if both are said."""
     meta = player.get("player_meta")
     fields = {**meta, **player} if isinstance(meta, dict) else player
-    player_id, home = next(_texts(fields, _IDS), None), next(_texts(fields, _ADDRESSES), None) or _at_port(fields)
-    return None if player_id is None or home is None else (player_id, home)
+    player_id = next(_texts(fields, _IDS), None)
+    endpoint = next(_texts(fields, _ADDRESSES), None) or _at_said_port(fields)
+    if player_id is None or endpoint is None:
+        return None
+    return Home(player_id, endpoint)
 
 
-def _at_port(player: Fields) -> str | None:
-    """The address of a player of which only the port, perhaps with its host, is said."""
+def _at_said_port(player: Fields) -> str | None:
+    """Return the endpoint of a player of which only the port, perhaps with its host, is said."""
     port = player.get("port")
-    return at_port(_text(player, "host") or "127.0.0.1", port) if type(port) is int else None
+    if type(port) is not int:
+        return None
+    return at_port(_text(player, "host") or "127.0.0.1", port)
 
 
 def at_port(host: str, port: int) -> str:
-    """The endpoint of an agent there, at the documents' path."""
+    """Return the endpoint of an agent there, at the documents' path."""
     return f"http://{host}:{port}/mcp"
 
 
 def _texts(fields: Fields, names: tuple[str, ...]) -> Iterator[str]:
-    return (value for name in names if (value := _text(fields, name)) is not None)
+    for name in names:
+        text = _text(fields, name)
+        if text is not None:
+            yield text
 
 
 def _text(fields: Fields, name: str) -> str | None:
@@ -266,56 +312,67 @@ def _text(fields: Fields, name: str) -> str | None:
 
 
 def _places(answer: Fields) -> list[Fields]:
-    """The answer, and what it may be wrapped in."""
-    return [answer, *(inner for one in _WRAPPERS if isinstance(inner := answer.get(one), dict))]
+    """Return the answer, and what it may be wrapped in."""
+    wrapped = [answer.get(name) for name in _WRAPPERS]
+    return [answer, *(place for place in wrapped if isinstance(place, dict))]
 
 
 def _listed(answer: Fields, names: tuple[str, ...]) -> list[Fields]:
-    """The objects in the first list of such a name, in the answer or in what it is wrapped in."""
-    # A wrapper may hold nothing but the list.
-    found = [place.get(name) for place in _places(answer) for name in (*names, "result", "data")]
-    rows = next((one for one in found if isinstance(one, list)), [])
-    return [one for one in rows if isinstance(one, dict)]
+    """Return the objects in the first list of such a name, in the answer or in what it is wrapped in."""
+    for place in _places(answer):
+        # A wrapper may hold nothing but the list.
+        for name in (*names, "result", "data"):
+            rows = place.get(name)
+            if isinstance(rows, list):
+                return [row for row in rows if isinstance(row, dict)]
+    return []
 
 
 def _by_id(answer: Fields) -> Iterator[Fields]:
-    """The players of a directory that is kept by their ids: an address each, or an object with one."""
-    for directory in (place.get(name) for place in _places(answer) for name in _PLAYERS):
-        for player_id, said in directory.items() if isinstance(directory, dict) else ():
-            yield {"player_id": player_id, **(said if isinstance(said, dict) else {"endpoint": said})}
+    """Yield the players of a directory that is kept by their ids: an address each, or an object with one."""
+    for place in _places(answer):
+        for name in _PLAYERS:
+            directory = place.get(name)
+            if not isinstance(directory, dict):
+                continue
+            for player_id, entry in directory.items():
+                fields = entry if isinstance(entry, dict) else {"endpoint": entry}
+                yield {"player_id": player_id, **fields}
 
 
 def addresses_in(answer: Fields) -> dict[str, str]:
-    """Where the players in an answer to one of ADDRESS_QUERIES live, or in an `agents_config.json`."""
-    rows = (*_by_id(answer), *_listed(answer, _PLAYERS))
-    return dict(home for one in rows if (home := home_in(one)) is not None)
+    """Return the addresses of the players in an answer to one of ADDRESS_QUERIES, or in an `agents_config.json`."""
+    homes = (home_in(player) for player in (*_by_id(answer), *_listed(answer, _PLAYERS)))
+    return dict(home for home in homes if home is not None)
 
 
 def addresses_in_matches(answer: Fields) -> dict[str, str]:
-    """Where the players of the matches in an answer to `get_assigned_matches` live."""
-    found: dict[str, str] = {}
-    for given in matches_in(answer):
-        fields = all_of(given)
-        for index, (seat, spellings) in enumerate(_SEATS):
-            player = _player(fields, seat, spellings, index)
-            if len(player) == _ID_AND_HOME:
-                found[player[f"{seat}_id"]] = player[f"{seat}_endpoint"]
-    return found
+    """Return the addresses of the players of the matches in an answer to `get_assigned_matches`."""
+    addresses: dict[str, str] = {}
+    for match in matches_in(answer):
+        fields = all_of(match)
+        for seat in _SEATS:
+            player = _player(fields, seat)
+            player_id = player.get(f"{seat.name}_id")
+            home = player.get(f"{seat.name}_endpoint")
+            if player_id is not None and home is not None:
+                addresses[player_id] = home
+    return addresses
 
 
 def usable(addresses: Mapping[str, str]) -> dict[str, str]:
-    """Those that are addresses at all."""
+    """Return those that are addresses at all."""
     return {player: url for player, url in addresses.items() if is_url(url)}
 
 
 def matches_in(answer: Fields) -> list[Fields]:
-    """The matches in an answer to `get_assigned_matches`."""
+    """Return the matches in an answer to `get_assigned_matches`."""
     return _listed(answer, _MATCHES)
 
 
-def is_wanted(given: Fields, referee_id: str) -> bool:
+def is_wanted(match: Fields, referee_id: str) -> bool:
     """Is this match ours to play? Some list the matches of everybody, and those of long ago."""
-    fields = all_of(given)
+    fields = all_of(match)
     status = fields.get("status")
     is_done = isinstance(status, str) and status.upper() in _DONE
     return not is_done and fields.get("referee_id") in (None, referee_id)

@@ -22,33 +22,40 @@ OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
     "CHOOSE_PARITY_CALL": ("CHOOSE_PARITY_REQUEST",),
     "CHOOSE_PARITY_RESPONSE": ("CHOOSE_PARITY_REPLY", "PARITY_CHOICE"),
 }
-"""What messages are called outside the documents."""
-_STANDS_FOR: Mapping[str, str] = {other: kind for kind, others in OTHER_TYPES.items() for other in others}
+"""The names of messages outside the documents."""
+_STANDS_FOR: Mapping[str, str] = {alias: kind for kind, aliases in OTHER_TYPES.items() for alias in aliases}
 _JOINED = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
 _PARITIES = ("even", "odd")
-_MEMBERSHIPS = frozenset(one.replace("REQUEST", "RESPONSE") for one in META_FIELDS)
+_MEMBERSHIPS = frozenset(kind.replace("REQUEST", "RESPONSE") for kind in META_FIELDS)
 _MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CONFIRMED", "ACK", "ACKNOWLEDGED"})
 _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
+_TOKENS = ("auth_token", "token", "access_token")
+_FLAGS = ("success", "accepted", "registered")
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
 
 
 def normalise_answer(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> Normalised:
-    """An answer as it is said out there, read as the message it stands for. `move`: what GAME_MOVE_CALL asks for."""
+    """Read an answer, in whatever words, as the message it stands for. `move`: what GAME_MOVE_CALL asks for."""
     content = named(content, sent, move)
     if sent == "GAME_INVITATION":
         return _join(content)
     if sent == "CHOOSE_PARITY_CALL":
         return _choice(content)
     if move is not None:
-        return _choice(content, move.move_type)
+        return _move(content, move.move_type)
     if sent in META_FIELDS:
         return _membership(content, sent)
     return content, ()
 
 
 def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> dict[str, Any]:
-    """A lone word, number or truth value that a tool returned, under the name of the field that it is."""
-    lone = next(iter(content.values())) if content.keys() in ({"text"}, {"result"}) else None
-    text = str(lone) if isinstance(lone, str | int) else ""
+    """Put a lone word, number or truth value that a tool returned under the name of the field that it is."""
+    if content.keys() not in ({"text"}, {"result"}):
+        return content
+    value = next(iter(content.values()))
+    text = str(value) if isinstance(value, str | int) else ""
     word = text.strip()
     if sent == "CHOOSE_PARITY_CALL" and word.lower() in _PARITIES:
         return {"parity_choice": text}
@@ -56,14 +63,16 @@ def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -
         return {"move_data": {"move_type": move.move_type, "choice": text}}
     if sent == "GAME_INVITATION" and word.upper() in _JOINED:
         return {"status": word.upper()}
-    if sent == "GAME_INVITATION" and isinstance(lone, bool):
-        return {"accept": lone}
+    if sent == "GAME_INVITATION" and isinstance(value, bool):
+        return {"accept": value}
     return content
 
 
 def _join(content: dict[str, Any]) -> Normalised:
-    told, accept = content.get("message_type"), content.get("accept")
-    if _is_another(told, "GAME_JOIN_ACK") or (told == "GAME_JOIN_ACK" and accept is not None):
+    message_type = content.get("message_type")
+    accept = content.get("accept")
+    is_documented = message_type == "GAME_JOIN_ACK" and accept is not None
+    if is_documented or _is_another(message_type, "GAME_JOIN_ACK"):
         return content, ()
     if accept is None:
         accept = content.get("accepted")
@@ -71,96 +80,128 @@ def _join(content: dict[str, Any]) -> Normalised:
         accept = True
     if not isinstance(accept, bool):
         return content, ()
-    found = [] if "accept" in content else [_deviation("accept", "the answer is under accept", "GAME_JOIN_ACK.accept")]
-    return _typed({**content, "accept": accept}, "GAME_JOIN_ACK", found)
+    deviations = []
+    if "accept" not in content:
+        deviations.append(_deviation("accept", "the answer is under accept", "GAME_JOIN_ACK.accept"))
+    return _typed({**content, "accept": accept}, "GAME_JOIN_ACK", deviations)
 
 
-def _choice(content: dict[str, Any], move_type: str = "") -> Normalised:
-    """A choice in even_odd; or a move of that type in any other game."""
-    kind, place = ("GAME_MOVE_RESPONSE", "move_data") if move_type else ("CHOOSE_PARITY_RESPONSE", "parity_choice")
-    told, choice = content.get("message_type"), content.get("choice")
-    if _is_another(told, kind):
+def _choice(content: dict[str, Any]) -> Normalised:
+    """Read a choice in even_odd."""
+    return _chosen(content, "CHOOSE_PARITY_RESPONSE", "parity_choice", content.get("choice"))
+
+
+def _move(content: dict[str, Any], move_type: str) -> Normalised:
+    """Read a choice in any other game."""
+    choice = content.get("choice")
+    move = {"move_type": move_type, "choice": choice} if isinstance(choice, str) else None
+    return _chosen(content, "GAME_MOVE_RESPONSE", "move_data", move)
+
+
+def _chosen(content: dict[str, Any], kind: str, place: str, value: object) -> Normalised:
+    """Put a choice that stands under `choice` at its place."""
+    message_type = content.get("message_type")
+    if _is_another(message_type, kind):
         return content, ()
     if place in content:
-        return _typed(content, kind, []) if told != kind else (content, ())
-    if not isinstance(choice, str):
+        return (content, ()) if message_type == kind else _typed(content, kind, [])
+    if not isinstance(content.get("choice"), str):
         return content, ()
-    found = [_deviation(place, f"the choice is under {place}, not choice", f"{kind}.{place}")]
-    value = {"move_type": move_type, "choice": choice} if move_type else choice
-    return _typed({**content, place: value}, kind, found)
+    deviation = _deviation(place, f"the choice is under {place}, not choice", f"{kind}.{place}")
+    return _typed({**content, place: value}, kind, [deviation])
 
 
 def _membership(content: dict[str, Any], sent: str) -> Normalised:
-    """Who says that we are in, and as whom, has answered a registration; so has who says in the answer's own type that
-    we are not."""
-    kind, named = sent.replace("REQUEST", "RESPONSE"), "player_id" if sent.startswith("LEAGUE") else "referee_id"
-    told, data = content.get("message_type"), content.get("data")
-    if told is not None and (not isinstance(told, str) or (told in MESSAGES and told not in _MEMBERSHIPS)):
+    """Read the answer to a registration: one that says that we are in, and as whom, or one that says in the answer's
+    own type that we are not."""
+    kind = sent.replace("REQUEST", "RESPONSE")
+    id_field = "player_id" if sent.startswith("LEAGUE") else "referee_id"
+    message_type = content.get("message_type")
+    if message_type is not None and not isinstance(message_type, str):
         return content, ()
+    if message_type in MESSAGES and message_type not in _MEMBERSHIPS:
+        return content, ()
+    data = content.get("data")
     fields = {**data, **content} if isinstance(data, dict) else content
-    agent_id = _first(fields, (named, "agent_id", "assigned_id", "id"))
+    agent_id = _first_text(fields, (id_field, "agent_id", "assigned_id", "id"))
     status = _membership_status(fields, has_id=agent_id is not None)
-    if status is None or (status == "REJECTED" and told != kind) or (status == "ACCEPTED" and agent_id is None):
+    is_foreign_refusal = status == "REJECTED" and message_type != kind
+    if status is None or is_foreign_refusal or (status == "ACCEPTED" and agent_id is None):
         return content, ()
-    said = {"status": status, named: agent_id, "auth_token": _first(fields, ("auth_token", "token", "access_token"))}
-    found = [
+    answer = {"status": status, id_field: agent_id, "auth_token": _first_text(fields, _TOKENS)}
+    deviations = [
         _deviation(name, f"{name} does not say it, but something else in the answer", f"{kind}.{name}")
-        for name, value in said.items()
+        for name, value in answer.items()
         if value is not None and value != content.get(name)
     ]
-    return _typed({**fields, **said}, kind, found) if found or told != kind else (content, ())
+    if not deviations and message_type == kind:
+        return content, ()
+    return _typed({**fields, **answer}, kind, deviations)
 
 
 def _membership_status(fields: Mapping[str, Any], has_id: bool) -> str | None:
-    """ACCEPTED or REJECTED, by whatever says so; an id alone says yes."""
+    """Return ACCEPTED or REJECTED, by whatever says so; an id alone says yes."""
     status = fields.get("status")
     word = status.upper() if isinstance(status, str) else ""
-    flags = [flag for flag in map(fields.get, ("success", "accepted", "registered")) if isinstance(flag, bool)]
+    flags = [flag for flag in map(fields.get, _FLAGS) if isinstance(flag, bool)]
     if word in _NO_MEMBER or not all(flags) or fields.get("error") is not None:
         return "REJECTED"
-    return "ACCEPTED" if word in _MEMBER or flags or (has_id and not word) else None
+    if word in _MEMBER or flags or (has_id and not word):
+        return "ACCEPTED"
+    return None
 
 
-def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    found = (fields.get(name) for name in names)
-    return next((value for value in found if isinstance(value, str) and value), None)
+def _first_text(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
 
 
-def _is_another(told: object, kind: str) -> bool:
+def _is_another(message_type: object, kind: str) -> bool:
     """Is it the type of another message?"""
-    return told is not None and told != kind and told not in OTHER_TYPES.get(kind, ())
+    return message_type is not None and message_type != kind and message_type not in OTHER_TYPES.get(kind, ())
 
 
-def _typed(content: dict[str, Any], kind: str, found: list[Violation]) -> Normalised:
-    told = content.get("message_type")
-    if told != kind:
-        what = f"message_type is missing; this is a {kind}" if told is None else f"this is a {kind}, not {told}"
-        found.append(_deviation("message_type", what, "ENVELOPE.message_type"))
-    return {**content, "message_type": kind}, tuple(found)
+def _typed(content: dict[str, Any], kind: str, deviations: list[Violation]) -> Normalised:
+    """Give a message its type."""
+    message_type = content.get("message_type")
+    if message_type != kind:
+        detail = f"this is a {kind}, not {message_type}"
+        if message_type is None:
+            detail = f"message_type is missing; this is a {kind}"
+        deviations.append(_deviation("message_type", detail, "ENVELOPE.message_type"))
+    return {**content, "message_type": kind}, tuple(deviations)
 
 
 def _deviation(path: str, detail: str, clause: str) -> Violation:
     return Violation("E003", path, detail, clause, lenient=True)
 
 
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
 def normalise_request(content: dict[str, Any], method: str, game_type: str = "even_odd") -> Normalised:
-    """A request of an agent as it is said out there: a choice or a join as its own POST, a registration whose meta
-    fields stand flat in it, a report or what a player is told in other words. Any: JSON of others."""
-    said = content.get("message_type") or message_type_of(method) or _STANDS_FOR.get(method.upper())
-    told = said or registrations.kind_of_method(method, content)
-    if not isinstance(told, str):
+    """Read a request, in whatever words: a choice or a join as its own POST, a registration whose meta fields stand
+    flat in it, a report, or what a player is told. Any: JSON of others."""
+    name = content.get("message_type") or message_type_of(method) or _STANDS_FOR.get(method.upper())
+    name = name or registrations.kind_of_method(method, content)
+    if not isinstance(name, str):
         return content, ()
-    kind = _STANDS_FOR.get(told.upper(), told)
-    found: list[Violation] = []
-    if kind != told and "message_type" in content:
+    kind = _STANDS_FOR.get(name.upper(), name)
+    deviations: list[Violation] = []
+    if kind != name and "message_type" in content:
         content = {**content, "message_type": kind}
-        found.append(_deviation("message_type", f"{kind} is called {told}", "ENVELOPE.message_type"))
-    content, more = _numbered_round(content, kind)
-    found += more
-    content, others = _of_kind(content, kind, game_type)
-    found += others
+        deviations.append(_deviation("message_type", f"{kind} is called {name}", "ENVELOPE.message_type"))
+    content, of_round = _numbered_round(content, kind)
+    content, of_kind = _of_kind(content, kind, game_type)
+    deviations += of_round
+    deviations += of_kind
     is_clear = META_FIELDS.get(kind, "") in content or method.upper() in _STANDS_FOR
-    return _typed(content, kind, found) if "message_type" not in content and is_clear else (content, tuple(found))
+    if is_clear and "message_type" not in content:
+        return _typed(content, kind, deviations)
+    return content, tuple(deviations)
 
 
 def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
@@ -172,14 +213,16 @@ def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
         return registrations.normalise(content, kind, game_type)
     if kind in notifications.KINDS:
         return notifications.normalise(content, kind)
-    return reports.normalise(content) if kind == reports.KIND else (content, ())
+    if kind == reports.KIND:
+        return reports.normalise(content)
+    return content, ()
 
 
 def _numbered_round(content: dict[str, Any], kind: str) -> Normalised:
-    """Some name their rounds, such as "R1"; a name without a number in it is judged like any value."""
-    said = content.get("round_id")
-    if not name_of_round(said):
+    """Read the number out of a round's name, such as "R1"; a name without a number is judged like any value."""
+    round_id = content.get("round_id")
+    if not name_of_round(round_id):
         return content, ()
-    detail = f"a round has a number, not the name {said!r}"
-    found = Violation("E007", "round_id", detail, f"{kind}.round_id", lenient=True)
-    return {**content, "round_id": number_in(said)}, (found,)
+    detail = f"a round has a number, not the name {round_id!r}"
+    deviation = Violation("E007", "round_id", detail, f"{kind}.round_id", lenient=True)
+    return {**content, "round_id": number_in(round_id)}, (deviation,)

@@ -1,7 +1,8 @@
-"""What referees and managers by others tell a player (spec section 13.5), in the words of the documents: a GAME_OVER
-whose choices have another name or whose loser reads LOSS, a table whose rows lack what their order or another field
-says, a call whose context is a form that nobody filled in, an invitation to a seat of another name, a time without a
-zone. None of it puts the player's own choice at risk.
+"""What referees and managers by others tell a player (spec section 13.5), in the words of the documents.
+
+Read are a GAME_OVER whose choices have another name or whose loser reads LOSS, a table whose rows lack what their order
+or another field says, a call whose context is a form that nobody filled in, an invitation to a seat of another name,
+and a time without a zone. None of it puts the player's own choice at risk.
 """
 
 from __future__ import annotations
@@ -25,28 +26,30 @@ Normalised = tuple[dict[str, Any], tuple[Violation, ...]]
 
 
 def normalise(content: dict[str, Any], kind: str) -> Normalised:
-    """A message of one of these KINDS."""
+    """Read a message of one of these KINDS."""
     content, zones = _with_zones(content, kind)
-    content, found = KINDS[kind](content)
-    return content, (*zones, *found)
+    content, deviations = KINDS[kind](content)
+    return content, (*zones, *deviations)
 
 
 def _with_zones(content: dict[str, Any], kind: str) -> Normalised:
-    """A time without a zone is read as UTC."""
-    bare = [name for name in _TIMES if isinstance(one := content.get(name), str) and _is_bare(one)]
+    """Read a time without a zone as UTC."""
+    times = {}
     deviations = []
-    for name in bare:
-        detail = f"{content[name]!r} names no zone; read as UTC"
-        deviations.append(Violation("E021", name, detail, _clause(kind, name), lenient=True))
-    return ({**content, **{name: content[name] + "Z" for name in bare}}, tuple(deviations)) if bare else (content, ())
+    for name in _TIMES:
+        text = content.get(name)
+        if isinstance(text, str) and _lacks_zone(text):
+            times[name] = text + "Z"
+            clause = f"ENVELOPE.{name}" if name == "timestamp" else f"{kind}.{name}"
+            detail = f"{text!r} names no zone; read as UTC"
+            deviations.append(Violation("E021", name, detail, clause, lenient=True))
+    if not times:
+        return content, ()
+    return {**content, **times}, tuple(deviations)
 
 
-def _is_bare(text: str) -> bool:
+def _lacks_zone(text: str) -> bool:
     return not timestamps.is_compat(text) and timestamps.is_compat(text + "Z")
-
-
-def _clause(kind: str, name: str) -> str:
-    return f"ENVELOPE.{name}" if name == "timestamp" else f"{kind}.{name}"
 
 
 def _as_it_is(content: dict[str, Any]) -> Normalised:
@@ -54,31 +57,40 @@ def _as_it_is(content: dict[str, Any]) -> Normalised:
 
 
 def _invitation(content: dict[str, Any]) -> Normalised:
-    """Which of the two it is changes nothing for a player."""
+    """Which of the two seats it is changes nothing for a player."""
     role = content.get("role_in_match")
     if role in _SEATS:
         return content, ()
-    seat = _SEATS[1] if isinstance(role, str) and role.lower().rstrip(" ")[-1:] in ("b", "2") else _SEATS[0]
-    code, detail = ("E003", "role_in_match is missing") if role is None else ("E008", f"{role!r:.80} is no seat")
-    found = Violation(code, "role_in_match", detail, "GAME_INVITATION.role_in_match", lenient=True)
-    return {**content, "role_in_match": seat}, (found,)
+    seat = _SEATS[0]
+    if isinstance(role, str) and role.lower().rstrip(" ")[-1:] in ("b", "2"):
+        seat = _SEATS[1]
+    code = "E008"
+    detail = f"{role!r:.80} is no seat"
+    if role is None:
+        code = "E003"
+        detail = "role_in_match is missing"
+    deviation = Violation(code, "role_in_match", detail, "GAME_INVITATION.role_in_match", lenient=True)
+    return {**content, "role_in_match": seat}, (deviation,)
 
 
 def _call(content: dict[str, Any]) -> Normalised:
+    """Leave out what nobody filled in."""
     context = content.get("context")
     if not isinstance(context, dict):
         return content, ()
     empty = [name for name, nothing in _UNFILLED.items() if _is_same(context.get(name), nothing)]
-    told = {name: value for name, value in context.items() if name not in empty}
-    deviations = (
+    if not empty:
+        return content, ()
+    filled = {name: value for name, value in context.items() if name not in empty}
+    deviations = [
         Violation("E008", f"context.{name}", f"{name} says nothing", f"{CALL}.context.{name}", lenient=True)
         for name in empty
-    )
-    return ({**content, "context": told}, tuple(deviations)) if empty else (content, ())
+    ]
+    return {**content, "context": filled}, tuple(deviations)
 
 
 def _is_same(value: object, nothing: object) -> bool:
-    """false is not 0."""
+    # false is not 0.
     return type(value) is type(nothing) and value == nothing
 
 
@@ -86,18 +98,23 @@ def _game_over(content: dict[str, Any]) -> Normalised:
     result = content.get("game_result")
     if not isinstance(result, dict):
         return content, ()
-    told: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     deviations = []
     if not isinstance(result.get("choices"), dict):
-        given = result.get("player_choices")
-        told["choices"] = given if isinstance(given, dict) else {}
-        detail = "the choices are under choices" if isinstance(given, dict) else "nobody's choice is told"
+        choices = result.get("player_choices")
+        detail = "the choices are under choices"
+        if not isinstance(choices, dict):
+            choices = {}
+            detail = "nobody's choice is told"
+        changes["choices"] = choices
         deviations.append(_result_deviation("E003", "choices", detail))
     if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
-        # As its receiver sees it; the match itself was won by somebody.
-        told["status"] = "WIN"
+        # It is said as its receiver sees it; the match itself was won by somebody.
+        changes["status"] = "WIN"
         deviations.append(_result_deviation("E008", "status", "a match that somebody won is a WIN, also to the loser"))
-    return ({**content, "game_result": {**result, **told}}, tuple(deviations)) if deviations else (content, ())
+    if not deviations:
+        return content, ()
+    return {**content, "game_result": {**result, **changes}}, tuple(deviations)
 
 
 def _result_deviation(code: str, name: str, detail: str) -> Violation:
@@ -109,20 +126,32 @@ def _standings(content: dict[str, Any]) -> Normalised:
     rows = content.get("standings")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         return content, ()
-    whole = [_row(row, rank) for rank, row in enumerate(rows, start=1)]
-    lacking = sorted({name for row, full in zip(rows, whole, strict=True) for name in full.keys() - row.keys()})
-    deviations = (
+    missing: set[str] = set()
+    whole_rows = []
+    for rank, row in enumerate(rows, start=1):
+        whole = _row(row, rank)
+        missing |= whole.keys() - row.keys()
+        whole_rows.append(whole)
+    if not missing:
+        return content, ()
+    deviations = [
         Violation("E003", f"standings[].{name}", f"{name} is missing", f"{STANDINGS}.standings[].{name}", lenient=True)
-        for name in lacking
-    )
-    return ({**content, "standings": whole}, tuple(deviations)) if lacking else (content, ())
+        for name in sorted(missing)
+    ]
+    return {**content, "standings": whole_rows}, tuple(deviations)
 
 
 def _row(row: dict[str, Any], rank: int) -> dict[str, Any]:
-    """The table is sorted, so the place in it is the rank; a player without a name goes by its id."""
-    played = next((row[name] for name in _PLAYED if name in row), None)
-    told = {"rank": rank, "display_name": row.get("player_id"), "played": played}
-    return {**{name: value for name, value in told.items() if value is not None}, **row}
+    """Complete a row. The table is sorted, so the place in it is the rank; a player without a name goes by its id."""
+    whole: dict[str, Any] = {"rank": rank}
+    if row.get("player_id") is not None:
+        whole["display_name"] = row["player_id"]
+    for name in _PLAYED:
+        if name in row:
+            if row[name] is not None:
+                whole["played"] = row[name]
+            break
+    return {**whole, **row}
 
 
 KINDS: Final[Mapping[str, Callable[[dict[str, Any]], Normalised]]] = {

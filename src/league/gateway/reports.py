@@ -6,7 +6,7 @@ twice must be the same both times.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from msgspec import structs
 
@@ -19,7 +19,8 @@ KIND = "MATCH_RESULT_REPORT"
 _WINNERS = ("winner", "winner_id", "winner_player_id")
 _DRAW = "DRAW"
 _SIDES = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
-_WON, _LOST = frozenset({"WIN", "WON", "WINNER"}), frozenset({"LOSS", "LOST", "LOSE", "LOSER"})
+_WON = frozenset({"WIN", "WON", "WINNER"})
+_LOST = frozenset({"LOSS", "LOST", "LOSE", "LOSER"})
 _DETAILS = ("drawn_number", "choices", "number_parity", "draw_seed")
 _STATUSES = ("WIN", _DRAW, "TECHNICAL_LOSS")
 _COLUMNS = (
@@ -35,94 +36,116 @@ Fields = dict[str, Any]
 
 
 def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
-    """The report as the documents have it, and its deviations; E039 among them is a contradiction, which is refused."""
-    content, is_mapped = _seated(content)
+    """Return the report as the documents have it, and its deviations; E039 among them is a contradiction, which is
+    refused."""
+    flat = _seated(content)
+    is_mapped = flat is not None
+    content = content if flat is None else flat
     result = content.get("result")
     if isinstance(result, dict) and "winner" in result and not is_mapped:
         return content, ()
-    source = result if isinstance(result, dict) else content
-    winners = list(_winners(source))
+    winners = list(_winners(result if isinstance(result, dict) else content))
     if not winners:
         return content, ()
     winner = winners[0]
-    if any(one != winner for one in winners):
-        detail = f"two winners of one match: {', '.join(sorted(repr(one) for one in winners))}"
-        contradiction = Violation("E039", "result.winner", detail, "REPORT.recomputed", Stage.VERDICT)
-        return content, (contradiction,)
+    if any(other != winner for other in winners):
+        return content, (_contradiction(winners),)
     if isinstance(result, dict):
-        told: Fields = {"score": {}, **result, "winner": winner}
+        whole: Fields = {"score": {}, **result, "winner": winner}
         deviation = _deviation("result.winner", "the winner is under winner")
     else:
-        told = _gathered(content, winner)
+        whole = _gathered(content, winner)
         deviation = _deviation("result", "winner, score and details stand in an object of that name")
-    return {**content, "message_type": KIND, "result": told}, (deviation,)
+    return {**content, "message_type": KIND, "result": whole}, (deviation,)
 
 
-def _seated(content: Fields) -> tuple[Fields, bool]:
-    """A `players` map, by ids, in the report or in its result: the same by the players' seats, flat beside it."""
+def _contradiction(winners: list[str | None]) -> Violation:
+    names = ", ".join(sorted(repr(winner) for winner in winners))
+    detail = f"two winners of one match: {names}"
+    return Violation("E039", "result.winner", detail, "REPORT.recomputed", Stage.VERDICT)
+
+
+def _seated(content: Fields) -> Fields | None:
+    """Return a report with a `players` map by ids, in it or in its result, as one that says the same by the players'
+    seats, flat; None for any other."""
     result = content.get("result")
-    for source in (content, result if isinstance(result, dict) else {}):
+    inner = result if isinstance(result, dict) else {}
+    for source in (content, inner):
         players = source.get("players")
-        if isinstance(players, dict) and len(players) == len(_SIDES) and all(map(_is_object, players.values())):
-            seats = zip(_SIDES, players.items(), strict=True)
-            told = {f"{side[0]}{name}": one for side, player in seats for name, one in _said_of(*player).items()}
-            outer = {name: one for name, one in content.items() if name != "result"}
-            inner = result if isinstance(result, dict) else {}
-            return {**outer, **inner, **told}, True
-    return content, False
+        if _is_map_of_players(players):
+            outer = {name: value for name, value in content.items() if name != "result"}
+            return {**outer, **inner, **_by_seats(players)}
+    return None
 
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+def _is_map_of_players(players: object) -> TypeGuard[Fields]:
+    if not isinstance(players, dict) or len(players) != len(_SIDES):
+        return False
+    return all(isinstance(player, dict) for player in players.values())
 
 
-def _said_of(player_id: str, player: Fields) -> Fields:
-    """What a row of the map says, by the endings of the flat names."""
-    told: Fields = {"_id": player_id}
-    for ending, names in _COLUMNS:
-        found = next((player[name] for name in names if name in player), None)
-        if found is not None:
-            told[ending] = found
-    return told
+def _by_seats(players: Fields) -> Fields:
+    fields: Fields = {}
+    for side, (player_id, player) in zip(_SIDES, players.items(), strict=True):
+        seat = side[0]
+        fields[f"{seat}_id"] = player_id
+        for ending, names in _COLUMNS:
+            value = next((player[name] for name in names if name in player), None)
+            if value is not None:
+                fields[f"{seat}{ending}"] = value
+    return fields
 
 
 def _winners(source: Mapping[str, Any]) -> Iterator[str | None]:
-    """Whoever won, for each time it is said: null for nobody."""
+    """Yield the winner each time it is said: None for a draw."""
     for name in _WINNERS:
-        said = source.get(name, _MISSING)
-        if said is None or isinstance(said, str):
-            yield None if said == _DRAW else said
-    ids = [_of(source, side, ("_id", "")) for side in _SIDES]
-    outcomes = [_of(source, side, ("_result", "_outcome")) for side in _SIDES]
-    words = [one.upper() if isinstance(one, str) else "" for one in outcomes]
+        winner = source.get(name, _MISSING)
+        if winner is None or isinstance(winner, str):
+            yield None if winner == _DRAW else winner
+    ids = [_of_side(source, side, ("_id", "")) for side in _SIDES]
+    outcomes = [_of_side(source, side, ("_result", "_outcome")) for side in _SIDES]
+    words = [outcome.upper() if isinstance(outcome, str) else "" for outcome in outcomes]
     if words == [_DRAW, _DRAW]:
         yield None
-    for place, (word, other) in enumerate(zip(words, reversed(words), strict=True)):
-        if word in _WON and other in _LOST | {""} and isinstance(ids[place], str):
-            yield ids[place]
+    for seat, (word, opponents_word) in enumerate(zip(words, reversed(words), strict=True)):
+        if word in _WON and opponents_word in _LOST | {""} and isinstance(ids[seat], str):
+            yield ids[seat]
 
 
-def _of(source: Mapping[str, Any], side: tuple[str, ...], endings: tuple[str, ...]) -> Any:
-    names = [f"{start}{ending}" for ending in endings for start in side]
-    return next((source[name] for name in names if name in source), None)
+def _of_side(source: Mapping[str, Any], side: tuple[str, ...], endings: tuple[str, ...]) -> Any:
+    """Return what is said of the player on one side, by whatever name (Any: JSON of others)."""
+    for ending in endings:
+        for start in side:
+            if f"{start}{ending}" in source:
+                return source[f"{start}{ending}"]
+    return None
 
 
 def _gathered(content: Fields, winner: str | None) -> Fields:
-    """`result` out of fields that lie about."""
-    ids = [_of(content, side, ("_id", "")) for side in _SIDES]
-    told: Fields = {"winner": winner, "score": content["score"] if isinstance(content.get("score"), dict) else {}}
-    given = content.get("details")
-    details: Fields = dict(given) if isinstance(given, dict) else {}
+    """Build `result` out of fields that lie about."""
+    score = content.get("score")
+    result: Fields = {"winner": winner, "score": score if isinstance(score, dict) else {}}
+    details = _details(content)
+    ids = [_of_side(content, side, ("_id", "")) for side in _SIDES]
+    if all(isinstance(player_id, str) for player_id in ids):
+        choices = [_of_side(content, side, ("_choice", "_parity")) for side in _SIDES]
+        if any(choice is not None for choice in choices):
+            details.setdefault("choices", dict(zip(ids, choices, strict=True)))
+        points = [_of_side(content, side, ("_score", "_points")) for side in _SIDES]
+        if all(isinstance(number, int) for number in points):
+            result["score"] = dict(zip(ids, points, strict=True))
+    if details:
+        result["details"] = details
+    return result
+
+
+def _details(content: Fields) -> Fields:
+    details = content.get("details")
+    details = dict(details) if isinstance(details, dict) else {}
     details |= {name: content[name] for name in _DETAILS if name in content}
     if content.get("status") in _STATUSES:
         details.setdefault("status", content["status"])
-    choices = [_of(content, side, ("_choice", "_parity")) for side in _SIDES]
-    if all(isinstance(one, str) for one in ids) and any(one is not None for one in choices):
-        details.setdefault("choices", dict(zip(ids, choices, strict=True)))
-    points = [_of(content, side, ("_score", "_points")) for side in _SIDES]
-    if all(isinstance(one, str) for one in ids) and all(isinstance(one, int) for one in points):
-        told["score"] = dict(zip(ids, points, strict=True))
-    return {**told, "details": details} if details else told
+    return details
 
 
 def _deviation(path: str, detail: str) -> Violation:
@@ -157,27 +180,29 @@ class ReportInAllWords(Request, kw_only=True, frozen=True, tag=KIND):
 
 
 def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAllWords:
-    """For a manager that is not ours: nobody can see from outside what it counts."""
-    result, details = report.result, report.result.details
+    """Write a report for a manager that is not ours: nobody can see from outside what it counts."""
+    result = report.result
+    details = result.details
     choices = (details.choices if details else None) or {}
-    rows = {
-        player: {"choice": choices.get(player), "score": points, "result": _outcome(report, player)}
-        for player, points in result.score.items()
-    }
-    flat = {
-        f"{seat}_{name}": value
-        for seat, (player, row) in zip(("player_a", "player_b"), rows.items(), strict=True)
-        for name, value in {"id": player, **row}.items()
-    }
-    told = {**structs.asdict(report), **flat, "winner_id": result.winner, "players": rows}
-    told |= {"drawn_number": (details and details.drawn_number) or None, "round_id": round_name or report.round_id}
-    del told["match_record"]  # it would mean nothing to it
-    return ReportInAllWords(**told)
+    rows: dict[str, Object] = {}
+    fields = structs.asdict(report)
+    for seat, (player, points) in zip(("player_a", "player_b"), result.score.items(), strict=True):
+        row: Object = {"choice": choices.get(player), "score": points, "result": _outcome(report, player)}
+        rows[player] = row
+        fields[f"{seat}_id"] = player
+        fields |= {f"{seat}_{name}": value for name, value in row.items()}
+    fields["winner_id"] = result.winner
+    fields["players"] = rows
+    fields["drawn_number"] = (details and details.drawn_number) or None
+    fields["round_id"] = round_name or report.round_id
+    del fields["match_record"]  # it would mean nothing to it
+    return ReportInAllWords(**fields)
 
 
 def _outcome(report: MatchResultReport, player_id: str) -> str:
-    """How it ended for one of the two."""
-    winner, details = report.result.winner, report.result.details
+    """Return how the match ended for one of the two."""
+    winner = report.result.winner
+    details = report.result.details
     if winner == player_id:
         return "WIN"
     if details is not None and details.status == "TECHNICAL_LOSS":

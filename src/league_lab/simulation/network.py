@@ -195,6 +195,11 @@ class Network:
             self._open_delivery(delivery)
             receiver.receive(raw, sender.host, partial(self._answered, delivery))
 
+    def traffic(self, now: float) -> list[RecordedCall]:
+        """Return all requests, in the order in which their calls were made."""
+        records = sorted(self.records, key=lambda record: record.sent_at)
+        return [record.finished(now) for record in records]
+
     def acknowledged(self, kind: str) -> list[dict[str, Any]]:
         """Return the messages of this type that were answered without an error."""
         return [

@@ -305,7 +305,7 @@ class World:
             referees={agents[node.name]: node.history for node in self.referees if node.name in agents},
             players={agents[node.name]: node.history for node in self.players if node.name in agents},
             agents=agents,
-            traffic=[record.finished(self.agenda.now) for record in self.network.records],
+            traffic=self.network.traffic(self.agenda.now),
             faulted=frozenset(agents[name] for name in self.culprits.all() if name in agents),
             impostors=frozenset(agents[name] for name in self.cheats.impostors if name in agents),
             downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
