@@ -86,6 +86,10 @@ ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_c
 """The inquiries by which managers by others give a referee a match (spec section 13.5)."""
 
 
+ADDRESS_QUERIES = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
+"""The LEAGUE_QUERYs by which referees of others ask for the players' addresses."""
+
+
 class Inquiry(Struct, frozen=True):
     """A question that other agents ask although the protocol has no such message (Any: its params, unread)."""
 
