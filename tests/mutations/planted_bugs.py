@@ -303,8 +303,10 @@ BUGS = (
         "a restart forgets which record the first call showed",
         "referee/conduct.py",
         "        if self.match.turn and not all(assignment.records):\n"
-        "            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat]) for seat in SEATS)\n",
-        "        if self.match.turn:\n            a, b = (self._records.of(assignment.players[seat]) for seat in SEATS)\n",
+        "            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat])"
+        " for seat in SEATS)\n",
+        "        if self.match.turn:\n"
+        "            a, b = (self._records.of(assignment.players[seat]) for seat in SEATS)\n",
         faults=0.8,
         dialects=1.0,
     ),
@@ -399,7 +401,7 @@ BUGS = (
         "an announcement taken twice is played twice",
         "referee/assignments.py",
         "return (announced.attempt or 1) > context.docket.attempt_of(announced.match_id)",
-        "return (announced.attempt or 1) >= context.docket.attempt_of(one.match_id)",
+        "return (announced.attempt or 1) >= context.docket.attempt_of(announced.match_id)",
     ),
     Bug(
         "the errors of one player are told to the other",

@@ -79,7 +79,7 @@ class Match:
         self.turn = 0
         """0 while players join; then the turn they are asked about."""
         self.awaited: list[Seat] = list(SEATS)
-        """Who still has to answer before this phase can be judged (R-42)."""
+        """The players that have to answer before this phase can be judged (R-42)."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
         self.faults: list[PlayerFaulted] = []
@@ -289,7 +289,7 @@ class Docket:
         self.players: set[str] = set()
         """Everybody who ever played here: whose id in an answer is somebody else's (R-43)."""
         self.deviations: set[tuple[str, str, str]] = set()
-        """Who deviated from which clause, with which error."""
+        """Player, error code and clause of each deviation."""
         self._attempts: dict[str, int] = {}
 
     def attempt_of(self, match_id: str) -> int:
