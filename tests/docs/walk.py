@@ -26,7 +26,7 @@ from typing import Any
 from league.agent.agent import Agent, Setup
 from league.games import draw
 from league.manager.league import LeagueManager
-from league.manager.matches import ScheduledMatch
+from league.manager.ledger import ScheduledMatch
 from league.protocol import tokens
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
@@ -97,7 +97,8 @@ class Tracer:
 
 
 async def _traced(agent: Agent, tracer: Tracer, begin: Callable[[], object]) -> list[Visit]:
-    """What runs in the agent once this has begun. Nothing of what happened before may still be on its way to the disk."""
+    """Return what runs in the agent after `begin`."""
+    # Nothing of what happened before may still be on its way to the disk.
     agent.journal.wake_writer()
     while agent._position.durable < agent._position.appended:
         await _change(agent)
@@ -261,7 +262,7 @@ async def _score(folder: Path) -> list[Visit]:
             for player in players:
                 await asyncio.to_thread(player.saw, "LEAGUE_STANDINGS_UPDATE")
             # The next table leaves at once if the last one was some time ago and everybody has answered it.
-            while agent.now() < manager._broadcasts._update_at or agent.pump.load_of["calls"]:
+            while agent.now() < manager._broadcasts._pace.next_at or agent.pump.load_of["calls"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             tracer = Tracer(REQUEST_ARRIVES, TABLE_COMPOSED)
             return await _traced(agent, tracer, lambda: connection.sendall(_report(referee, second)))

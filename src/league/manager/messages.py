@@ -14,6 +14,7 @@ from league.manager.ledger import Ledger, ScheduledMatch
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.conventions import Convention
+from league.protocol.envelope import seal
 from league.protocol.messages import (
     LeagueCompleted,
     LeagueStandingsUpdate,
@@ -96,7 +97,7 @@ class Messages(ManagerPart):
         """One match for a referee by others, in all the spellings it may look for. START_MATCH names the manager with
         an id, MATCH_ASSIGNMENT without: some referees know only one of the two."""
         a, b = (self.context.member(player) for player in match.players)
-        envelope = self.context.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        envelope = seal(tokens.MANAGER, now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
         if kind is StartMatch:
             envelope["sender"] = NAMED_MANAGER
         return kind(
@@ -113,7 +114,7 @@ class Messages(ManagerPart):
     def assigned(self, match: ScheduledMatch) -> dict[str, Any]:
         """A match as referees by others look for it; no token is in it (Any: it becomes part of a JSON object)."""
         return {
-            "league_id": self.context.league_id,
+            "league_id": self._ledger.settings.league_id,
             "round_id": match.round_id,
             "match_id": match.match_id,
             "game_type": self._ledger.settings.game_type,
@@ -124,8 +125,8 @@ class Messages(ManagerPart):
 
     def _round(self, round_id: int, matches: list[AnnouncedMatch], conversation: str, now: float) -> RoundAnnouncement:
         return RoundAnnouncement(
-            **self.context.sealed(now, conversation),
-            league_id=self.context.league_id,
+            **seal(tokens.MANAGER, now, conversation),
+            league_id=self._ledger.settings.league_id,
             round_id=round_id,
             matches=matches,
         )
@@ -217,8 +218,8 @@ class Messages(ManagerPart):
         version, round_id = self._ledger.standings.version, max(self._ledger.standings.round_id, 1)
         if self._table is None or (self._table.version, self._table.round_id) != (version, round_id):
             self._table = LeagueStandingsUpdate(
-                **self.context.sealed(now, f"conv-standings-{version}"),
-                league_id=self.context.league_id,
+                **seal(tokens.MANAGER, now, f"conv-standings-{version}"),
+                league_id=self._ledger.settings.league_id,
                 round_id=round_id,
                 standings=table(self._ledger),
                 version=version,
@@ -245,8 +246,8 @@ class Messages(ManagerPart):
     def _round_completed(self, round_id: int, now: float) -> Message:
         counts = summary(self._ledger.matches_in(round_id))
         return RoundCompleted(
-            **self.context.sealed(now, f"conv-round-{round_id}"),
-            league_id=self.context.league_id,
+            **seal(tokens.MANAGER, now, f"conv-round-{round_id}"),
+            league_id=self._ledger.settings.league_id,
             round_id=round_id,
             matches_completed=counts.total_matches,
             matches_played=counts.total_matches,
@@ -258,8 +259,8 @@ class Messages(ManagerPart):
         rows = table(self._ledger)
         first = rows[0]
         return LeagueCompleted(
-            **self.context.sealed(now, "conv-league-completed"),
-            league_id=self.context.league_id,
+            **seal(tokens.MANAGER, now, "conv-league-completed"),
+            league_id=self._ledger.settings.league_id,
             total_rounds=len(self._ledger.rounds),
             total_matches=len(self._ledger.matches),
             champion=Champion(player_id=first.player_id, display_name=first.display_name, points=first.points),

@@ -18,7 +18,8 @@ from league.manager.dispatch import Dispatches
 from league.manager.ledger import ScheduledMatch
 from league.manager.messages import Messages, columns, table
 from league.manager.roster import Member
-from league.protocol.envelope import Unsealed
+from league.protocol import tokens
+from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import LeagueQuery, LeagueQueryResponse
@@ -49,7 +50,7 @@ class LeagueQueries(ManagerPart):
         except PeerError as error:
             return self._failure(read, error, now)
         return LeagueQueryResponse(
-            **self.context.sealed(now, message.conversation_id),
+            **seal(tokens.MANAGER, now, message.conversation_id),
             query_type=message.query_type,
             success=True,
             data=data,
@@ -63,7 +64,7 @@ class LeagueQueries(ManagerPart):
         if not isinstance(query_type, str) or (worst is not None and error.code == worst.code and _is_gross(worst)):
             raise error
         return LeagueQueryResponse(
-            **self.context.sealed(now, str(conversation_id)),
+            **seal(tokens.MANAGER, now, str(conversation_id)),
             query_type=query_type,
             success=False,
             error=QueryError(
@@ -132,7 +133,7 @@ class LeagueQueries(ManagerPart):
         ledger = self._ledger
         players = len(ledger.roster.roles.get("player", ()))
         return {
-            "league_id": self.context.league_id,
+            "league_id": self._ledger.settings.league_id,
             "status": ledger.state,
             "current_round": ledger.current_round,
             "total_rounds": len(ledger.rounds),
@@ -147,7 +148,7 @@ class LeagueQueries(ManagerPart):
 
     # --- what agents by others ask ------------------------------------------------------------------------------------
 
-    def asker(self, inquiry: Inquiry, now: float) -> Member | None:
+    def sender_of(self, inquiry: Inquiry, now: float) -> Member | None:
         """Who asks, if that matters: only a referee itself may ask for its matches, whoever else may know its id."""
         if not self.context.accepts_deviations:
             raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
@@ -182,7 +183,7 @@ class LeagueQueries(ManagerPart):
             for role in _ROLES
         }
         conversation, asked = (str(read.field(name)) for name in ("conversation_id", "query_type"))
-        return LeagueQueryResponse(**self.context.sealed(now, conversation), query_type=asked, success=True, data=data)
+        return LeagueQueryResponse(**seal(tokens.MANAGER, now, conversation), query_type=asked, success=True, data=data)
 
     # --- what they need -----------------------------------------------------------------------------------------------
 

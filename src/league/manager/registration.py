@@ -21,7 +21,7 @@ from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.roster import Member, folded
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, parse
-from league.protocol.envelope import Unsealed
+from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import REJECTIONS, PeerError, as_error
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import Conditions, said
@@ -396,10 +396,10 @@ class RegistrationDesk(ManagerPart):
         owner = self._ledger.roster.owner(token)
         assert owner is not None, "a token that was just minted has an owner"
         fields: dict[str, Any] = {
-            **self.context.sealed(now, application.conversation_id, token),
+            **seal(tokens.MANAGER, now, application.conversation_id, token),
             "status": "ACCEPTED",
             "reason": None,
-            "league_id": self.context.league_id,
+            "league_id": self._ledger.settings.league_id,
             "token_scheme": TOKEN_SCHEME,
         }
         return _response(application.role, owner[0].agent_id, fields)
@@ -407,10 +407,10 @@ class RegistrationDesk(ManagerPart):
     def _rejected(self, role: AgentRole, conversation_id: str, error: PeerError, now: float) -> RegisterResponse:
         kind = "REFEREE_REGISTER_REQUEST" if role == "referee" else "LEAGUE_REGISTER_REQUEST"
         fields: dict[str, Any] = {
-            **self.context.sealed(now, conversation_id),
+            **seal(tokens.MANAGER, now, conversation_id),
             "status": "REJECTED",
             "reason": error.detail,
-            "league_id": self.context.league_id,
+            "league_id": self._ledger.settings.league_id,
             "error_code": error.code,
             "error_name": error.row.name,
             "rpc_code": error.row.number(EXCHANGES[kind].family),
