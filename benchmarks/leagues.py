@@ -23,10 +23,9 @@ from league.agent.log import Log
 from league.agent.recovery import LiveJournal
 from league.agent.thinking import Think
 from league.events import LeagueSettings, MoveMade, PlayerJoined
-from league.hosting.dashboard import Dashboard
+from league.hosting.background import LatestStatistics
 from league.hosting.manager_api import LiveLeague, other_pages
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics
 from league.hosting.system import allow_files
 from league.machine import Ask, Machine, Operate
 from league.manager.league import LeagueManager
@@ -46,6 +45,7 @@ from league.transport.http import App, Limits
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
+from league_dashboard.serving import Dashboard
 
 LOST_S = 600.0
 """A league that takes longer than this has lost something."""

@@ -42,7 +42,7 @@ from tests.support.pages import ROOT
 from tests.support.peer import WATCHDOG_S, Peer
 from tests.support.scripts import Reaction, on
 
-SOURCE = str(ROOT / "src" / "league") + "/"
+SOURCE = str(ROOT / "src") + "/"
 HERE = "http://127.0.0.1:9/mcp"
 
 ADMITS = on(
@@ -90,7 +90,7 @@ class Tracer:
         name = code.co_name
         if name.startswith("<") or name in REMEMBERED:
             return
-        visit = Visit(code.co_filename.removeprefix(SOURCE), name)
+        visit = Visit(code.co_filename.removeprefix(SOURCE).removeprefix("league/"), name)
         if self.visits or visit == self.first:
             self.visits.setdefault(visit)
         self.is_over = self.composed in self.visits and visit == CALL_LEAVES

@@ -16,10 +16,9 @@ from league.agent.agent import Agent, Setup
 from league.cli import operator
 from league.cli.main import main
 from league.events import LeagueSettings
-from league.hosting.dashboard import Dashboard
+from league.hosting.background import LatestStatistics
 from league.hosting.manager_api import LiveLeague, other_pages
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.envelope import Reading
@@ -31,6 +30,7 @@ from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
+from league_dashboard.serving import Dashboard
 from tests.support.http_wire import (
     ScriptedServer,
     Visit,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from league.cli import Command
 from league.hosting import options
+from league.terminal import Command
 
 
 def _manager(args: argparse.Namespace) -> int:
@@ -22,7 +22,8 @@ def _referee(args: argparse.Namespace) -> int:
 
 
 def _player(args: argparse.Namespace) -> int:
-    from league.hosting import language_models, players
+    from league.hosting import players
+    from league_minds import connecting as language_models
 
     chosen = options.read(args, options.PlayerOptions)
     specs = chosen.strategy.split(",")

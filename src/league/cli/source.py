@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from league.cli import USAGE, CommandError, add_json_option, journal_errors
 from league.hosting.addresses import agent_url, usual_manager
+from league.terminal import USAGE, CommandError, add_json_option
 
 MATCHES = "/api/matches/"
 
@@ -17,6 +19,17 @@ class LeagueSource(Protocol):
 
     def get(self, path: str) -> Any:
         """The document at this path of the API; None if there is none."""
+
+
+@contextmanager
+def journal_errors() -> Iterator[None]:
+    """Turn a journal that cannot be read into an error of the command, in the journal's own sentence."""
+    from league.storage.notices import JournalError
+
+    try:
+        yield
+    except JournalError as error:
+        raise CommandError(str(error)) from error
 
 
 def add_manager_option(parser: argparse.ArgumentParser) -> None:
@@ -85,8 +98,8 @@ class JournalPages:
 
     def get(self, path: str) -> Any:
         from league.reports import views
-        from league.reports.statistics import analysis
-        from league.reports.statistics.observations import observe
+        from league_statistics import analysis
+        from league_statistics.observations import observe
 
         manager = self._replayed.manager
         if path.startswith(MATCHES):

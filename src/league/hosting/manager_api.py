@@ -13,24 +13,24 @@ from urllib.parse import unquote
 import msgspec
 
 from league.agent.agent import Agent, Shown
-from league.dashboard.answers import Answering, AnswerLog
 from league.dialects import registrations
 from league.events import Event
 from league.hosting import admin_api
+from league.hosting.background import LatestStatistics, statistics_page
 from league.hosting.bare_posts import NOTHING_HERE, take
-from league.hosting.dashboard import Dashboard
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics, statistics_page
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
-from league.reports.history import LeagueHistory
 from league.reports.journals import letters_beside, records_of
-from league.reports.match_facts import MatchFacts, facts_from_pages, with_manager_events
 from league.settings import LeagueSettings
 from league.storage.reading import JournalReader
 from league.transport.http import Answer, Handler, HttpRequest, Response
+from league_dashboard.answers import Answering, AnswerLog
+from league_dashboard.history import LeagueHistory
+from league_dashboard.serving import Dashboard
+from league_records.match_facts import MatchFacts, facts_from_pages, with_manager_events
 
 View = Callable[[LeagueManager, int], object]
 """A view of the league at that position of its journal."""

@@ -11,18 +11,17 @@ from pathlib import Path
 from league.agent import sources
 from league.agent.agent import Setup
 from league.events import Event, LeagueCreated
-from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
-from league.hosting.dashboard import Dashboard
+from league.hosting import addresses, require_game, serving, start_time
+from league.hosting.background import LatestStatistics
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
-from league.hosting.statistics import LatestStatistics
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
-from league.mcp.tables import ServerTables
+from league.mcp_tables import ServerTables
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
 from league.protocol.endpoints import EndpointPolicy
@@ -32,10 +31,12 @@ from league.settings import LeagueSettings
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
+from league.terminal import USAGE, CommandError, console
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
 from league.transport.resolving import Resolver
+from league_dashboard.serving import Dashboard
 
 SMALL_TABLE = 60
 """Tables of more players pass the 10 KB of document 4."""
@@ -90,7 +91,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
 
 
 def _tables(host: HostedAgent, league: LiveLeague, statistics: LatestStatistics) -> ServerTables:
-    from league.hosting.manager_mcp import LeagueOffer  # reports in words: only who has MCP clients pays for them
+    from league_mcp.manager_offer import LeagueOffer  # reports in words: only who has MCP clients pays for them
 
     return LeagueOffer(host, league, statistics).tables()
 

@@ -14,24 +14,25 @@ from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell
 from league.agent.thinking import Think
 from league.events import Event
-from league.hosting import console, serving
+from league.hosting import serving
 from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
-from league.hosting.mcp_tables import member_tables
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
-from league.hosting.own_tools import OwnTools
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
-from league.mcp.tables import MemberTools
+from league.mcp_tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
+from league.terminal import console
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.letters import Speaker
 from league.transport.resolving import Resolver
+from league_mcp.member_offer import member_tables
+from league_mcp.own_tools import OwnTools
 
 if TYPE_CHECKING:  # a process of one role does not load the other
     from league.player.competitor import Competitor

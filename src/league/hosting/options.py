@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from league.hosting import USAGE, CommandError, addresses, did_you_mean
+from league.hosting import addresses
 from league.hosting.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
+from league.terminal import USAGE, CommandError, did_you_mean
 
 if TYPE_CHECKING:
     from league.protocol.endpoints import Allowance, Reach

@@ -23,15 +23,13 @@ from msgspec import structs
 
 from league.agent import sources
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError, authors, console, did_you_mean, language_models
+from league.hosting import authors
 from league.hosting.addresses import is_loopback
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.kept_secrets import PLAYER_KEY
-from league.hosting.language_models import LLM
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
-from league.hosting.offered_turns import OfferedTurns, TurnTools
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import Ready, run_loop, say_ready, until
 from league.machine import Ask, Considered, NoChoice
@@ -44,7 +42,11 @@ from league.protocol.experiment import written
 from league.protocol.parts import PlayerMeta
 from league.protocol.safe_text import printable
 from league.protocol.versions import is_of_kit
-from league.strategies.human import Human
+from league.terminal import USAGE, CommandError, console, did_you_mean
+from league_mcp.offered_turns import OfferedTurns, TurnTools
+from league_minds import connecting as language_models
+from league_minds.connecting import LLM
+from league_minds.human import Human
 
 HUMAN, MCP = "human", "mcp"
 SERVED_ONLY = {MCP: "whoever is connected over MCP", LLM: "a language model"}

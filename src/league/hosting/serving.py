@@ -15,26 +15,27 @@ from typing import TYPE_CHECKING, Any
 from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.agent.recovery import LiveJournal
-from league.hosting import USAGE, CommandError, console, system
+from league.hosting import system
 from league.hosting.addresses import endpoint_at, names_at
-from league.hosting.mcp_tables import member_tables
 from league.hosting.options import RoleOptions
-from league.hosting.own_tools import OwnTools
-from league.mcp.door import McpDoor
-from league.mcp.tables import McpCaller, ServerTables
+from league.mcp_tables import McpCaller, ServerTables
 from league.storage import urls
 from league.storage.files import damaged
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
+from league.terminal import USAGE, CommandError, console
 from league.transport import letters, mcp_door
 from league.transport.http import AccessPolicy, App, HttpRequest, Limits, Response, loop_factory, plain_refusal
 from league.transport.http_server import PortTakenError, Server, serve
 from league.transport.http_tls import CertificateError, client_context, server_context
+from league_mcp.door import McpDoor
+from league_mcp.member_offer import member_tables
+from league_mcp.own_tools import OwnTools
 
 if TYPE_CHECKING:
-    from league.hosting.sharing import SharedFiles, Sharing
+    from league_records.sharing import SharedFiles, Sharing
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
@@ -249,7 +250,7 @@ def open_shared(folder: str | None, beside: str = "") -> SharedFiles | None:
     (None) beside the journal, if that can be written: nobody asked for them there."""
     if folder == "":
         return None
-    from league.hosting.sharing import SharedFiles, check_folder  # knows all three roles: only who shares pays for it
+    from league_records.sharing import SharedFiles, check_folder  # knows all three roles: only who shares pays for it
 
     if folder is None:
         return SharedFiles(_journal_path(beside).parent, console.complain)

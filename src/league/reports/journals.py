@@ -27,7 +27,7 @@ from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
 
 if TYPE_CHECKING:
-    from league.promises import Evidence
+    from league_lab.promises import Evidence
 
 JOURNAL = "journal.db"
 FIRST_EVENTS = 20
@@ -99,7 +99,7 @@ def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Se
 
 def evidence(location: str) -> Evidence:
     """A journal, or all journals of a folder, as evidence for the promises."""
-    from league.promises import Evidence  # a manager reads journals too, and checks no promise
+    from league_lab.promises import Evidence  # a manager reads journals too, and checks no promise
 
     path = urls.parse(location).path
     found = _read_all(path, None, letters=False)

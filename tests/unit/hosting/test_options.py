@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import pytest
 
 from league.cli.main import main
-from league.hosting import USAGE, CommandError, options
+from league.hosting import options
 from league.hosting.addresses import LOOPBACK, seen_by_others
 from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
@@ -23,6 +23,7 @@ from league.machine import Information, Refusal
 from league.protocol import endpoints
 from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
+from league.terminal import USAGE, CommandError
 
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
