@@ -143,8 +143,8 @@ BUGS = (
     Bug(
         "everybody plays somebody, but not everybody everybody",
         "manager/schedule.py",
-        "one, other = turning[(turn + distance) % count], turning[(turn - distance) % count]",
-        "one, other = turning[distance % count], turning[-distance % count]",
+        "            ahead = turning[(turn + distance) % count]\n            behind = turning[(turn - distance) % count]\n",
+        "            ahead = turning[distance % count]\n            behind = turning[-distance % count]\n",
         faults=0.0,
     ),
     Bug(

@@ -1,4 +1,7 @@
-"""The manager's messages, written from the ledger: announcements, assignments, standings, bulletins."""
+"""The manager's messages, written from the ledger: announcements, assignments, standings, bulletins.
+
+A message to many members is written once: the same object goes to all of them, and is encoded once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, RoundSummary, StandingsRow
 
-KEPT_MESSAGES = 8
+MAX_BULLETINS = 8
 NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
 """The manager with an id, as the documents' "type:id" has it (R-45)."""
 USUAL = Convention.SPEC.value
@@ -32,8 +35,9 @@ USUAL = Convention.SPEC.value
 
 
 def table(ledger: Ledger) -> list[StandingsRow]:
-    """The standings, the first row first; every registered player is in them."""
-    standings, members = ledger.standings, ledger.roster.members
+    """Return the standings, the first row first. Every registered player has a row."""
+    standings = ledger.standings
+    members = ledger.roster.members
     rows = []
     for rank, player in enumerate(standings.ranking(ledger.settings.tiebreakers), start=1):
         tally = standings.tallies[player]
@@ -54,17 +58,17 @@ def table(ledger: Ledger) -> list[StandingsRow]:
 
 @dataclass(slots=True)
 class Messages(ManagerPart):
-    """Messages to many are written once: the same object goes to all who get the same."""
+    """Writes messages."""
 
     announced: dict[str, str] = field(default_factory=dict)
-    """By match: the referee that its players were last told of."""
+    """For each match the referee that its players were last told of."""
     _table: LeagueStandingsUpdate | None = None
     _bulletins: dict[Bulletin, Message] = field(default_factory=dict)
 
     # --- announcements and assignments --------------------------------------------------------------------------------
 
     def announcement(self, round_id: int, now: float) -> RoundAnnouncement:
-        """A round for its players; matches that are not played are not in it."""
+        """Return a round for its players, without matches that are not played."""
         matches = [
             self._announced(match)
             for match in self._ledger.matches_in(round_id)
@@ -73,25 +77,24 @@ class Messages(ManagerPart):
         return self._round(round_id, matches, f"conv-round-{round_id}", now)
 
     def announcement_of(self, match: ScheduledMatch, now: float) -> RoundAnnouncement:
-        """One match for its players, which were told of another referee."""
+        """Return one match for its players, which were told of another referee."""
         return self._round(match.round_id, [self._announced(match)], f"conv-round-{match.round_id}", now)
 
     def is_known_to_players(self, match: ScheduledMatch) -> bool:
-        """Can the players of this match know its referee? By the token it shows, or because they were told."""
+        """True if the players of a match know its referee, by the token it shows or because they were told."""
         referee = self.context.member(match.referee_id or "")
         return referee.shows_derived_tokens or self.announced.get(match.match_id) == referee.agent_id
 
     def announcement_without_matches(self, round_id: int, now: float) -> RoundAnnouncement:
-        """A round for a referee that has no match in it."""
+        """Return a round for a referee that has no match in it."""
         return self._round(round_id, [], f"conv-round-{round_id}", now)
 
     def assignment(self, referee: Member, matches: Sequence[ScheduledMatch], now: float) -> RoundAnnouncement:
-        """A referee's own matches, with all it needs to play them (R-22, section 9)."""
+        """Return a referee's own matches, with all it needs to play them (R-22, section 9)."""
         first = matches[0]
         conversation = f"conv-assign-{first.match_id.lower()}-{first.attempt}"
-        return self._round(
-            first.round_id, [self._announced_to_referee(referee, one) for one in matches], conversation, now
-        )
+        announced = [self._announced_to_referee(referee, match) for match in matches]
+        return self._round(first.round_id, announced, conversation, now)
 
     def start(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
         """One match for a referee by others, in all the spellings it may look for. START_MATCH names the manager with
@@ -104,10 +107,10 @@ class Messages(ManagerPart):
             **envelope,
             referee_endpoint=referee.endpoint,
             move_seconds=self._ledger.settings.move_seconds,
-            player_A_token=self._shown_to(a, referee, match),
-            player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match),
-            player_B_other_tokens=self._others_to(b, referee, match),
+            player_A_token=self.token_for(a, referee, match),
+            player_B_token=self.token_for(b, referee, match),
+            player_A_other_tokens=self.other_tokens_for(a, referee, match),
+            player_B_other_tokens=self.other_tokens_for(b, referee, match),
             **self.assigned(match),
         )
 
@@ -145,8 +148,9 @@ class Messages(ManagerPart):
         )
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
-        members, settings = self._ledger.roster.members, self._ledger.settings
-        a, b = members[match.player_a], members[match.player_b]
+        settings = self._ledger.settings
+        a = self.context.member(match.player_a)
+        b = self.context.member(match.player_b)
         a_replies = self._answers_of(a, referee, match, sorted(a.queries_only)) if a.queries_only else None
         b_replies = self._answers_of(b, referee, match, sorted(b.queries_only)) if b.queries_only else None
         return AnnouncedMatch(
@@ -160,10 +164,10 @@ class Messages(ManagerPart):
             player_B_endpoint=b.endpoint,
             player_A_standings=self._record(a),
             player_B_standings=self._record(b),
-            player_A_token=self._shown_to(a, referee, match),
-            player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match) if len(a.tokens) > 1 else None,
-            player_B_other_tokens=self._others_to(b, referee, match) if len(b.tokens) > 1 else None,
+            player_A_token=self.token_for(a, referee, match),
+            player_B_token=self.token_for(b, referee, match),
+            player_A_other_tokens=self.other_tokens_for(a, referee, match) if len(a.tokens) > 1 else None,
+            player_B_other_tokens=self.other_tokens_for(b, referee, match) if len(b.tokens) > 1 else None,
             player_A_answers=self._answers_of(a, referee, match, a.full_standing),
             player_B_answers=self._answers_of(b, referee, match, b.full_standing),
             player_A_replies=a_replies,
@@ -186,19 +190,24 @@ class Messages(ManagerPart):
         tally = self._ledger.standings.tallies[player.agent_id]
         return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
 
-    def _shown_to(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
+    def token_for(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
         return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)
 
-    def _others_to(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
-        """For a player that goes by another of its registrations than we think: the newest first."""
-        serials = sorted((one for one in player.tokens if one != player.serial), reverse=True)
-        found = [self._derived(player, one, referee.agent_id, player.agent_id, match) for one in serials]
-        return [one for one in found if one] or None
+    def other_tokens_for(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
+        """Return tokens for a player that goes by another of its registrations than we think, the newest first."""
+        others = []
+        for serial in sorted(player.tokens, reverse=True):
+            if serial != player.serial:
+                token = self._derived(player, serial, referee.agent_id, player.agent_id, match)
+                if token:
+                    others.append(token)
+        return others or None
 
     def _answers_of(
         self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]
     ) -> list[str]:
-        """Digests of tokens this player may answer with: those of these registrations, and those derived from them."""
+        """Return digests of the tokens this player may answer with: those of these registrations, and those derived
+        from them."""
         digests = list(map(player.tokens.__getitem__, serials))
         for serial in serials:
             derived = self._derived(player, serial, player.agent_id, referee.agent_id, match)
@@ -207,16 +216,17 @@ class Messages(ManagerPart):
         return digests
 
     def _derived(self, player: Member, serial: int, sender: str, receiver: str, match: ScheduledMatch) -> str | None:
-        """From one of the player's keys, if we have it."""
+        """Return a token derived from one of the player's keys, if we have it."""
         key = self.context.key_of(player, serial)
         return key and self.context.derived(key, sender, receiver, match.match_id, match.attempt)
 
     # --- standings and bulletins --------------------------------------------------------------------------------------
 
     def standings(self, now: float) -> LeagueStandingsUpdate:
-        """The table as it stands."""
-        version, round_id = self._ledger.standings.version, max(self._ledger.standings.round_id, 1)
-        if self._table is None or (self._table.version, self._table.round_id) != (version, round_id):
+        """Return the table as it stands."""
+        version = self._ledger.standings.version
+        round_id = max(self._ledger.standings.round_id, 1)
+        if self._table is None or self._table.version != version or self._table.round_id != round_id:
             self._table = LeagueStandingsUpdate(
                 **seal(tokens.MANAGER, now, f"conv-standings-{version}"),
                 league_id=self._ledger.settings.league_id,
@@ -227,21 +237,23 @@ class Messages(ManagerPart):
         return self._table
 
     def bulletin(self, bulletin: Bulletin, now: float) -> Message:
-        """The message a bulletin stands for; the final standings of a round are those of now."""
+        """Return the message that a bulletin stands for. The final standings of a round are those of now."""
         if bulletin.kind == "final_standings":
             return self.standings(now)
         message = self._bulletins.get(bulletin)
         if message is None:
-            message = self._bulletins[bulletin] = self._written(bulletin, now)
-            if len(self._bulletins) > KEPT_MESSAGES:
+            message = self._written(bulletin, now)
+            self._bulletins[bulletin] = message
+            if len(self._bulletins) > MAX_BULLETINS:
                 del self._bulletins[next(iter(self._bulletins))]
         return message
 
     def _written(self, bulletin: Bulletin, now: float) -> Message:
         if bulletin.kind == "round_announced":
             return self.announcement(bulletin.round_id, now)
-        is_last = bulletin.kind == "league_completed"
-        return self._league_completed(now) if is_last else self._round_completed(bulletin.round_id, now)
+        if bulletin.kind == "league_completed":
+            return self._league_completed(now)
+        return self._round_completed(bulletin.round_id, now)
 
     def _round_completed(self, round_id: int, now: float) -> Message:
         counts = summary(self._ledger.matches_in(round_id))
@@ -269,16 +281,20 @@ class Messages(ManagerPart):
 
 
 def columns(row: StandingsRow) -> dict[str, Any]:
-    """A row by its columns (Any: names and numbers)."""
+    """Return a row by its columns (Any: names and numbers)."""
     return {name: getattr(row, name) for name in row.__struct_fields__}
 
 
 def summary(matches: Iterable[ScheduledMatch]) -> RoundSummary:
-    """How a round's matches ended. A walkover was not played: it stands beside the technical losses."""
-    results = [match.result for match in matches if match.result is not None]
-    counts = Counter("TECHNICAL_LOSS" if isinstance(one, WalkoverDecided) else one.status for one in results)
+    """Count how a round's matches ended. A walkover was not played: it is counted with the technical losses."""
+    counts: Counter[str] = Counter()
+    for match in matches:
+        if isinstance(match.result, WalkoverDecided):
+            counts["TECHNICAL_LOSS"] += 1
+        elif match.result is not None:
+            counts[match.result.status] += 1
     return RoundSummary(
-        total_matches=len(results),
+        total_matches=counts.total(),
         wins=counts["WIN"],
         draws=counts["DRAW"],
         technical_losses=counts["TECHNICAL_LOSS"],
