@@ -115,6 +115,7 @@ class Assignments(ManagerPart):
         for match in self._ledger.matches_in(round_id):
             if match.result is not None:
                 continue
+            # By what each can play at a time, so that a referee with twice the capacity gets twice the matches.
             fitting = self._fitting(match, referees, unusual)
             referee_id = min(fitting, key=lambda referee: _share(referee, shares[referee.agent_id])).agent_id
             shares[referee_id] += 1
@@ -142,6 +143,7 @@ class Assignments(ManagerPart):
             self.context.happened(
                 MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
             )
+            # Before the players were told of the round, nobody is: `dispatch_round` does it for all.
             if self._ledger.round_of(match).assignments_sent:
                 self._dispatch(referee, [match], now)
 
@@ -180,19 +182,19 @@ class Assignments(ManagerPart):
 
     # --- dispatching --------------------------------------------------------------------------------------------------
 
-    def dispatch_round(self, round_id: int, now: float, *, again: bool) -> None:
+    def dispatch_round(self, round_id: int, now: float, *, is_repeated: bool) -> None:
         """Give every referee its matches of this round: the players know of it."""
         assigned = [match for match in self._ledger.matches_in(round_id) if match.status == "ASSIGNED"]
-        self._dispatch_all(assigned, now, again=again)
+        self._dispatch_all(assigned, now, is_repeated=is_repeated)
 
     def dispatch_again(self, now: float) -> None:
         """After a restart, dispatch everything that is open, with new leases."""
         held = [match for referee_id in self._ledger.in_play.holdings for match in self._ledger.held_by(referee_id)]
         for round_id in sorted({match.round_id for match in held}):
             if self._ledger.rounds[round_id - 1].assignments_sent:
-                self._dispatch_all([match for match in held if match.round_id == round_id], now, again=True)
+                self._dispatch_all([match for match in held if match.round_id == round_id], now, is_repeated=True)
 
-    def _dispatch_all(self, matches: Sequence[ScheduledMatch], now: float, *, again: bool = False) -> None:
+    def _dispatch_all(self, matches: Sequence[ScheduledMatch], now: float, *, is_repeated: bool = False) -> None:
         """Matches of one round go to a referee in one message."""
         groups: dict[tuple[str, int], list[ScheduledMatch]] = {}
         for match in matches:
@@ -200,9 +202,11 @@ class Assignments(ManagerPart):
         for (referee_id, _), group in groups.items():
             for start in range(0, len(group), MATCHES_IN_ONE_MESSAGE):
                 part = group[start : start + MATCHES_IN_ONE_MESSAGE]
-                self._dispatch(self.context.member(referee_id), part, now, again=again)
+                self._dispatch(self.context.member(referee_id), part, now, is_repeated=is_repeated)
 
-    def _dispatch(self, referee: Member, matches: Sequence[ScheduledMatch], now: float, *, again: bool = False) -> None:
+    def _dispatch(
+        self, referee: Member, matches: Sequence[ScheduledMatch], now: float, *, is_repeated: bool = False
+    ) -> None:
         """Our referees get all matches at once.
 
         Referees by others may not keep a queue. They get what they can play at a time, and the next match when one is
@@ -215,6 +219,7 @@ class Assignments(ManagerPart):
                 matches = matches[:room]
         if not matches:
             return
+        # A match at the end of a referee's queue gets a lease for every turn before it.
         duration_s = lease_s(self._ledger.settings)
         holdings = self._ledger.in_play.holdings[referee.agent_id]
         places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
@@ -223,12 +228,12 @@ class Assignments(ManagerPart):
             self._begin_lease(match, now + turns * duration_s)
         introduced = [match for match in matches if self.dispatches.messages.is_known_to_players(match)]
         if introduced:
-            self.dispatches.dispatch(referee, introduced, duration_s, now, again=again)
+            self.dispatches.dispatch(referee, introduced, duration_s, now, again=is_repeated)
         for match in matches:
             if match not in introduced:
-                self._introduce(referee, match, again, now)
+                self._introduce(referee, match, is_repeated, now)
 
-    def _introduce(self, referee: Member, match: ScheduledMatch, again: bool, now: float) -> None:
+    def _introduce(self, referee: Member, match: ScheduledMatch, is_repeated: bool, now: float) -> None:
         """Tell the players of their referee before it gets the match.
 
         Players listen to a referee that shows no derived tokens only if they were told of it (section 9.2). It gets the
@@ -239,9 +244,10 @@ class Assignments(ManagerPart):
 
         def introduced(delivery: Delivery, _: Ending, then: float) -> None:
             waiting.discard(delivery.peer)
+            # Meanwhile the match may have been taken away, or given to its referee after all.
             is_held = match.status == "ASSIGNED" and match.referee_id == referee.agent_id and match.attempt == attempt
             if not waiting and is_held and not self.dispatches.is_dispatched(match):
-                self.dispatches.dispatch(referee, [match], lease_s(self._ledger.settings), then, again=again)
+                self.dispatches.dispatch(referee, [match], lease_s(self._ledger.settings), then, again=is_repeated)
 
         message = self.dispatches.messages.announcement_of(match, now)
         policy = Policy(INTRODUCTION_S, ONCE)

@@ -1,4 +1,4 @@
-"""Who sent a request: its token says so, and everything else it claims must fit (spec sections 9, 10.3).
+"""The sender of a request: its token proves who it is, and its other claims must fit (spec sections 9, 10.3).
 
 An agent may hold several valid tokens, one for each time it registered; `Member.serial` is the one it goes by, and the
 calls to it show what is derived from that token. A token is of full standing if its registration was proven. An agent
@@ -56,10 +56,12 @@ class Authentication(ManagerPart):
             if token is not None:
                 _check(read, Stage.AUTHORITY)
             raise _missing_token()
+        # First of all, because such a token has no owner: it would only be called invalid.
         self.check_audience(token, read, origin, now)
         member, serial = self._owner(token)
         if read.violations:
             _check(read, Stage.AUTHORITY)
+        # Nearly every sender is spelled so; the other spellings cost more to read.
         if sender != f"{member.role}:{member.agent_id}":
             _check_sender(member, str(sender))
         if serial != member.serial or serial != self._last_used.get(member.agent_id):
@@ -80,8 +82,10 @@ class Authentication(ManagerPart):
 
     def check_audience(self, token: str | None, read: Unsealed, origin: str, now: float) -> None:
         """Refuse a token that was derived for others, and tell the operator (E012, S-32)."""
-        audience = self.context.audiences.get(tokens.verifier(token)) if token is not None else None
-        if audience is None or token is None:
+        if token is None:
+            return
+        audience = self.context.audiences.get(tokens.verifier(token))
+        if audience is None:
             return
         sender = str(read.field("sender"))[:LONGEST_CLAIM]
         role: AgentRole = "referee" if sender.startswith("referee") else "player"
@@ -101,7 +105,7 @@ class Authentication(ManagerPart):
 
     def owner(self, token: str | None) -> Authenticated | None:
         """Return the owner of this token, or None if it is nobody's."""
-        owner = self._ledger.roster.owner(token) if token else None
+        owner = self._ledger.roster.owner(token)
         if owner is None:
             return None
         member, serial = owner
@@ -171,11 +175,13 @@ class Authentication(ManagerPart):
 
     def _serial_in(self, answer: Content | None, member: Member) -> int | None:
         """Return which of its tokens an acknowledgement shows."""
-        token = answer.field("auth_token") if isinstance(answer, Unsealed) else None
-        owner = self._ledger.roster.owner(token) if isinstance(token, str) else None
-        if owner is None or owner[0] is not member:
+        if not isinstance(answer, Unsealed):
             return None
-        return owner[1]
+        owner = self._ledger.roster.owner(answer.field("auth_token"))
+        if owner is None:
+            return None
+        holder, serial = owner
+        return serial if holder is member else None
 
     def contested(
         self, member: Member, sign: Literal["unproven", "unknown token", "two tokens"], detail: str, now: float

@@ -386,6 +386,7 @@ class Broadcasts(ManagerPart):
         """
         while bulletin is not UPDATE and bulletin is not HELD_BACK:
             if bulletin.kind == "league_completed":
+                # Everything else must have ended: after LEAGUE_COMPLETED a member may be gone.
                 is_busy = self.context.calls.peers[queue.member.agent_id].deliveries > 0
                 return None if is_busy else bulletin
             if self._is_owed(queue.member, bulletin):
@@ -431,8 +432,10 @@ class Broadcasts(ManagerPart):
 
     def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
         plan = _call_plan(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
+        # In the order of their ids, so that a run with the same seed is the same run.
         if len(queues) > 1:
             queues.sort(key=_agent_id)
+        # See above: what a member has been told is journalled before it hears anything that follows.
         if self._completed and not self._completed.keys().isdisjoint(map(_agent_id, queues)):
             self._journal_completed(now)
         if queues[0].is_player:

@@ -32,7 +32,7 @@ class ManagerContext(Context):
 
     ledger: Ledger
     audiences: dict[str, str] = field(default_factory=dict)
-    """Who shows whom the tokens we derived since we were started, by V of the token (S-32)."""
+    """For V of each token that we derived since we were started, a sentence on who shows it to whom (S-32)."""
     _addresses: dict[tuple[str, int, str], Address] = field(default_factory=dict)
     """By agent, serial and convention. An address is used until the agent moves."""
 
@@ -86,6 +86,7 @@ class ManagerContext(Context):
         """
         if member.state == "SHUTDOWN":
             return None
+        # Deriving a token is slow, and broadcasts ask for every address again and again.
         serial = serial or member.serial
         place = (member.agent_id, serial, member.convention)
         address = self._addresses.get(place)

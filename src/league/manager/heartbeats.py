@@ -82,6 +82,7 @@ class Probes(ManagerPart):
             pause_s = PING_S
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             breaker = self.context.calls.peers[agent_id].breaker
+            # A probe that the circuit breaker would stop is not worth a timer.
             self._probe_at(agent_id, max(now + pause_s, breaker.open_until))
 
     def stop(self) -> None:
@@ -141,6 +142,7 @@ class Heartbeats(ManagerPart):
 
     def begin(self, now: float) -> None:
         """The league starts, or this process does. A referee that has just answered a probe is not asked again."""
+        # Referees of ours list their matches in every answer to a ping. These were asked just now.
         self._pulses = {
             referee_id: Pulse(now, has_reported=True)
             for referee_id, pulse in self._pulses.items()
@@ -213,8 +215,10 @@ class Heartbeats(ManagerPart):
 
     def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
         referee = self.context.member(delivery.peer)
+        # From its first failed ping on a referee gets no new match, long before it counts as dead.
         self.habits.ping_failed(referee.agent_id)
         dead_from = self._dead_from(referee.agent_id, now)
+        # Whether a referee by others answers pings says nothing about its matches.
         if self.habits.is_ours(referee.agent_id):
             self.outages.interrupted(referee, "its referee did not answer", now)
         if self._ledger.is_running and referee.state == "ACTIVE" and now >= dead_from:

@@ -103,7 +103,6 @@ class LeagueManager(RoleMachine):
         authentication = Authentication(context, broadcasts, outages.token_switched)
         admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
         self._context = context
-        self._habits = habits
         self._probes = probes
         self._heartbeats = heartbeats
         self._outages = outages
@@ -125,8 +124,9 @@ class LeagueManager(RoleMachine):
         return self._ledger
 
     def member_behind(self, content: Content) -> str | None:
-        token = content.field("auth_token") if isinstance(content, Unsealed) else None
-        owner = self._ledger.roster.owner(token) if isinstance(token, str) else None
+        if not isinstance(content, Unsealed):
+            return None
+        owner = self._ledger.roster.owner(content.field("auth_token"))
         if owner is None:
             return None
         member, _ = owner
@@ -183,8 +183,8 @@ class LeagueManager(RoleMachine):
         know yet."""
         failing = {}
         for member in self._ledger.roster.members.values():
-            since = self._calls.peers[member.agent_id].breaker.failing_since if member.takes_part else None
-            if since is not None:
+            since = self._calls.peers[member.agent_id].breaker.failing_since
+            if since is not None and member.takes_part:
                 failing[member.agent_id] = since
         return failing
 
@@ -221,6 +221,7 @@ class LeagueManager(RoleMachine):
     def resume(self, now: float) -> Step:
         self._step = Step()
         self._is_awake = True
+        # The first event of a journal says what league it is of.
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
         if self._operator and not tokens.same(self._secrets.get(OPERATOR), self._operator):
@@ -232,6 +233,7 @@ class LeagueManager(RoleMachine):
         return self._conclude(now)
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
+        # A call that failed by our own fault means that this process stood still.
         if failed.blame is Blame.LOCAL:
             self._heartbeats.slept(now)
         self._outages.failed(failed, now)
@@ -240,6 +242,7 @@ class LeagueManager(RoleMachine):
     def _conclude(self, now: float) -> Step:
         """Do what has become possible, and send what members need to know."""
         # Until `resume` we only answer questions.
+        # Outages come first, because they hold rounds back; broadcasts come last, because they tell what has happened.
         if self._is_awake:
             self._outages.advance(now)
             self._rounds.advance(now)
@@ -271,6 +274,7 @@ class LeagueManager(RoleMachine):
             raise PeerError("E036", f"a manager does not take {read.message_type}")
         sender = self._authentication.authenticate(read, letter.origin, now)
         member = sender.member
+        # A token that proves nothing is no sign of life of its owner either.
         if not sender.by_name:
             self._heard(member, now)
         if read.message_type == "LEAGUE_QUERY":
@@ -311,9 +315,10 @@ class LeagueManager(RoleMachine):
             if answer.deviations:
                 self._context.record(member.agent_id, answer.deviations, now)
         elif isinstance(answer, Pong) and answer.matches is not None:
-            self._habits.listed_matches(member.agent_id)
+            self._heartbeats.habits.listed_matches(member.agent_id)
         self._heard(member, now)
         if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
+            # An answer to a call from before the suspension says nothing about the time since.
             is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
             if is_acknowledged and member.suspended_at <= delivery.attempt.sent_at:
                 self._context.change(member, "recover", now)

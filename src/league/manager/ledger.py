@@ -36,6 +36,8 @@ LEAST_HOLD_S = 60.0
 MAX_DEVIATIONS = 100
 """Maximum number of deviations kept per player from the records of referees."""
 LONGEST_CLAUSE = 120
+MAX_CONDITIONS = 4
+"""Maximum number of conditions kept per player."""
 
 ResultInForce = events.ResultAccepted | events.WalkoverDecided
 MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
@@ -240,6 +242,7 @@ class Ledger(Struct):
         self.standings.enter(event.agent_id)
         self.matches_of[event.agent_id] = []
         if self.rounds:
+            # The league has started: this player has a row in the table, but no match yet.
             self.late.append(event.agent_id)
             self.standings.version += 1
 
@@ -250,7 +253,9 @@ class Ledger(Struct):
         self.roster.applicants.enter(event)
 
     def _conditions_stated(self, event: events.ConditionsStated) -> None:
-        self.roster.members[event.agent_id].state_conditions(event.conditions)
+        member = self.roster.members[event.agent_id]
+        if member.conditions[-1:] != (event.conditions,):
+            member.conditions = (*member.conditions[-MAX_CONDITIONS + 1 :], event.conditions)
 
     def _moved(self, event: events.AgentMoved) -> None:
         self.roster.move(event)
@@ -274,6 +279,7 @@ class Ledger(Struct):
     def _agent_state(self, event: events.AgentStateChanged) -> None:
         member = self.roster.members[event.agent_id]
         if member.state == "SUSPENDED" and event.state == "ACTIVE":
+            # Otherwise one more technical loss would suspend it again.
             member.faults_in_a_row = 0
             self._count_attempts_anew(event.agent_id)
         if event.state == "SUSPENDED":
@@ -435,6 +441,7 @@ class Ledger(Struct):
         match.tries = 0
         if event.why:
             match.held += 1
+        # A loss is listed in the round that was played when it was reported, which need not be that of its match.
         for scheduled_round in self.rounds:
             self._excuse(scheduled_round.out_of_reach.pop(event.match_id, ()))
             scheduled_round.unchecked.pop(event.match_id, None)
@@ -467,6 +474,7 @@ class Ledger(Struct):
         self.outage = None
         if event.key:
             self.controls.orders[event.key] = "resume"
+        # The league has waited for these in vain. It does not wait for them again before they play.
         if event.why != "answered":
             for player in event.missing:
                 self.roster.members[player].absent = True
@@ -481,6 +489,7 @@ class Ledger(Struct):
     def _held(self, event: events.MatchHeld) -> None:
         match = self.matches[event.match_id]
         self.in_play.wait(match)
+        # It was nobody's fault, so the attempt does not count.
         match.tries -= 1
         match.held += 1
         self._excuse(event.players)

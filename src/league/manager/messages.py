@@ -149,42 +149,42 @@ class Messages(ManagerPart):
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
         settings = self._ledger.settings
-        a = self.context.member(match.player_a)
-        b = self.context.member(match.player_b)
-        a_replies = self._answers_of(a, referee, match, sorted(a.queries_only)) if a.queries_only else None
-        b_replies = self._answers_of(b, referee, match, sorted(b.queries_only)) if b.queries_only else None
         return AnnouncedMatch(
             match_id=match.match_id,
             game_type=settings.game_type,
-            player_A_id=match.player_a,
-            player_B_id=match.player_b,
             referee_endpoint=referee.endpoint,
             referee_id=referee.agent_id,
-            player_A_endpoint=a.endpoint,
-            player_B_endpoint=b.endpoint,
-            player_A_standings=self._record(a),
-            player_B_standings=self._record(b),
-            player_A_token=self.token_for(a, referee, match),
-            player_B_token=self.token_for(b, referee, match),
-            player_A_other_tokens=self.other_tokens_for(a, referee, match) if len(a.tokens) > 1 else None,
-            player_B_other_tokens=self.other_tokens_for(b, referee, match) if len(b.tokens) > 1 else None,
-            player_A_answers=self._answers_of(a, referee, match, a.full_standing),
-            player_B_answers=self._answers_of(b, referee, match, b.full_standing),
-            player_A_replies=a_replies,
-            player_B_replies=b_replies,
-            player_A_suspended=a.state == "SUSPENDED",
-            player_B_suspended=b.state == "SUSPENDED",
-            player_A_convention=None if a.convention == USUAL else a.convention,
-            player_B_convention=None if b.convention == USUAL else b.convention,
-            player_A_known_as=a.known_as or None,
-            player_B_known_as=b.known_as or None,
-            player_A_told=sorted(a.told) or None,
-            player_B_told=sorted(b.told) or None,
+            **self._about_player("A", self.context.member(match.player_a), referee, match),
+            **self._about_player("B", self.context.member(match.player_b), referee, match),
             attempt=match.attempt,
             move_seconds=settings.move_seconds,
             retry_delays_s=list(settings.retry_delays_s),
             record_wanted=True,
         )
+
+    def _about_player(self, seat: str, player: Member, referee: Member, match: ScheduledMatch) -> dict[str, Any]:
+        """Return what a referee must know of a player (Any: fields of many types)."""
+        # Most players have one token and no deviation. What says nothing is left out of the message.
+        other_tokens = None
+        if len(player.tokens) > 1:
+            other_tokens = self.other_tokens_for(player, referee, match)
+        replies = None
+        if player.queries_only:
+            replies = self._answers_of(player, referee, match, sorted(player.queries_only))
+        about = {
+            "id": player.agent_id,
+            "endpoint": player.endpoint,
+            "standings": self._record(player),
+            "token": self.token_for(player, referee, match),
+            "other_tokens": other_tokens,
+            "answers": self._answers_of(player, referee, match, player.full_standing),
+            "replies": replies,
+            "suspended": player.state == "SUSPENDED",
+            "convention": None if player.convention == USUAL else player.convention,
+            "known_as": player.known_as or None,
+            "told": sorted(player.told) or None,
+        }
+        return {f"player_{seat}_{name}": value for name, value in about.items()}
 
     def _record(self, player: Member) -> Record:
         tally = self._ledger.standings.tallies[player.agent_id]
@@ -195,13 +195,13 @@ class Messages(ManagerPart):
 
     def other_tokens_for(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
         """Return tokens for a player that goes by another of its registrations than we think, the newest first."""
-        others = []
+        other_tokens = []
         for serial in sorted(player.tokens, reverse=True):
             if serial != player.serial:
                 token = self._derived(player, serial, referee.agent_id, player.agent_id, match)
                 if token:
-                    others.append(token)
-        return others or None
+                    other_tokens.append(token)
+        return other_tokens or None
 
     def _answers_of(
         self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]

@@ -128,6 +128,7 @@ class Outages(ManagerPart):
         is_probed = failed.peer in self.gone or failed.peer in self._survey.awaited
         if failed.blame is not Blame.PEER or failed.failure not in _UNREACHED or is_probed:
             return
+        # Many calls fail at once in an outage. The pause keeps them from beginning one survey after another.
         if now >= self._survey.not_before and self._is_on and failed.peer in self._counted():
             self._survey.is_wanted = True
 
@@ -153,7 +154,8 @@ class Outages(ManagerPart):
         for referee in self._ledger.roster.of_role("referee"):
             self.interrupted(referee, AWAY, now)
         latest_round = self._ledger.latest_round
-        for match_id in list(latest_round.unchecked if latest_round else ()):
+        assert latest_round is not None, "outages are on"
+        for match_id in list(latest_round.unchecked):
             match = self._ledger.matches[match_id]
             if match.held < MOST_HELD:
                 self._void(match, AWAY, now)
@@ -224,6 +226,7 @@ class Outages(ManagerPart):
         self.gone |= survey.awaited
         survey.awaited = set()
         survey.is_under_way = False
+        # A loss that was reported during this survey needs another one, and the league waits for that, too.
         survey.is_binding = survey.is_binding and survey.is_wanted
         self.context.timers.clear("survey")
         if not self._is_on:
@@ -247,6 +250,7 @@ class Outages(ManagerPart):
         latest_round = self._ledger.latest_round
         assert latest_round is not None
         lost = {player for players in latest_round.out_of_reach.values() for player in players}
+        # A player that was excused once may simply be gone: it must not make every loss an outage.
         lost = {player for player in lost if not self.context.member(player).excused}
         counted = self._counted()
         missing = tuple(player for player in counted if player in self.gone or player in lost)
@@ -259,9 +263,10 @@ class Outages(ManagerPart):
 
     def _begin(self, missing: tuple[str, ...], counted: int, now: float) -> None:
         latest_round = self._ledger.latest_round
+        assert latest_round is not None, "outages are on"
         reason = f"{len(missing)} of {counted} players can't be reached: {', '.join(missing)}"
         self.context.happened(OutageBegan(at=now, round_id=self._ledger.current_round, missing=missing, reason=reason))
-        for match_id in list(latest_round.out_of_reach if latest_round else ()):
+        for match_id in list(latest_round.out_of_reach):
             self._void(self._ledger.matches[match_id], "many players were gone at once", now)
         self._hold(now)
 
@@ -297,6 +302,7 @@ class Outages(ManagerPart):
         self.context.happened(OutageEnded(at=now, why=why, missing=missing, lasted_s=lasted_s, key=key))
         self.context.timers.clear("outage")
         self.context.timers.clear("probe players")
+        # While the league was held, matches of dead referees stayed where they were.
         self.assignments.reassign(now)
         self._go_on(now)
 

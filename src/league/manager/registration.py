@@ -85,6 +85,7 @@ class Admission(ManagerPart):
         if member.is_player and (is_owner or application.origin == member.origin):
             return Comeback(member, is_proven=False)
         self.approvals.apply(application, now)
+        # For a referee the operator must know: whoever takes its place decides matches.
         if not member.is_player:
             detail = f"{application.origin} registered as {member.agent_id}, without its token or the enrolment key"
             self.authentication.contested(member, "unproven", detail, now)
@@ -276,6 +277,7 @@ class RegistrationDesk(ManagerPart):
         name = meta.get("display_name") or read.content.get("sender")
         endpoint = meta.get("contact_endpoint") or letter.origin
         self._note(role, name, endpoint, error, now)
+        # What is wrong with the agent is a rejection; what is wrong with the message is an error.
         if error.code not in REJECTIONS:
             raise error
         conversation_id = read.content.get("conversation_id")
@@ -330,7 +332,12 @@ class RegistrationDesk(ManagerPart):
         meta = application.meta
         agent_id = self._ledger.roster.free_id(application.role, application.wanted_id)
         token = self._mint(agent_id, 1)
-        capacity = meta.max_concurrent_matches if isinstance(meta, RefereeMeta) else None
+        capacity = 1
+        if isinstance(meta, RefereeMeta):
+            capacity = meta.max_concurrent_matches or 1
+        known_as = ""
+        if self._is_somebody_else(application.wanted_id, agent_id):
+            known_as = application.wanted_id
         self.context.happened(
             AgentRegistered(
                 at=now,
@@ -341,11 +348,11 @@ class RegistrationDesk(ManagerPart):
                 endpoint=meta.contact_endpoint,
                 origin=application.origin,
                 game_types=tuple(meta.game_types),
-                capacity=capacity or 1,
+                capacity=capacity,
                 serial=1,
                 verify=tokens.verifier(token),
                 convention=application.convention.value,
-                known_as=application.wanted_id if self._is_somebody_else(application.wanted_id, agent_id) else "",
+                known_as=known_as,
                 shows_derived_tokens=_shows_derived_tokens(meta),
                 applicant_id=self.admission.approvals.applicant_id(application),
             )
@@ -401,7 +408,11 @@ class RegistrationDesk(ManagerPart):
         if comeback.is_proven:
             self.context.learn_convention(member, application.convention, now)
         self._record(member.agent_id, application, now)
-        serial = member.newest_serial + 1
+        # An approval is good for one registration, which must be a proven one.
+        applicant_id = ""
+        if comeback.is_proven:
+            applicant_id = self.admission.approvals.applicant_id(application)
+        serial = max(member.tokens) + 1
         token = self._mint(member.agent_id, serial)
         self.context.happened(
             TokenRenewed(
@@ -411,9 +422,10 @@ class RegistrationDesk(ManagerPart):
                 verify=tokens.verifier(token),
                 shows_derived_tokens=_shows_derived_tokens(application.meta),
                 queries_only=not comeback.is_proven,
-                applicant_id=self.admission.approvals.applicant_id(application) if comeback.is_proven else "",
+                applicant_id=applicant_id,
             )
         )
+        # Somebody who only knows a member's name and address may not change how it is said to play.
         if comeback.is_proven:
             self._state_conditions(member, application, now)
         else:

@@ -29,7 +29,6 @@ MAX_QUERY_TOKENS = 4
 """Maximum number of tokens of each standing that are kept beside the first one and the one in use. An agent gets
 another token of full standing only if it shows one, so nobody else can use them up."""
 LONGEST_NUMBER = 6
-MOST_CONDITIONS = 4
 FAULTS_THAT_SUSPEND = 2
 """Number of technical losses in a row that suspend a player (R-51)."""
 MOST_WAITING = 1000
@@ -82,14 +81,6 @@ class Member(Struct):
     """True for a referee that players know by the token it shows them."""
     dispatch_method: str = ""
     """What makes a referee by others play, once that is known (events.DispatchLearned)."""
-
-    def state_conditions(self, conditions: Conditions) -> None:
-        if self.conditions[-1:] != (conditions,):
-            self.conditions = (*self.conditions[-MOST_CONDITIONS + 1 :], conditions)
-
-    @property
-    def newest_serial(self) -> int:
-        return max(self.tokens)
 
     @property
     def full_standing(self) -> list[int]:
@@ -246,8 +237,11 @@ class Roster(Struct):
         agent_id = self.endpoints.get(same_endpoint(endpoint))
         return self.members[agent_id] if agent_id else None
 
-    def owner(self, token: str) -> tuple[Member, int] | None:
-        """Return the owner of a valid token, and the token's serial number."""
+    def owner(self, token: object) -> tuple[Member, int] | None:
+        """Return the owner of a valid token, and the token's serial number. None if this is no valid token."""
+        if not isinstance(token, str):
+            return None
+        # The index finds the owner, a comparison in constant time decides.
         digest = tokens.verifier(token)
         agent_id, serial = self.verifiers.get(digest, ("", 0))
         member = self.members.get(agent_id)
@@ -257,6 +251,7 @@ class Roster(Struct):
 
     def free_id(self, role: AgentRole, wanted: str) -> str:
         """Return the wanted id if it is well-formed and was never given (R-37), or else the next one."""
+        # Only ids that we would write the same way: P1 and P001 would be taken for P01.
         prefix = PREFIXES[role]
         digits = wanted.removeprefix(prefix)
         well_formed = re.fullmatch(f"[0-9]{{2,{LONGEST_NUMBER}}}", digits) and int(digits) > 0
@@ -267,6 +262,7 @@ class Roster(Struct):
     # --- made true by events ------------------------------------------------------------------------------------------
 
     def enter(self, event: AgentRegistered, delivered: Bulletin) -> None:
+        # Ids, names and endpoints are indexed, so that a registration costs the same in a league of any size.
         self.members[event.agent_id] = Member(
             role=event.role,
             agent_id=event.agent_id,
@@ -308,6 +304,7 @@ class Roster(Struct):
         else:
             member.serial = event.serial
         self.applicants.admit(event.applicant_id)
+        # The first token is never dropped.
         _, *full = sorted(member.full_standing)
         outdated = full[:-MAX_FULL_TOKENS] + sorted(member.queries_only)[:-MAX_QUERY_TOKENS]
         for serial in outdated:

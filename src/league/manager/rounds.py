@@ -72,6 +72,7 @@ class Rounds(ManagerPart):
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and start_at is not None:
             self.context.timers.set("start", start_at, lambda _: None)  # the step that it ends does the rest
         for member in self._ledger.roster.members.values():
+            # A crash may have come between the withdrawal and its walkovers, or between the last answer and SHUTDOWN.
             if member.withdrawn:
                 self.withdraw(member, now)
             elif member.delivered.kind == "league_completed" and member.delivered.edition == self._ledger.edition:
@@ -125,7 +126,9 @@ class Rounds(ManagerPart):
         current = None
         if ledger.current_round > ledger.finished_rounds:
             current = ledger.rounds[ledger.current_round - 1]
+        # A round may end while the league is paused: nothing new begins by that.
         if current is not None and not current.undecided and current.assignments_sent:
+            # First the extra rounds, or ROUND_COMPLETED would say that there is no next round.
             self._make_extra_rounds(now)
             self.context.happened(RoundFinished(at=now, round_id=ledger.current_round))
             return True
@@ -172,6 +175,7 @@ class Rounds(ManagerPart):
     def _open(self, round_id: int, now: float) -> bool:
         if not self.assignments.is_possible and self._ledger.rounds[round_id - 1].undecided:
             return False
+        # By what is known of players and referees now: the names were given when the league knew less.
         self.assignments.share_out([round_id], now)
         self.context.happened(RoundOpened(at=now, round_id=round_id))
         self.assignments.assign_waiting(now)
@@ -213,7 +217,7 @@ class Rounds(ManagerPart):
             return False
         self.context.happened(AssignmentsSent(at=now, round_id=round_id))
         # In an earlier life of this process they may have left already.
-        self.assignments.dispatch_round(round_id, now, again=not phase.is_new)
+        self.assignments.dispatch_round(round_id, now, is_repeated=not phase.is_new)
         return True
 
     def _begin_at(self, current: ScheduledRound, phase: AnnouncementPhase, is_heard: bool, now: float) -> float:
@@ -223,7 +227,9 @@ class Rounds(ManagerPart):
         """
         settings = self._ledger.settings
         # Before the announcement a player may have three other messages to answer.
-        heard_at = now if is_heard else phase.since + 3 * NEXT_AFTER_S + settings.announcement_wait_s
+        heard_at = now
+        if not is_heard:
+            heard_at = phase.since + 3 * NEXT_AFTER_S + settings.announcement_wait_s
         lead_s = settings.announcement_lead_s if current.undecided else 0.0
         since = phase.since
         if phase.is_new:

@@ -83,6 +83,7 @@ class Scoring(ManagerPart):
             report = self._read(read, referee, now)
             match = self._match_of(report, referee)
             details: Object = msgspec.to_builtins(report.result.details or {})
+            # Before it is judged: a second report changes nothing, however wrong it may be.
             if match.result is not None:
                 raise _already_reported(match, report, details)
             judgement = self._judge(match, report, details)
@@ -91,6 +92,7 @@ class Scoring(ManagerPart):
             self._refused(error, read, referee, now)
             raise
         self._suspend_or_recover(match, now)
+        # A technical loss may be the first sign of an outage: the players are probed before the round may end.
         if self._ledger.rounds[self._ledger.current_round - 1].unchecked:
             self.outages.reported()
         self._keep_record(match, referee, report, now)
@@ -158,6 +160,7 @@ class Scoring(ManagerPart):
     # --- 2. judge: what the report proves -----------------------------------------------------------------------------
 
     def _judge(self, match: ScheduledMatch, report: MatchResultReport, details: Object) -> Judgement:
+        # Looked up at the first report: until then a replayed journal may replace the settings.
         if self._game is None:
             self._game = registry.find(self._ledger.settings.game_type)
             assert self._game is not None, "a league is made with a game that is installed"
@@ -240,6 +243,7 @@ class Scoring(ManagerPart):
     ) -> None:
         if judgement.deviations:
             self.context.record(referee.agent_id, judgement.deviations, now)
+        # Whatever becomes of the result, this referee has played the match that it was given.
         self.dispatches.reported(match, referee, now)
         result = ResultAccepted(
             at=now,
