@@ -355,7 +355,7 @@ def filled(page: str) -> str:
 
 def wanted() -> Iterator[tuple[Path, str]]:
     """Every generated file with its content. The table of features comes first: the commands are found in it."""
-    yield features.TABLE, features.feature_table()
+    yield from features.files()
     yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
     for message_type in MESSAGES:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"

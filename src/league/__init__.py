@@ -29,7 +29,7 @@ _SDK = frozenset(__all__) - {"run", "tournament"}
 """Names that are defined in `league.sdk`."""
 
 if TYPE_CHECKING:
-    from league.feature_table import tournament
+    from league.feature_names import tournament
     from league.running import run
     from league.sdk import (
         ChooseParityCall,

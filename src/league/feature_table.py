@@ -5,10 +5,6 @@
 Reading a feature's rows here costs less than importing the feature.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from league.features import (
     CommandRow,
     DoorRow,
@@ -21,9 +17,6 @@ from league.features import (
     StrategyRow,
     ViewRow,
 )
-
-if TYPE_CHECKING:  # for type checkers only
-    from league_experiments.tournament import tournament as tournament
 
 FEATURES: tuple[Feature, ...] = (
     Feature(name='core', about="What it takes to play a league: the three roles, and the operator's commands.", page='docs/how-to/operate-a-league.md', rows=(

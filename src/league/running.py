@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from league.hosting import managers, options, players, referees, serving
-from league.hosting.addresses import LOOPBACK
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.players import Entrant
 from league.hosting.serving import HostedAgent, Ready
@@ -23,6 +22,7 @@ from league.manager.league import LeagueManager
 from league.player.strategies import Strategy
 from league.reports import views
 from league.terminal import CommandError
+from league.terminal.addresses import LOOPBACK
 
 Contestant = str | Strategy | Callable[[], Strategy]
 """Who plays: a strategy by name or as module:Class, an object such as a Player, or what makes one."""

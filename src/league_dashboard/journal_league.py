@@ -18,11 +18,9 @@ from league_dashboard.league_view import completed, league_view
 from league_dashboard.match_view import match_page
 from league_dashboard.player_view import player_page
 from league_dashboard.rendering import SITE, SITE_BELOW, Renderer
-from league_dashboard.statistics_view import statistics_view
+from league_dashboard.sections import sections_of
 from league_records.match_facts import MatchFacts, facts_of
 from league_records.shared_files import File
-from league_statistics.analysis import analyse
-from league_statistics.observations import observe
 
 Shown = TypeVar("Shown")
 
@@ -78,9 +76,11 @@ def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
 
 
 def _pages(manager: LeagueManager, journals: Journals, history: LeagueHistory) -> Iterator[File]:
-    above, below, rounds = Renderer(SITE), Renderer(SITE_BELOW), manager.ledger.finished_rounds
-    statistics, now = statistics_view(analyse(observe(manager))), HistoryView(rounds, journals.seq)
-    view = completed(league_view(manager), statistics, _answering(journals), now)
+    above = Renderer(SITE)
+    below = Renderer(SITE_BELOW)
+    rounds = manager.ledger.finished_rounds
+    now = HistoryView(rounds, journals.seq)
+    view = completed(league_view(manager), sections_of(manager), _answering(journals), now)
     yield PurePosixPath("index.html"), above.league(view).encode()
     for round_id in range(1, rounds + 1):
         moment = history.after_round(round_id)

@@ -21,7 +21,7 @@ from league.reports import views
 if TYPE_CHECKING:
     from league_dashboard.answers import Answering
     from league_dashboard.history_view import HistoryView
-    from league_dashboard.statistics_view import StatisticsView
+    from league_dashboard.sections import SectionView
 
 FORM = 5
 """So many results tell how a player is doing."""
@@ -164,8 +164,8 @@ class LeagueView:
     cross: tuple[CrossRow, ...]
     agents: tuple[AgentView, ...]
     applicants: tuple[ApplicantView, ...]
-    statistics: StatisticsView | None = None
-    """None until somebody has worked them out."""
+    sections: tuple[SectionView, ...] = ()
+    """What other features show of the league; nothing of its past."""
     history: HistoryView | None = None
     """None if there is no journal to look back into."""
 
@@ -197,13 +197,13 @@ def league_view(manager: LeagueManager) -> LeagueView:
 
 def completed(
     view: LeagueView,
-    statistics: StatisticsView,
+    sections: tuple[SectionView, ...],
     answering: Mapping[str, Answering],
     history: HistoryView | None = None,
 ) -> LeagueView:
     """With what is worked out elsewhere than from the manager's state."""
     agents = tuple(replace(one, answering=answering.get(one.agent.agent_id)) for one in view.agents)
-    return replace(view, statistics=statistics, agents=agents, history=history)
+    return replace(view, sections=sections, agents=agents, history=history)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------

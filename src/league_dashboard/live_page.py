@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from league_dashboard.league_view import LeagueView
-from league_dashboard.rendering import Parts, Renderer, parts_of
+from league_dashboard.rendering import Renderer, parts_of
+from league_dashboard.sections import Parts
 
 _JSON = msgspec.json.Encoder()
 

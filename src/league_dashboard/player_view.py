@@ -9,12 +9,11 @@ from typing import Final
 from league import events as e
 from league.manager.league import LeagueManager
 from league.protocol.errors import ERRORS
-from league.reports.models import model_play
+from league.reports.models import ModelPlay, model_play
 from league_dashboard.answers import AnswerTimes, answers, times_of
 from league_dashboard.league_view import MatchView, Named, StandingView, league_view, match_view
 from league_records.clauses import clause_of, named, violated
 from league_records.faults import advice_for
-from league_statistics.findings import ModelPlay
 
 MOST_MISTAKES: Final = 50
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from league.protocol.safe_text import without_tokens
 from league_dashboard.charts import points_chart
 from league_dashboard.league_view import LeagueView
+from league_dashboard.sections import Parts, section_rows
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -34,8 +35,6 @@ ASSETS: Final[Mapping[str, str]] = {
 """The files beside the pages, with their media types."""
 MARKS: Final = 1 << 15
 """A cross table of 99 players has some ten thousand: each is rendered once."""
-Parts = Mapping[str, Mapping[str, object]]
-"""What is shown in each list of the league page, by the id of its element."""
 
 
 def asset(name: str) -> bytes:
@@ -84,22 +83,22 @@ SITE_BELOW: Final = Links("../", to_files=True)
 
 def parts_of(view: LeagueView) -> Parts:
     """The league page in pieces that are rendered, compared and sent one by one."""
-    return {
+    parts: dict[str, Mapping[str, object]] = {
         "announcement": {"announcement-now": view.progress.announcement},
         "progress": {"progress-now": view.progress},
         "history": {"history-now": view.history} if view.history else {},
         "standings": {f"standing-{one.player.agent_id}": one for one in view.standings},
         "matches": {f"match-{one.match_id}": one for one in view.matches},
         "coming": {f"coming-{one.match_id}": one for one in view.coming},
-        "titles": {"titles-now": view.statistics.columns} if view.statistics and view.statistics.rows else {},
-        "findings": {"findings-now": view.statistics} if view.statistics else {},
-        "measures": {f"measure-{one.player.agent_id}": one for one in view.statistics.rows} if view.statistics else {},
         "chart": {"chart-now": view.chart},
         "columns": {"columns-now": view.columns} if view.cross else {},
         "cross": {f"cross-{one.player.agent_id}": one for one in view.cross},
         "applicants": {f"applicant-{one.applicant_id}": one for one in view.applicants},
         "agents": {f"agent-{one.agent.agent_id}": one for one in view.agents},
     }
+    for section in view.sections:
+        parts |= section.parts
+    return parts
 
 
 def _without_tokens(value: object) -> object:
@@ -113,7 +112,9 @@ class Renderer:
     def __init__(self, links: Links) -> None:
         self._links = links
         self._engine = Environment(
-            loader=FileSystemLoader(_FOLDER / "templates"),
+            loader=ChoiceLoader(
+                [FileSystemLoader(_FOLDER / "templates"), *(PackageLoader(row.templates) for row in section_rows())]
+            ),
             autoescape=True,
             undefined=StrictUndefined,
             finalize=_without_tokens,
@@ -131,8 +132,16 @@ class Renderer:
         return self._engine.get_template(name)
 
     def part(self, list_id: str, data: object) -> str:
-        """One piece of the league page."""
-        return str(getattr(self._parts, list_id)(data)).strip()
+        """One piece of the league page, by the macro that has the name of its list."""
+        for module in (self._parts, *self._section_parts):
+            macro = getattr(module, list_id, None)
+            if macro is not None:
+                return str(macro(data)).strip()
+        raise LookupError(f"no template has a macro {list_id!r}")
+
+    @cached_property
+    def _section_parts(self) -> tuple[Any, ...]:  # Any: as above
+        return tuple(self._template(f"{row.view}_parts.html").module for row in section_rows())
 
     def league(self, view: LeagueView, lists: Mapping[str, Iterable[str]] | None = None, position: str = "") -> str:
         """The league page; `lists` are its pieces if they are rendered already, `position` where its feed goes on."""

@@ -11,13 +11,14 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import parse_qs
 from uuid import uuid4
 
 from league.agent.agent import Shown
 from league.events import Event
-from league.hosting.background import LatestStatistics
+from league.hosting.background import Background
+from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
 from league.storage.notices import JournalError
 from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from league_dashboard.live_page import LivePage
     from league_dashboard.rendering import Renderer
     from league_records.match_facts import MatchFacts
-    from league_statistics.findings import LeagueStatistics
-    from league_statistics.observations import Observations
 
 FRAME_S: Final = 0.25
 PAUSE: Final = 20
@@ -114,15 +113,32 @@ class Turns:
         return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
 
 
+class _Look(NamedTuple):
+    """The league at a moment: its view, what was observed for other features, and how long it took to look."""
+
+    view: LeagueView
+    observations: Mapping[str, Any]
+    seconds: float
+
+
+def open_dashboard(host: HostedAgent, views: Mapping[str, Background]) -> Dashboard:
+    """The dashboard of a running manager."""
+    from league_dashboard.live_league import LiveLeague
+
+    return Dashboard(LiveLeague(host), views)
+
+
 class Dashboard:
     """Answers what is asked at `/`, below `/match/`, `/player/` and `/assets/`, and at `/api/events`."""
 
-    def __init__(self, pages: LeaguePages, statistics: LatestStatistics) -> None:
+    def __init__(self, pages: LeaguePages, views: Mapping[str, Background]) -> None:
         self._pages = pages
-        self._statistics = statistics
+        self._views = views
+        """Views of the league that sections show, by name."""
         self._live: LivePage | None = None
         self._look_again_at = 0.0
-        self._shown_statistics: LeagueStatistics | None = None
+        self._shown_results: dict[str, Any] = {}
+        """The results of the views on the page (Any: each feature has its own)."""
         self._turns = Turns(waiting=32, pause=3, longest_pause_s=0.5)
         # There is a league to spare only while it is played.
         self._turns_back = Turns(waiting=8, pause=4 if pages.is_live else 0, longest_pause_s=5)
@@ -210,40 +226,49 @@ class Dashboard:
         """The league page as it is now, unless it was looked at a moment ago; None while there is nothing to show."""
         async with self._turns.lock:
             loop = asyncio.get_running_loop()
-            has_rested = loop.time() >= self._look_again_at or self._statistics.latest is not self._shown_statistics
+            has_rested = loop.time() >= self._look_again_at or self._has_newer_results()
             if self._live is not None and not has_rested:
                 return self._live
-            found = await self._pages.shown(self._view)
-            if found is None:
+            look = await self._pages.shown(self._view)
+            if look is None:
                 return None
-            view, observations, took = found
-            self._statistics.begin(observations)
-            self._shown_statistics = statistics = self._statistics.latest
-            took += await asyncio.to_thread(self._show, view, statistics, await self._pages.answering())
+            for name, observations in look.observations.items():
+                self._views[name].begin(observations)
+            self._shown_results = self._latest_results()
+            answering = await self._pages.answering()
+            rendering_s = await asyncio.to_thread(self._show, look.view, dict(self._shown_results), answering)
             self._newer.set()
             self._newer = asyncio.Event()
-            self._look_again_at = loop.time() + max(FRAME_S, PAUSE * took)
+            self._look_again_at = loop.time() + max(FRAME_S, PAUSE * (look.seconds + rendering_s))
             return self._live
 
-    def _view(self, manager: LeagueManager) -> tuple[LeagueView, Observations | None, float]:
-        """The league, what statistics can be made of, and how long it took to look at it."""
+    def _has_newer_results(self) -> bool:
+        return any(view.latest is not self._shown_results.get(name) for name, view in self._views.items())
+
+    def _latest_results(self) -> dict[str, Any]:
+        return {name: view.latest for name, view in self._views.items()}
+
+    def _view(self, manager: LeagueManager) -> _Look:
         from league_dashboard.league_view import league_view
 
         began = time.perf_counter()
-        return league_view(manager), self._statistics.look(manager), time.perf_counter() - began
+        view = league_view(manager)
+        observations = {name: background.look(manager) for name, background in self._views.items()}
+        return _Look(view, observations, time.perf_counter() - began)
 
-    def _show(self, view: LeagueView, found: LeagueStatistics | None, answering: Mapping[str, Answering]) -> float:
-        """Render what has changed, in a thread of its own; how long that took."""
+    def _show(self, view: LeagueView, results: Mapping[str, Any], answering: Mapping[str, Answering]) -> float:
+        """Render what has changed, in a thread of its own; how long that took, in seconds."""
         from league_dashboard.history_view import HistoryView
         from league_dashboard.league_view import completed
         from league_dashboard.live_page import LivePage
-        from league_dashboard.statistics_view import BEING_COMPUTED, statistics_view
+        from league_dashboard.sections import section_rows, section_view
 
         began = time.perf_counter()
         live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
         last = self._pages.position
         history = HistoryView(view.progress.finished_rounds, last) if last else None
-        live.show(completed(view, statistics_view(found) if found else BEING_COMPUTED, answering, history))
+        sections = tuple(section_view(row, results[row.view]) for row in section_rows() if row.view in results)
+        live.show(completed(view, sections, answering, history))
         self._live = live
         return time.perf_counter() - began
 
@@ -287,16 +312,15 @@ class Dashboard:
             await self._something_new()
 
     async def _something_new(self) -> None:
-        """Returns when the league or its statistics may have changed."""
-        waiting = {
-            asyncio.create_task(self._pages.changed()),
-            asyncio.create_task(self._statistics.newer(self._shown_statistics)),
-        }
+        """Return when the league or a result about it may have changed."""
+        waiting = {asyncio.create_task(self._pages.changed())}
+        for name, view in self._views.items():
+            waiting.add(asyncio.create_task(view.newer(self._shown_results.get(name))))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in waiting:
-                one.cancel()
+            for task in waiting:
+                task.cancel()
 
 
 async def open_page(address: str) -> None:

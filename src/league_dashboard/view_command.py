@@ -54,14 +54,16 @@ def _read(location: str) -> JournalLeague:
 
 
 async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.Event) -> int:
-    from league.hosting.background import LatestStatistics
+    from league.features import ViewRow, every
+    from league.hosting.background import Background
     from league.hosting.bare_posts import NOTHING_HERE
     from league.hosting.serving import Door, HostedAgent
     from league.terminal import console
     from league.transport.http import App
     from league_dashboard.serving import Dashboard, open_page
 
-    dashboard, host = Dashboard(league, LatestStatistics()), HostedAgent()
+    dashboard = Dashboard(league, {row.name: Background(row) for row in every(ViewRow)})
+    host = HostedAgent()
 
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE

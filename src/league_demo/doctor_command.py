@@ -19,8 +19,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from league.hosting import addresses, options
-from league.terminal import Command, CommandError, add_json_option, print_result
+from league.hosting import options
+from league.terminal import Command, CommandError, add_json_option, addresses, print_result
 from league.terminal import tables as terminal
 from league.terminal.display import Style, paint
 

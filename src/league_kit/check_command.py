@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from league.hosting.addresses import split_http
 from league.terminal import USAGE, Command, CommandError, add_json_option, print_lines, print_result
+from league.terminal.addresses import split_http
 
 if TYPE_CHECKING:
     from collections.abc import Callable

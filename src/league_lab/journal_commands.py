@@ -23,7 +23,7 @@ def _configure_verify(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from league.reports.journals import evidence
+    from league_lab.evidence import evidence
     from league_lab.promises import check
 
     with journal_errors():

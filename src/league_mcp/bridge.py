@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from league.dialects.tools import NO_SESSION, Session, greeted
-from league.hosting.addresses import split_http
+from league.terminal.addresses import split_http
 
 PAUSES_S: Final = (0.25, 0.5, 1.0, 1.0)
 """Before another try, when nobody listens, or only begins to: nothing was done yet."""

@@ -7,18 +7,22 @@ and the loop must not wait.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from league.calling.rate_limit import Rate, RateLimiter
+from league.protocol.exchanges import Role
 from league.transport import mcp_door
 from league.transport.http import Answer, Handler, HttpRequest, RefusalBody, plain_refusal, refuse
 
 if TYPE_CHECKING:
-    from league.mcp_tables import ServerTables
+    from league.hosting.serving import HostedAgent
+    from league.mcp_tables import McpCaller, ServerTables
+    from league.transport.http import Response
     from league_mcp.endpoint import McpEndpoint
 
+OwnAnswer = Callable[[bytes, "McpCaller"], Awaitable["Response | None"]]
 PACKAGE: Final = "mcp"
 KNOWN: Final = "2.3."
 """What the versions that we know begin with."""
@@ -37,14 +41,52 @@ def is_installed() -> bool:
         return False
 
 
+def open_door(host: HostedAgent) -> McpDoor:
+    """The door of an agent of ours."""
+
+    async def own_answer(raw: bytes, caller: McpCaller) -> Response | None:
+        from league_mcp.own_tools import OwnTools  # only for an agent with tools of its own
+
+        return await OwnTools(host).answer(raw, caller)
+
+    return McpDoor(lambda: _tables_of(host), host.answer_mcp, host.answer_plainly, host.refusal, own_answer)
+
+
+def _tables_of(host: HostedAgent) -> ServerTables:
+    """What an agent offers. The tables of a manager import reports in words, so they are made when a client comes."""
+    if host.running.speaker.role is Role.MANAGER:
+        from league_mcp.manager_offer import LeagueOffer
+
+        return LeagueOffer(host).tables()
+    from league_mcp.member_offer import member_tables
+
+    return member_tables(host, host.tools)
+
+
+async def _no_tools(_raw: bytes, _caller: McpCaller) -> Response | None:
+    return None
+
+
 class McpDoor:
-    """For `App.mcp`. `small` answers MCP clients where the package does not, `post` what is not for MCP after all."""
+    """For `App.mcp`.
+
+    `small` answers MCP clients where the package does not, `post` requests that are not for MCP after all, and
+    `own_answer` plain requests about tools of the agent's own.
+    """
 
     def __init__(
-        self, tables: Callable[[], ServerTables], small: Handler, post: Handler, refusal: RefusalBody = plain_refusal
+        self,
+        tables: Callable[[], ServerTables],
+        small: Handler,
+        post: Handler,
+        refusal: RefusalBody = plain_refusal,
+        own_answer: OwnAnswer = _no_tools,
     ) -> None:
         self._tables = tables
-        self._small, self._post, self._refusal = small, post, refusal
+        self._small = small
+        self._post = post
+        self._refusal = refusal
+        self.own_answer = own_answer
         self._rates = RateLimiter(REQUESTS)
         self._endpoint: McpEndpoint | None = None
         self._is_missing = False

@@ -14,9 +14,10 @@ import msgspec
 from league.agent.agent import Shown
 from league.dialects.registrations import META_FIELDS, PLAYER
 from league.hosting import admin_api, specification
-from league.hosting.background import LatestStatistics, statistics_page
-from league.hosting.manager_api import LiveLeague, match_page
+from league.hosting.background import Background, live_document
+from league.hosting.manager_api import match_page
 from league.hosting.serving import HostedAgent
+from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.mcp_tables import (
     MARKDOWN,
@@ -43,6 +44,7 @@ from league.reports import views
 from league.terminal import CommandError
 from league_mcp.member_offer import call_message, changed, message_tools, unlisted_tool
 from league_records.explain import explain, explanation_lines
+from league_records.live_facts import live_facts
 
 INSTRUCTIONS: Final = (
     "A league of game-playing agents. Look at it with standings, schedule, match and statistics; explain_match tells "
@@ -88,8 +90,8 @@ _JSON = msgspec.json.Encoder()
 class LeagueOffer:
     """The tables of a manager's server."""
 
-    def __init__(self, host: HostedAgent, league: LiveLeague, statistics: LatestStatistics) -> None:
-        self._host, self._league, self._statistics = host, league, statistics
+    def __init__(self, host: HostedAgent) -> None:
+        self._host = host
 
     def tables(self) -> ServerTables:
         return ServerTables(
@@ -122,12 +124,9 @@ class LeagueOffer:
             shown("schedule", "Schedule", f"{ROUNDS} rounds with their matches.", _SOME_ROUNDS, self._some_rounds),
             shown("match", "Match", "A match, its result and what its referee told.", _MATCH, self._match_tool),
             shown("explain_match", "Explain a match", "Why a match ended so, in words.", _MATCH, self._explain_tool),
-            shown(
-                "statistics",
-                "Statistics",
-                "Points or ratings with intervals, who is tied, and what is luck.",
-                NO_ARGUMENTS,
-                self._tool(self._analysis),
+            *(
+                shown(view.row.name, view.row.title, view.row.about, NO_ARGUMENTS, self._tool(self._document(view)))
+                for view in self._host.views.values()
             ),
         )
 
@@ -215,7 +214,10 @@ class LeagueOffer:
             row("standings", "Standings", "The table, and its version.", self._standings),
             row("schedule", "Schedule", "All rounds with their matches.", self._schedule),
             row("players", "Players", "Who plays, and how each is doing.", self._players),
-            row("statistics", "Statistics", "Points or ratings, ties and luck.", self._analysis),
+            *(
+                row(view.row.name, view.row.title, view.row.about, self._document(view))
+                for view in self._host.views.values()
+            ),
             ResourceRow(
                 "league://specification",
                 "specification",
@@ -290,7 +292,9 @@ class LeagueOffer:
 
     async def _analyse(self, caller: McpCaller, given: Mapping[str, str]) -> Sequence[Object]:
         player = await self._player(caller, given)
-        statistics = _JSON.encode(await self._analysis()).decode()
+        statistics = _JSON.encode(
+            {name: await self._document(view)() for name, view in self._host.views.items()}
+        ).decode()
         return [
             user_says(
                 f"Analyse how the player {given['player_id'][:80]} has played in this league. Say what its results "
@@ -312,9 +316,11 @@ class LeagueOffer:
     # --- what is shown ------------------------------------------------------------------------------------------------
 
     async def _shown(self, show: Callable[[LeagueManager], Shown]) -> Shown:
-        found = await self._league.shown(show)
-        assert found is not None, "clients come after the start"
-        return found
+        def show_manager(machine: Machine, _journal_seq: int) -> Shown:
+            assert isinstance(machine, LeagueManager)
+            return show(machine)
+
+        return await self._host.running.shown(show_manager)
 
     async def _state(self) -> views.Object:
         seen = self._host.running.journal_seq
@@ -330,8 +336,9 @@ class LeagueOffer:
         agents = (await self._shown(views.agents))["agents"]
         return {"players": [one for one in agents if one["role"] == "player"]}
 
-    async def _analysis(self) -> views.Object:
-        return msgspec.json.decode((await statistics_page(self._host, self._statistics)).body, type=dict[str, Any])
+    def _document(self, view: Background) -> Callable[[], Any]:
+        """What a view shows now. Any: a coroutine, of JSON."""
+        return partial(live_document, self._host, view)
 
     async def _round(self, _caller: McpCaller, names: Mapping[str, str]) -> str:
         wanted = names["round_id"]
@@ -359,7 +366,7 @@ class LeagueOffer:
         return _JSON.encode({"player": player, "standing": row, "matches": own}).decode()
 
     async def _explained(self, names: Object) -> str:
-        facts = await self._league.facts(names["match_id"])
+        facts = await live_facts(self._host, names["match_id"])
         if facts is None:
             raise _no_match(names["match_id"])
         return "\n".join(printable(line) for line in explanation_lines(explain(facts)))

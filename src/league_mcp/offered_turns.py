@@ -11,16 +11,22 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
+from league.agent import sources
 from league.hosting import authors
+from league.hosting.kept_secrets import PLAYER_KEY
+from league.hosting.options import PlayerOptions
+from league.hosting.players import Entrant
 from league.mcp_tables import NO_ARGUMENTS, McpCaller, MemberTools, Object, ToolRow, string, structured, taking
 from league.player.history import PastMatch
 from league.player.news import LeagueResult, Standings
 from league.player.strategies import Turn
 from league.protocol import tokens
 from league.protocol.errors import PeerError
+from league.terminal import console
+from league.terminal.addresses import is_loopback
 
 WAIT_S: Final = 20.0
 """How long `next_turn` waits for a turn: many clients give a tool half a minute."""
@@ -182,6 +188,37 @@ class OfferedTurns:
 
 def _left(one: OpenTurn) -> float:
     return max(one.ends_at - asyncio.get_running_loop().time(), 0.0)
+
+
+# --- as a player of `league player` -----------------------------------------------------------------------------------
+
+
+def entrant(_options: PlayerOptions) -> Entrant:
+    """A player whose turns are offered."""
+    turns = OfferedTurns()
+    return Entrant(turns, "MCP", offer=lambda options: TurnTools(turns, turns_key(options)).offered(), stay=turns.stay)
+
+
+def turns_key(options: PlayerOptions) -> str | None:
+    """The key that an MCP client must show to answer turns.
+
+    On this machine nobody must, unless a key is set; beyond it there is always one. All players of a process share it.
+    """
+    return _turns_key(options.host, PLAYER_KEY.given_to_command(None))
+
+
+@cache
+def _turns_key(host: str, key: str | None) -> str | None:
+    tools = "an MCP client that is connected here plays, with the tools next_turn and answer_turn"
+    if key is not None:
+        console.say(f"{tools}, if it shows the {PLAYER_KEY.name}")
+        return key
+    if is_loopback(host):
+        console.say(f"{tools}; anybody on this machine may, unless {PLAYER_KEY.variable} is set")
+        return None
+    made = tokens.mint("player", sources.chance(32)).removeprefix("tok_")
+    console.say(f"{tools}, if it shows this {PLAYER_KEY.name}: Authorization: Bearer {made}")
+    return made
 
 
 # --- the tools --------------------------------------------------------------------------------------------------------

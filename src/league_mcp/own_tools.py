@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from league.mcp_tables import McpCaller, MemberTools, ToolRow, check_arguments, refused
+from league.mcp_tables import McpCaller, ToolRow, check_arguments, refused
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 class OwnTools:
     """The tools of one member."""
 
-    def __init__(self, host: HostedAgent, tools: MemberTools) -> None:
-        self._host, self._is_owner = host, tools.is_owner
-        self._rows = {one.name: one for one in tools.rows}
+    def __init__(self, host: HostedAgent) -> None:
+        assert host.tools is not None, "it has tools"
+        self._host = host
+        self._is_owner = host.tools.is_owner
+        self._rows = {row.name: row for row in host.tools.rows}
         self._signs = (mcp_door.LIST.encode(), *(name.encode() for name in self._rows))
 
     async def answer(self, raw: bytes, caller: McpCaller) -> Response | None:

@@ -8,24 +8,25 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from league.agent.sources import Clock
 from league.games import registry
 from league.hosting.options import PlayerOptions
+from league.hosting.players import Entrant
 from league.hosting.serving import trusted
 from league.machine import Failure
 from league.protocol.endpoints import BadAddressError, parse
+from league.protocol.experiment import written
 from league.terminal import USAGE, CommandError, console
 from league.transport.http_client import CallFailed, HttpClient
 from league_minds.llm import OK, LanguageModel, NoReply, Reply, Surroundings, completed, trouble_of
+from league_minds.options import ModelOptions
 from league_minds.prompts import Prompt
 
-LLM: Final = "llm"
 KEY_VARIABLE: Final = "LEAGUE_LLM_KEY"
-SETTINGS: Final = ("base_url", "model", "prompt", "temperature", "corrections", "no_options", "max_tokens")
-"""What only a language model needs."""
 LARGEST_ANSWER: Final = 1_048_576
 GREETING: Final = "Answer with the word ready."
 GREETING_S: Final = 20.0
@@ -36,9 +37,10 @@ _KEY: Final = re.compile(r"[!-~]+")
 class Provider:
     """A provider as it is asked: its address, the key and the time. What it says never shows the key."""
 
-    def __init__(self, options: PlayerOptions) -> None:
-        self._url = f"{options.base_url.rstrip('/')}/chat/completions"
-        self._options, self._key = options, os.environ.get(KEY_VARIABLE, "")
+    def __init__(self, options: PlayerOptions, base_url: str) -> None:
+        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._options = options
+        self._key = os.environ.get(KEY_VARIABLE, "")
         self._clock = Clock(options.time_scale)
         self._client: HttpClient | None = None
         try:
@@ -103,16 +105,26 @@ def _hint(status: int) -> str:
     return "it does not take such requests: look at --model and --temperature" if status in (400, 405, 422) else ""
 
 
-def model_of(options: PlayerOptions, provider: Provider) -> LanguageModel:
-    """The model as the options describe it."""
-    return LanguageModel(
-        model=options.model,
-        prompt=_prompt(options),
-        corrections=options.corrections,
-        temperature=options.temperature,
+def entrant(options: PlayerOptions) -> Entrant:
+    """A player whose choices a language model makes."""
+    own = ModelOptions.of(options)
+    if not (own.base_url and own.model):
+        raise CommandError("--strategy llm needs --base-url and --model", USAGE)
+    provider = Provider(options, own.base_url)
+    model = LanguageModel(
+        model=own.model,
+        prompt=_prompt(own),
+        corrections=own.corrections,
+        temperature=own.temperature,
         around=provider.surroundings,
         rules=_rules,
-        cap=options.max_tokens,
+        cap=own.max_tokens,
+    )
+    return Entrant(
+        model,
+        title_of(own.model),
+        conditions=written(model.conditions(provider.endpoint.host)),
+        session=partial(provider.session, model),
     )
 
 
@@ -121,17 +133,7 @@ def title_of(model: str) -> str:
     return model if _NAME.fullmatch(model) else "Model"
 
 
-def check_options(options: PlayerOptions) -> None:
-    """What a language model needs must be there, and is for nobody else."""
-    is_asked = LLM in options.strategy.split(",")
-    for name in SETTINGS:
-        if name in options.given and not is_asked:
-            raise CommandError(f"--{name.replace('_', '-')} is for --strategy {LLM}", USAGE)
-    if is_asked and not (options.base_url and options.model):
-        raise CommandError(f"--strategy {LLM} needs --base-url and --model", USAGE)
-
-
-def _prompt(options: PlayerOptions) -> Prompt:
+def _prompt(options: ModelOptions) -> Prompt:
     try:
         text = {"text": Path(options.prompt).read_text("utf-8")} if options.prompt else {}
         return Prompt(**text, options_shown=not options.no_options)

@@ -6,6 +6,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TextIO
 
+from league.hosting.options import PlayerOptions
+from league.hosting.players import Entrant
+
 
 class Offered(Protocol):
     """What a person is shown of a turn."""
@@ -46,3 +49,8 @@ class Human:
 
     def _say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
+
+
+def entrant(_options: PlayerOptions | None) -> Entrant:
+    """A player whose choices a person types."""
+    return Entrant(Human(), "Human")

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from league import features
 from league.cli.source import journal_errors
-from league.terminal import USAGE, Command, CommandError, add_json_option, print_result
-from league.terminal import tables as terminal
+from league.features import ExportRow
+from league.terminal import USAGE, Command, CommandError, add_json_option, print_result, tables
 
-FORMATS = ("shared", "csv", "json", "site")
+if TYPE_CHECKING:
+    from league_records.exports import Files
 
 
 def _configure_export(parser: argparse.ArgumentParser) -> None:
+    formats = [row.format for row in features.every(ExportRow)]
     parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder of all journals")
     parser.add_argument("--to", metavar="DIR", required=True, help="the folder to write into; made if it is missing")
-    parser.add_argument("--format", choices=FORMATS, default="shared", help="which files (default: shared)")
+    parser.add_argument("--format", choices=formats, default="shared", help="which files (default: shared)")
     groups = "with csv: a class list, a line NAME,GROUP for each student, for the column `group` of grades.csv"
     parser.add_argument("--groups", metavar="FILE", type=Path, help=groups)
     add_json_option(parser)
@@ -25,30 +30,25 @@ def _configure_export(parser: argparse.ArgumentParser) -> None:
 
 def _export(args: argparse.Namespace) -> int:
     from league.reports.journals import read_journals, replay
-    from league_dashboard.journal_league import site
-    from league_records import exports
     from league_records.shared_files import ExportError, write_files
 
-    if args.groups and args.format != "csv":
-        raise CommandError("--groups is for grades.csv: it goes with --format csv", USAGE)
-    tables = partial(exports.as_csv, groups=_class_list(args.groups) if args.groups else None)
-    formats: dict[str, exports.Export] = {
-        "shared": exports.shared,
-        "csv": tables,
-        "json": exports.as_json,
-        "site": site,
-    }
+    row = next(row for row in features.every(ExportRow) if row.format == args.format)
+    export: Callable[..., Files] = features.load(row.export)
+    if args.groups:
+        if args.format != "csv":
+            raise CommandError("--groups is for grades.csv: it goes with --format csv", USAGE)
+        export = partial(export, groups=_class_list(args.groups))
     try:
         with journal_errors():
-            journals = read_journals(args.journal, letters=args.format in ("shared", "site"))
+            journals = read_journals(args.journal, letters=row.needs_letters)
             if journals.path is None:
                 raise CommandError(f"{args.journal} holds no manager's journal; a league is exported from that")
             manager = replay(str(journals.path), journals.seq).manager
-            written = write_files(Path(args.to), formats[args.format](manager, journals))
+            files = write_files(Path(args.to), export(manager, journals))
     except ExportError as error:
         raise CommandError(str(error)) from error
-    line = f"{terminal.counted(len(written), 'file')} written to {terminal.plain(args.to)}"
-    print_result(args.json, {"format": args.format, "to": args.to, "files": written}, [line])
+    line = f"{tables.counted(len(files), 'file')} written to {tables.plain(args.to)}"
+    print_result(args.json, {"format": args.format, "to": args.to, "files": files}, [line])
     return 0
 
 

@@ -20,13 +20,12 @@ from league.manager.ledger import ScheduledMatch
 from league.protocol import timestamps
 from league.reports import views
 from league.reports.journals import Journals
-from league.reports.models import models
+from league.reports.models import ModelPlay, models
 from league.reports.views import Object
 from league.storage.transcript import LetterNote
 from league_records import shared_files
 from league_records.letters import clean
 from league_records.shared_files import File, FinalStanding, MatchAccount, PastRow
-from league_statistics.findings import ModelPlay
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a cell a formula in a spreadsheet, the last four in East Asian ones."""

@@ -6,11 +6,8 @@ The same journal gives the same bytes: `last_updated` is the time of the newest 
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -22,6 +19,7 @@ from league.manager.league import LeagueManager
 from league.protocol import timestamps
 from league.reports import views
 from league.reports.views import Object
+from league.storage.replacing import replace_file
 from league.storage.transcript import LetterNote
 from league_records.letters import clean, content_of
 
@@ -33,7 +31,6 @@ NO_LETTERS: Final = "there are no letters here: only a referee with a journal an
 TOO_MANY: Final = f"only the first {MOST_LETTERS} letters are here; the referee's journal has all"
 STILL_PLAYED: Final = "what the letters say, and what was chosen, is shown when the match is over"
 _PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
-READABLE: Final = 0o644
 LONGEST_SHOWN: Final = 80
 _LEFT_OUT: Final = frozenset({"seed", "key", "at", "event"})
 """Fields of events that are not shown: the seed is in the result when the match is over, keys of orders are private."""
@@ -258,22 +255,3 @@ def write_files(folder: Path, files: Iterable[File]) -> list[str]:
             raise ExportError(f"{path} cannot be written: {error.strerror or error}") from error
         written.append(str(name))
     return written
-
-
-def replace_file(path: Path, data: bytes, sync: bool = True, mode: int = READABLE) -> None:
-    """Replace a file atomically: a reader sees the old one or the new one. Without `sync` a power cut may lose it: for
-    what will soon be written again."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        Path(part).chmod(mode)
-        Path(part).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(part).unlink()
-        raise

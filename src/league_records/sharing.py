@@ -22,12 +22,13 @@ from league.events import Event
 from league.machine import Machine
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
+from league.storage.replacing import replace_file
 from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
 from league.storage.volatile import VolatileJournal
 from league.terminal import CommandError
 from league_records.live_files import FileFold, TranscriptReader, fold_for
-from league_records.shared_files import UnsafeNameError, replace_file
+from league_records.shared_files import UnsafeNameError
 
 PAUSE_S = 1.0
 """No file is written more often than this."""
@@ -216,6 +217,18 @@ def _resolve(finished: Future[None]) -> None:
     with suppress(InvalidStateError, RuntimeError):  # whoever waited is gone, or its loop is
         if not finished.done():
             finished.set_result(None)
+
+
+def open_shared(folder: str | None, journal_folder: Path | None, warn: Callable[[str], None]) -> SharedFiles:
+    """The files of this folder, which must be writable; or, if none is named, those beside the journal.
+
+    Nobody asked for the files beside the journal, so that folder is not checked.
+    """
+    if folder is not None:
+        check_folder(Path(folder))
+        return SharedFiles(Path(folder), warn)
+    assert journal_folder is not None, "a manager has a journal"
+    return SharedFiles(journal_folder, warn)
 
 
 def check_folder(folder: Path) -> None:

@@ -12,7 +12,8 @@ from league.terminal import USAGE, Command, CommandError, examples, print_result
 from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
-    from league_statistics.findings import LeagueStatistics, ModelPlay, RatingTable, RefereeDraws
+    from league_statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
+from league.reports.models import ModelPlay
 
 EXAMPLE = examples(
     "league statistics",

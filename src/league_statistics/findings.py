@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from league.games.contract import Measure
-from league.protocol.experiment import Conditions
+from league.reports.models import ModelPlay
 
 Interval = tuple[float, float]
 """From, to: a 95 % interval."""
@@ -110,30 +110,6 @@ class RefereeDraws:
     p_value: float | None
     """How often uniform draws would be at least this uneven; corrected for the number of referees. None: too few."""
     verdict: Literal["uniform", "not uniform", "too few"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPlay:
-    """How a language model played for a player, as that says itself (spec section 8.17)."""
-
-    player_id: str
-    display_name: str
-    conditions: tuple[Conditions, ...]
-    """The newest last; more than one if they were changed."""
-    choices: int
-    fallbacks: int
-    """Choices that the model did not make."""
-    provider_errors: int
-    """Choices in which its provider failed."""
-    declined: int
-    """Those of them that were not made at all."""
-    tokens: int
-    thinking_s: float
-    """A choice, without what was waited."""
-    waited_s: float
-    """In all, because of rate limits."""
-    not_rated: str
-    """Why the player is not rated; empty if it is."""
 
 
 @dataclass(frozen=True, slots=True)

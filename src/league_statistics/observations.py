@@ -11,8 +11,8 @@ import msgspec
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
-from league.reports.models import models
-from league_statistics.findings import LeftOut, ModelPlay, Record
+from league.reports.models import ModelPlay, models
+from league_statistics.findings import LeftOut, Record
 
 
 @dataclass(frozen=True, slots=True)

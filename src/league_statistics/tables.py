@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from league.reports.models import ModelPlay
 from league_statistics.findings import (
     LeagueStatistics,
     LeftOut,
-    ModelPlay,
     OpenInterval,
     PlayerPoints,
     PlayerRating,

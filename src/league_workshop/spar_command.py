@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _endpoint(url: str) -> str:
-    from league.hosting.addresses import agent_url
     from league.protocol.fields import RULES
+    from league.terminal.addresses import agent_url
 
     with suppress(ValueError):
         whole = agent_url(url)
@@ -97,13 +97,12 @@ def _entrants(names: str) -> tuple[Entrant, ...]:
 
 def _check(args: argparse.Namespace) -> None:
     from league.hosting import require_game
-    from league.hosting.players import HUMAN
     from league_workshop.sparring import MOST_MATCHES
 
     if not 1 <= args.matches <= MOST_MATCHES:
         raise CommandError(f"--matches: from 1 to {MOST_MATCHES}, not {args.matches}", USAGE)
     require_game(args.game)
-    if args.json and HUMAN in args.against.split(","):
+    if args.json and "human" in args.against.split(","):
         raise CommandError("--json prints nothing but a document, so it cannot ask a human", USAGE)
     if not args.league_id:
         raise CommandError("--league-id: a league has a name", USAGE)

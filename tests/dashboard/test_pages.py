@@ -21,11 +21,9 @@ from league_dashboard.league_view import completed, league_view
 from league_dashboard.match_view import match_page
 from league_dashboard.player_view import player_page
 from league_dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
-from league_dashboard.statistics_view import statistics_view
+from league_dashboard.sections import sections_of
 from league_records.explain import explain
 from league_records.match_facts import MatchFacts
-from league_statistics.analysis import analyse
-from league_statistics.observations import observe
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import facts_in, journals_of, letters_of, on_disk
@@ -96,7 +94,7 @@ def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() 
     times = found["P01"].times
     assert times is not None
     assert (times.count, round(times.median, 6), round(times.p95, 6)) == (2, 0.2, 3.0)
-    view = completed(league_view(managed.manager), statistics_view(analyse(observe(managed.manager))), found)
+    view = completed(league_view(managed.manager), sections_of(managed.manager), found)
     rows = Renderer(Links()).league(view).split('<tr id="agent-')
     assert "<td>0.200 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
     assert " s</td>" not in next(one for one in rows if one.startswith("REF01"))

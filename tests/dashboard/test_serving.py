@@ -15,8 +15,9 @@ import pytest
 
 from league.agent.agent import Shown
 from league.events import Event
-from league.hosting import background as statistics
-from league.hosting.background import LatestStatistics
+from league.features import ViewRow, every
+from league.hosting import background
+from league.hosting.background import Background
 from league.hosting.bare_posts import NOTHING_HERE
 from league.manager.league import LeagueManager
 from league.storage.reading import JournalReader, open_for_reading
@@ -27,6 +28,7 @@ from league_dashboard.answers import Answering
 from league_dashboard.history import LeagueHistory, Moment
 from league_dashboard.serving import Dashboard
 from league_records.match_facts import MatchFacts
+from league_statistics import analysis
 from league_statistics.analysis import analyse
 from league_statistics.findings import LeagueStatistics
 from league_statistics.observations import Observations
@@ -73,7 +75,7 @@ class ScriptedLeague:
 async def watched(limits: Limits | None = None) -> AsyncIterator[tuple[Server, ScriptedLeague, Dashboard]]:
     league = ScriptedLeague()
     Feed.opened.clear()
-    dashboard = Dashboard(league, LatestStatistics())
+    dashboard = Dashboard(league, {row.name: Background(row) for row in every(ViewRow)})
 
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE
@@ -193,13 +195,13 @@ def test_viewers_make_room_for_agents() -> None:
 
 def test_statistics_follow_when_their_rest_is_over_though_nothing_else_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last result of a league often comes while they rest."""
-    monkeypatch.setattr(statistics, "REST", 5.0)
+    monkeypatch.setattr(background, "REST", 5.0)
 
     def slowly(observations: Observations) -> LeagueStatistics:
         time.sleep(0.5)
         return analyse(observations)
 
-    monkeypatch.setattr(statistics, "analyse", slowly)
+    monkeypatch.setattr(analysis, "analyse", slowly)
 
     async def test() -> None:
         async with watched() as (server, league, _):
@@ -233,7 +235,7 @@ def test_the_first_statistics_hold_up_no_page_and_follow_when_they_are_worked_ou
         assert done.wait(WATCHDOG_S)
         return analyse(observations)
 
-    monkeypatch.setattr(statistics, "analyse", when_told)
+    monkeypatch.setattr(analysis, "analyse", when_told)
 
     async def test() -> None:
         async with watched() as (server, league, _):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
-from league.hosting import addresses
+from league.terminal import addresses
 from league_demo import doctor_command as doctor
 
 

@@ -12,13 +12,14 @@ from msgspec import structs
 
 from league import LeagueResult, Standings
 from league.hosting import options
-from league.hosting.players import load, turns_key
+from league.hosting.players import load
 from league.mcp_tables import McpCaller
 from league.player.strategies import Turn
 from league.protocol.errors import PeerError
 from league.protocol.parts import StandingsRow
 from league.terminal import CommandError, console, display
-from league_mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools
+from league_mcp import offered_turns
+from league_mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
 from tests.unit.player.test_strategies import past
 
 LIMIT_S = 60.0
@@ -65,6 +66,7 @@ def test_who_needs_a_server_plays_nowhere_else(strategy: str) -> None:
 @pytest.mark.requirement("PLAYER.turns_over_mcp")
 def test_beyond_its_own_machine_a_player_always_has_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
+    offered_turns._turns_key.cache_clear()
     monkeypatch.setattr(console, "say", said.append)
     monkeypatch.delenv("LEAGUE_PLAYER_KEY", raising=False)
     assert turns_key(OPTIONS) is None

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from league.cli.roles import _refuse_foreign_options
 from league.hosting import options
 from league.hosting.players import load
 from league.machine import Considered, NoChoice
 from league.player.strategies import Turn
 from league.terminal import CommandError, console
-from league_minds.connecting import Provider, check_options, model_of
+from league_minds.connecting import entrant
 from league_minds.llm import LanguageModel
 from tests.support.language_models import KEY, StandIn, stand_in
 
@@ -38,10 +39,11 @@ def flags(given: Mapping[str, Any]) -> list[str]:
 
 def in_session(chosen: options.PlayerOptions, work: Callable[[LanguageModel], Awaitable[Any]]) -> Any:
     async def run() -> Any:
-        provider = Provider(chosen)
-        model = model_of(chosen, provider)
-        async with provider.session(model):
-            return await work(model)
+        player = entrant(chosen)
+        assert isinstance(player.strategy, LanguageModel)
+        assert player.session is not None
+        async with player.session():
+            return await work(player.strategy)
 
     return asyncio.run(run())
 
@@ -160,8 +162,14 @@ def test_a_key_that_would_break_the_request_is_refused(monkeypatch: pytest.Monke
 def test_settings_of_models_are_for_models_and_needed_there(changed: dict[str, str], said: str) -> None:
     parser = argparse.ArgumentParser()
     options.configure(parser, options.PlayerOptions)
+    chosen = options.read(parser.parse_args(flags({**changed, "host": "127.0.0.1"})), options.PlayerOptions)
+
+    def start() -> None:
+        _refuse_foreign_options(chosen, [chosen.strategy])
+        load(chosen.strategy, chosen)
+
     with pytest.raises(CommandError, match=said):
-        check_options(options.read(parser.parse_args(flags({**changed, "host": "127.0.0.1"})), options.PlayerOptions))
+        start()
 
 
 def test_a_base_url_that_is_none_is_refused() -> None:

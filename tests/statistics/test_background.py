@@ -12,7 +12,7 @@ import pytest
 
 import league
 from league.cli.pages import Pages
-from league.hosting import background as statistics
+from league.hosting import background
 from league.reports.journals import replay
 from league_statistics.analysis import analyse, document
 from league_statistics.observations import observe
@@ -35,7 +35,7 @@ async def played(folder: Path | None = None) -> tuple[list[Any], list[Any]]:
 
 
 def test_a_manager_shows_the_statistics_that_its_journal_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "REST", 0.0)
+    monkeypatch.setattr(background, "REST", 0.0)
     _, last = asyncio.run(played(tmp_path))
     from_journal = json.loads(json.dumps(document(analyse(observe(replay(str(tmp_path)).manager)))))
     assert last == [from_journal] * 3
@@ -44,7 +44,7 @@ def test_a_manager_shows_the_statistics_that_its_journal_gives(tmp_path: Path, m
 
 
 def test_viewers_who_come_before_the_rest_is_over_get_the_same_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "REST", 1e9)
+    monkeypatch.setattr(background, "REST", 1e9)
     first, last = asyncio.run(played())
     assert last == first
     assert first[0] == first[1] == first[2]

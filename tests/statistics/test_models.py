@@ -13,13 +13,12 @@ import pytest
 
 from league.cli.main import main
 from league.events import ResultAccepted
-from league.reports.models import models
+from league.reports.models import ModelPlay, models
 from league_dashboard.player_view import player_page
 from league_dashboard.rendering import Links, Renderer
-from league_dashboard.statistics_view import statistics_view
 from league_statistics.analysis import analyse
-from league_statistics.findings import ModelPlay
 from league_statistics.observations import observe
+from league_statistics.section import statistics_view
 from league_statistics.tables import MODELS
 from league_statistics.words import EXPLAINED
 from tests.support.managed import Managed

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, unquote
 
-from league.hosting.addresses import agent_url, usual_manager
 from league.terminal import USAGE, CommandError, add_json_option
+from league.terminal.addresses import agent_url, usual_manager
+
+if TYPE_CHECKING:
+    from league.manager.league import LeagueManager
 
 MATCHES = "/api/matches/"
 
@@ -98,12 +101,21 @@ class JournalPages:
 
     def get(self, path: str) -> Any:
         from league.reports import views
-        from league_statistics import analysis
-        from league_statistics.observations import observe
 
         manager = self._replayed.manager
         if path.startswith(MATCHES):
             return views.match(manager, unquote(path.removeprefix(MATCHES)))
-        if path == "/api/statistics":
-            return analysis.document(analysis.analyse(observe(manager)))
-        return views.PAGES[path](manager, self._replayed.seq)
+        if path in views.PAGES:
+            return views.PAGES[path](manager, self._replayed.seq)
+        return _document(path.removeprefix("/api/"), manager)
+
+
+def _document(view_name: str, manager: LeagueManager) -> Any:
+    """The document of a view that a feature brings; None if there is no such view (Any: JSON)."""
+    from league.features import ViewRow, every
+    from league.hosting.background import document_of
+
+    for row in every(ViewRow):
+        if row.name == view_name:
+            return document_of(row, manager)
+    return None

@@ -103,7 +103,7 @@ class KeptSecret:
 
     def _keep(self, path: Path, text: str) -> None:
         """Whole or not at all, and never readable by anybody else."""
-        from league_records.shared_files import replace_file  # only who starts a manager pays for it
+        from league.storage.replacing import replace_file  # only who starts a manager pays for it
 
         try:
             replace_file(path, f"{text}\n".encode(), mode=OWNER_ONLY)

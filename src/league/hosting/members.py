@@ -15,7 +15,6 @@ from league.agent.agent import Agent, Setup, Tell
 from league.agent.thinking import Think
 from league.events import Event
 from league.hosting import serving
-from league.hosting.addresses import is_own
 from league.hosting.bare_posts import referee_pages
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
@@ -27,12 +26,11 @@ from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.terminal import console
+from league.terminal.addresses import is_own
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.letters import Speaker
 from league.transport.resolving import Resolver
-from league_mcp.member_offer import member_tables
-from league_mcp.own_tools import OwnTools
 
 if TYPE_CHECKING:  # a process of one role does not load the other
     from league.player.competitor import Competitor
@@ -105,9 +103,10 @@ class MemberProcess:
 
     async def _bring_up(self, number: int, port: int) -> HostedAgent:
         """One member: its port, its machine, its journal."""
-        options, member, host = self._options, self._member(number), HostedAgent()
-        host.tables = partial(member_tables, host, member.tools)
-        host.own_tools = OwnTools(host, member.tools) if member.tools else None
+        options = self._options
+        member = self._member(number)
+        host = HostedAgent()
+        host.tools = member.tools
         app = App(
             post=host.respond,
             get=host.basic_pages(),

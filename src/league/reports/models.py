@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from league.events import ResultAccepted
@@ -11,13 +12,36 @@ from league.manager.excuses import declined
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
-from league.protocol.experiment import Provenance, said
-from league_statistics.findings import ModelPlay
+from league.protocol.experiment import Conditions, Provenance, said
 
 MOST_FALLBACKS: Final = 0.2
 MOST_PROVIDER_ERRORS: Final = 0.1
 """Beyond such a share of its choices a player is not rated."""
 NOTHING: Final = Provenance(choices=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlay:
+    """How a language model played for a player, as that says itself (spec section 8.17)."""
+
+    player_id: str
+    display_name: str
+    conditions: tuple[Conditions, ...]
+    """The newest last; more than one if they were changed."""
+    choices: int
+    fallbacks: int
+    """Choices that the model did not make."""
+    provider_errors: int
+    """Choices in which its provider failed."""
+    declined: int
+    """Those of them that were not made at all."""
+    tokens: int
+    thinking_s: float
+    """A choice, without what was waited."""
+    waited_s: float
+    """In all, because of rate limits."""
+    not_rated: str
+    """Why the player is not rated; empty if it is."""
 
 
 def models(manager: LeagueManager) -> tuple[ModelPlay, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from league.games.contract import LOSS_POINTS, WIN_POINTS
-from league_dashboard.league_view import Named
 from league_statistics import tables
 from league_statistics.findings import LeagueStatistics, RatingTable
 from league_statistics.words import EXPLAINED
@@ -29,6 +28,13 @@ class Note(NamedTuple):
     title: str
     text: str
     sentence: str
+
+
+class Named(NamedTuple):
+    """A player, as its link shows it."""
+
+    agent_id: str
+    name: str
 
 
 class Reach(NamedTuple):
@@ -57,10 +63,19 @@ class StatisticsView:
     rows: tuple[PlayerMeasure, ...]
     notes: tuple[Note, ...]
     missing: str
-    is_pending: bool = False
 
 
-BEING_COMPUTED: Final = StatisticsView((), (), (), "Being computed.", is_pending=True)
+BEING_COMPUTED: Final = StatisticsView((), (), (), "Being computed.")
+
+
+def section(result: LeagueStatistics | None) -> Mapping[str, Mapping[str, object]]:
+    """The section of the league page: its lists, and the pieces in each by their ids."""
+    view = BEING_COMPUTED if result is None else statistics_view(result)
+    return {
+        "titles": {"titles-now": view.columns} if view.rows else {},
+        "findings": {"findings-now": view},
+        "measures": {f"measure-{row.player.agent_id}": row for row in view.rows},
+    }
 
 
 def statistics_view(found: LeagueStatistics) -> StatisticsView:

@@ -10,9 +10,10 @@ import pytest
 from league.manager.league import LeagueManager
 from league_dashboard.league_view import league_view
 from league_dashboard.rendering import Links, Renderer
-from league_dashboard.statistics_view import StatisticsView, statistics_view
+from league_dashboard.sections import sections_of
 from league_statistics import analysis
 from league_statistics.observations import observe
+from league_statistics.section import StatisticsView, statistics_view
 from league_statistics.tables import POINTS, RATING
 from league_statistics.words import EXPLAINED
 from tests.statistics.test_analysis import throwing
@@ -22,7 +23,7 @@ from tests.support.managed import Managed
 def shown(manager: LeagueManager) -> tuple[StatisticsView, str]:
     """The statistics as data, and the page they stand on."""
     view = statistics_view(analysis.analyse(observe(manager)))
-    page = Renderer(Links()).league(replace(league_view(manager), statistics=view))
+    page = Renderer(Links()).league(replace(league_view(manager), sections=sections_of(manager)))
     return view, html.unescape(page)
 
 
