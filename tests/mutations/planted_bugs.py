@@ -143,7 +143,8 @@ BUGS = (
     Bug(
         "everybody plays somebody, but not everybody everybody",
         "manager/schedule.py",
-        "            ahead = turning[(turn + distance) % count]\n            behind = turning[(turn - distance) % count]\n",
+        "            ahead = turning[(turn + distance) % count]\n"
+        "            behind = turning[(turn - distance) % count]\n",
         "            ahead = turning[distance % count]\n            behind = turning[-distance % count]\n",
         faults=0.0,
     ),
