@@ -38,15 +38,15 @@ class LeagueQueries(ManagerPart):
     messages: Messages
     dispatches: Dispatches
 
-    def answer(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
+    def answer(self, read: Unsealed, sender: Member, now: float) -> LeagueQueryResponse:
         """Return the answer, which may say that there is none. PeerError refuses what names no question."""
         try:
             self.context.check_league(read)
-            if self._asks_for_addresses(read, asking):
-                return self._registrations(read, asking, now)
+            if self._asks_for_addresses(read, sender):
+                return self._registrations(read, sender, now)
             message = read.open()
             assert isinstance(message, LeagueQuery)
-            data = _QUESTIONS[message.query_type](self, message.query_params or QueryParams(), asking)
+            data = _QUESTIONS[message.query_type](self, message.query_params or QueryParams(), sender)
         except PeerError as error:
             return self._failure(read, error, now)
         return LeagueQueryResponse(
@@ -79,11 +79,11 @@ class LeagueQueries(ManagerPart):
 
     # --- the questions ------------------------------------------------------------------------------------------------
 
-    def _standings(self, params: QueryParams, asking: Member) -> Object:
+    def _standings(self, params: QueryParams, sender: Member) -> Object:
         rows = [columns(row) for row in table(self._ledger)]
         return {"standings": rows, "current_round": self._ledger.current_round}
 
-    def _schedule(self, params: QueryParams, asking: Member) -> Object:
+    def _schedule(self, params: QueryParams, sender: Member) -> Object:
         self._need_schedule()
         count = len(self._ledger.rounds)
         if params.round_id is None:
@@ -109,8 +109,8 @@ class LeagueQueries(ManagerPart):
             for match in self._ledger.matches_in(round_id)
         ]
 
-    def _next_match(self, params: QueryParams, asking: Member) -> Object:
-        player = self._player(params, asking)
+    def _next_match(self, params: QueryParams, sender: Member) -> Object:
+        player = self._player(params, sender)
         self._need_schedule()
         for match_id in self._ledger.matches_of[player.agent_id]:
             match = self._ledger.matches[match_id]
@@ -124,8 +124,8 @@ class LeagueQueries(ManagerPart):
                 return {"next_match": next_match}
         return {"next_match": None}
 
-    def _player_stats(self, params: QueryParams, asking: Member) -> Object:
-        player = self._player(params, asking)
+    def _player_stats(self, params: QueryParams, sender: Member) -> Object:
+        player = self._player(params, sender)
         row = next(row for row in table(self._ledger) if row.player_id == player.agent_id)
         matches = [self._ledger.matches[match_id] for match_id in self._ledger.matches_of[player.agent_id]]
         current_round = self._ledger.current_round
@@ -139,7 +139,7 @@ class LeagueQueries(ManagerPart):
             ],
         }
 
-    def _status(self, params: QueryParams, asking: Member) -> Object:
+    def _status(self, params: QueryParams, sender: Member) -> Object:
         ledger = self._ledger
         players = len(ledger.roster.roles.get("player", ()))
         return {
@@ -152,8 +152,8 @@ class LeagueQueries(ManagerPart):
             "matches_completed": len(ledger.matches) - ledger.undecided,
             "total_matches": len(ledger.matches),
             "champion": ledger.champion,
-            "your_state": asking.state,
-            "withdrawn": asking.withdrawn,
+            "your_state": sender.state,
+            "withdrawn": sender.withdrawn,
         }
 
     # --- what agents by others ask ------------------------------------------------------------------------------------
@@ -180,14 +180,14 @@ class LeagueQueries(ManagerPart):
         more = {"referee_endpoint": referee.endpoint, "status": "ASSIGNED"}
         return Information({"matches": [{**self.messages.assigned(match), **more} for match in matches]})
 
-    def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
+    def _asks_for_addresses(self, read: Unsealed, sender: Member) -> bool:
         """True for a query of no document by which referees look for the addresses of players."""
-        is_address_query = not asking.is_player and read.field("query_type") in ADDRESS_QUERIES
+        is_address_query = not sender.is_player and read.field("query_type") in ADDRESS_QUERIES
         return is_address_query and self.context.accepts_deviations
 
-    def _registrations(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
+    def _registrations(self, read: Unsealed, sender: Member, now: float) -> LeagueQueryResponse:
         """Return where all members are. The query says nothing else, so everything it lacks is recorded with it."""
-        self.context.record(asking.agent_id, read.violations, now)
+        self.context.record(sender.agent_id, read.violations, now)
         data: Object = {}
         for role in _ROLES:
             members = self._ledger.roster.of_role(role)
@@ -205,13 +205,13 @@ class LeagueQueries(ManagerPart):
         if not self._ledger.rounds:
             raise PeerError("E030", _NOT_STARTED)
 
-    def _player(self, params: QueryParams, asking: Member) -> Member:
+    def _player(self, params: QueryParams, sender: Member) -> Member:
         """Return the player that the query is about: the sender if none is named."""
-        if params.player_id is None and not asking.is_player:
+        if params.player_id is None and not sender.is_player:
             raise PeerError(
                 "E003", "a referee must say which player it asks about", {"field": "query_params.player_id"}
             )
-        player_id = asking.agent_id if params.player_id is None else params.player_id
+        player_id = sender.agent_id if params.player_id is None else params.player_id
         member = self._ledger.roster.members.get(player_id)
         if member is None or not member.is_player:
             raise PeerError("E005", f"there is no player {player_id[:80]}", {"player_id": player_id[:80]})
