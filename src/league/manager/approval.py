@@ -42,6 +42,7 @@ class Approvals(ManagerPart):
 
     def apply(self, application: Application, now: float) -> None:
         """Put an application on the operator's list, once."""
+        # Anybody can apply, so the list is bounded; when it is full, applicants are told to come again.
         applicants = self._ledger.roster.applicants
         if self._applicant(application) is None and applicants.has_room(application.origin):
             self.context.happened(
@@ -60,11 +61,17 @@ class Approvals(ManagerPart):
         applicant = self._applicant(application)
         if applicant is None:
             return PeerError(
-                "E043", "too many wait for the operator's approval; register again later", {"pending": True}
+                "E043",
+                "too many wait for the operator's approval; register again later",
+                {"pending": True},
             )
         context = {"applicant_id": applicant.applicant_id}
         if applicant.rejected:
-            return PeerError("E043", f"the operator rejected this registration ({applicant.applicant_id})", context)
+            return PeerError(
+                "E043",
+                f"the operator rejected this registration ({applicant.applicant_id})",
+                context,
+            )
         sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
         if application.role == "referee" and self._ledger.settings.enrolment != "approve":
             sentence += ", or show the enrolment key"
@@ -73,5 +80,8 @@ class Approvals(ManagerPart):
     def _applicant(self, application: Application) -> Applicant | None:
         meta = application.meta
         return self._ledger.roster.applicants.find(
-            application.role, meta.display_name, meta.contact_endpoint, application.origin
+            application.role,
+            meta.display_name,
+            meta.contact_endpoint,
+            application.origin,
         )

@@ -22,7 +22,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from league.calling.delivery import Delivery, Ending, Policy
-from league.events import MatchAssigned, MatchLost, MatchParked, MatchUnparked, RefereesNamed
+from league.events import (
+    MatchAssigned,
+    MatchLost,
+    MatchParked,
+    MatchUnparked,
+    RefereesNamed,
+)
 from league.machine import Address, Pong
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
@@ -141,7 +147,12 @@ class Assignments(ManagerPart):
             reliable = self._reliable(match, referees)
             referee = self._best(match, self._fitting(match, reliable, unusual))
             self.context.happened(
-                MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
+                MatchAssigned(
+                    at=now,
+                    match_id=match.match_id,
+                    referee_id=referee.agent_id,
+                    attempt=match.attempt + 1,
+                )
             )
             # Before the players were told of the round, nobody is: `dispatch_round` does it for all.
             if self._ledger.round_of(match).assignments_sent:
@@ -163,7 +174,12 @@ class Assignments(ManagerPart):
             return reliable
         return [referee for referee in reliable if referee.agent_id != match.referee_id] or reliable
 
-    def _fitting(self, match: ScheduledMatch, referees: Sequence[Member], unusual: Collection[str]) -> Sequence[Member]:
+    def _fitting(
+        self,
+        match: ScheduledMatch,
+        referees: Sequence[Member],
+        unusual: Collection[str],
+    ) -> Sequence[Member]:
         """Referees by others may know one convention only: a player that deviates gets one of ours if there is one."""
         if match.player_a not in unusual and match.player_b not in unusual:
             return referees
@@ -192,9 +208,19 @@ class Assignments(ManagerPart):
         held = [match for referee_id in self._ledger.in_play.holdings for match in self._ledger.held_by(referee_id)]
         for round_id in sorted({match.round_id for match in held}):
             if self._ledger.rounds[round_id - 1].assignments_sent:
-                self._dispatch_all([match for match in held if match.round_id == round_id], now, is_repeated=True)
+                self._dispatch_all(
+                    [match for match in held if match.round_id == round_id],
+                    now,
+                    is_repeated=True,
+                )
 
-    def _dispatch_all(self, matches: Sequence[ScheduledMatch], now: float, *, is_repeated: bool = False) -> None:
+    def _dispatch_all(
+        self,
+        matches: Sequence[ScheduledMatch],
+        now: float,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
         """Matches of one round go to a referee in one message."""
         groups: dict[tuple[str, int], list[ScheduledMatch]] = {}
         for match in matches:
@@ -205,7 +231,12 @@ class Assignments(ManagerPart):
                 self._dispatch(self.context.member(referee_id), part, now, is_repeated=is_repeated)
 
     def _dispatch(
-        self, referee: Member, matches: Sequence[ScheduledMatch], now: float, *, is_repeated: bool = False
+        self,
+        referee: Member,
+        matches: Sequence[ScheduledMatch],
+        now: float,
+        *,
+        is_repeated: bool = False,
     ) -> None:
         """Our referees get all matches at once.
 
@@ -247,12 +278,25 @@ class Assignments(ManagerPart):
             # Meanwhile the match may have been taken away, or given to its referee after all.
             is_held = match.status == "ASSIGNED" and match.referee_id == referee.agent_id and match.attempt == attempt
             if not waiting and is_held and not self.dispatches.is_dispatched(match):
-                self.dispatches.dispatch(referee, [match], lease_s(self._ledger.settings), then, again=is_repeated)
+                self.dispatches.dispatch(
+                    referee,
+                    [match],
+                    lease_s(self._ledger.settings),
+                    then,
+                    again=is_repeated,
+                )
 
         message = self.dispatches.messages.announcement_of(match, now)
         policy = Policy(INTRODUCTION_S, ONCE)
         deliveries = [
-            Delivery(player, "introduce", message, policy, address=partial(self._address, player), on_end=introduced)
+            Delivery(
+                player,
+                "introduce",
+                message,
+                policy,
+                address=partial(self._address, player),
+                on_end=introduced,
+            )
             for player in match.players
         ]
         self.context.calls.deliver(deliveries, now)
@@ -372,7 +416,15 @@ class Assignments(ManagerPart):
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
         self.habits.forget(match.referee_id or "")
-        self.context.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why, counts=counts))
+        self.context.happened(
+            MatchLost(
+                at=now,
+                match_id=match.match_id,
+                attempt=match.attempt,
+                why=why,
+                counts=counts,
+            )
+        )
         if match.tries >= ATTEMPTS:
             self.context.happened(MatchParked(at=now, match_id=match.match_id))
 

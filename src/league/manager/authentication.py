@@ -184,17 +184,29 @@ class Authentication(ManagerPart):
         return serial if holder is member else None
 
     def contested(
-        self, member: Member, sign: Literal["unproven", "unknown token", "two tokens"], detail: str, now: float
+        self,
+        member: Member,
+        sign: Literal["unproven", "unknown token", "two tokens"],
+        detail: str,
+        now: float,
     ) -> None:
         """Tell the operator that two agents seem to go by one name."""
         if sign not in member.contested:
             self.context.happened(
-                IdentityContested(at=now, agent_id=member.agent_id, sign=sign, detail=detail[:LONGEST_DETAIL])
+                IdentityContested(
+                    at=now,
+                    agent_id=member.agent_id,
+                    sign=sign,
+                    detail=detail[:LONGEST_DETAIL],
+                )
             )
 
 
 def _missing_token() -> PeerError:
-    return PeerError("E011", "auth_token is missing: send the one your registration was answered with")
+    return PeerError(
+        "E011",
+        "auth_token is missing: send the one your registration was answered with",
+    )
 
 
 def _check(read: Unsealed, stage: Stage) -> None:

@@ -261,6 +261,7 @@ class Broadcasts(ManagerPart):
     def flush(self, now: float) -> None:
         """Send everything that may leave now: one delivery for all members that get the same message."""
         self._look_around(now)
+        # Skipped bulletins, and calls that end at once, bring members back into `_changed`.
         while self._changed:
             room = self._window.room(now)
             if room <= 0:
@@ -268,7 +269,12 @@ class Broadcasts(ManagerPart):
                     self.context.timers.set("send window", self._window.free_at, lambda _: None)
                 return
             for (bulletin, has_matches), queues in self._next_messages(room, now).items():
-                self._send(bulletin, self._message(bulletin, now, has_matches=has_matches), queues, now)
+                self._send(
+                    bulletin,
+                    self._message(bulletin, now, has_matches=has_matches),
+                    queues,
+                    now,
+                )
 
     def _look_around(self, now: float) -> None:
         """Look at everybody if the league got further, and write a new table if there are new results."""
@@ -338,6 +344,7 @@ class Broadcasts(ManagerPart):
             return None
         following = self._following.get(queue.last) or self._follow(queue.last)
         if following is HELD_BACK:
+            # No update either: after it the announcement would have to wait for its answer.
             return None
         if following is UPDATE:
             if queue.version >= self._update_version and queue.question is None:
@@ -430,7 +437,13 @@ class Broadcasts(ManagerPart):
             return self.messages.announcement_without_matches(bulletin.round_id, now)
         return self.messages.bulletin(bulletin, now)
 
-    def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
+    def _send(
+        self,
+        bulletin: Bulletin,
+        message: Message,
+        queues: list[OutboundQueue],
+        now: float,
+    ) -> None:
         plan = _call_plan(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
         # In the order of their ids, so that a run with the same seed is the same run.
         if len(queues) > 1:
@@ -450,7 +463,12 @@ class Broadcasts(ManagerPart):
         self.context.calls.deliver(deliveries, now)
 
     def _outbound(
-        self, queue: OutboundQueue, bulletin: Bulletin, message: Message, plan: CallPlan, now: float
+        self,
+        queue: OutboundQueue,
+        bulletin: Bulletin,
+        message: Message,
+        plan: CallPlan,
+        now: float,
     ) -> OutboundMessage:
         outbound = OutboundMessage(
             queue.member.agent_id,
@@ -473,6 +491,7 @@ class Broadcasts(ManagerPart):
             queue.last = bulletin
             queue.bulletin = outbound
         if type(message) is LeagueStandingsUpdate:
+            # A final table is an update, too: nobody needs the same one twice.
             queue.version = message.version or 0
             queue.update_at = now + self._ledger.settings.standings_interval_s
         return outbound
@@ -542,6 +561,7 @@ class Broadcasts(ManagerPart):
 
     def _ended(self, outbound: OutboundMessage, outcome: Ending, now: float) -> None:
         queue = outbound.queue
+        # Its place in the window is free for the next member, however it ended.
         self._window.pop(outbound, None)
         self._unanswered.pop(outbound, None)
         if outbound.message is self._pace.measured:

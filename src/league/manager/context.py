@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from league import lifecycle
 from league.calling.role import Context
 from league.dialects.negotiation import Negotiation, routes
-from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded, RequestRefused
+from league.events import (
+    AgentStateChanged,
+    ConventionLearned,
+    DeviationRecorded,
+    RequestRefused,
+)
 from league.machine import Address
 from league.manager.ledger import Ledger
 from league.manager.roster import Member
@@ -58,7 +63,11 @@ class ManagerContext(Context):
     def record(self, agent_id: str, deviations: Iterable[Violation], now: float) -> None:
         """Record deviations that were accepted, once per agent and kind."""
         for deviation in deviations:
-            if (agent_id, deviation.code, deviation.requirement) not in self.ledger.deviations:
+            if (
+                agent_id,
+                deviation.code,
+                deviation.requirement,
+            ) not in self.ledger.deviations:
                 self.happened(
                     DeviationRecorded(
                         at=now,
@@ -94,12 +103,25 @@ class ManagerContext(Context):
             return address
         key = self.key_of(member, serial)
         token = None if key is None else self.derived(key, tokens.MANAGER, member.agent_id)
-        address = Address(member.agent_id, member.endpoint, token, convention_of(member.convention), member.origin)
+        address = Address(
+            member.agent_id,
+            member.endpoint,
+            token,
+            convention_of(member.convention),
+            member.origin,
+        )
         if token is not None:
             self._addresses[place] = address
         return address
 
-    def derived(self, key: str, sender: str, receiver: str, match_id: str = "-", attempt: int = 0) -> str:
+    def derived(
+        self,
+        key: str,
+        sender: str,
+        receiver: str,
+        match_id: str = "-",
+        attempt: int = 0,
+    ) -> str:
         """Return the token that `sender` shows `receiver`. Anybody else who shows it is found out."""
         token = tokens.derive(key, sender, receiver, self.ledger.settings.league_id, match_id, attempt)
         about = f" in {match_id}" if attempt else ""
@@ -134,14 +156,25 @@ class ManagerContext(Context):
     def learn_convention(self, member: Member, convention: Convention, now: float) -> None:
         """Call this agent in this convention from now on."""
         if member.convention != convention.value:
-            about = {"agent_id": member.agent_id, "endpoint": member.endpoint, "convention": convention.value}
+            about = {
+                "agent_id": member.agent_id,
+                "endpoint": member.endpoint,
+                "convention": convention.value,
+            }
             self.happened(ConventionLearned(at=now, **about))
 
     def check_league(self, read: Unsealed) -> None:
         """Refuse the id of another league (E028). A `league_id` that is none at all is an error of the message."""
         league_id = read.field("league_id")
-        if isinstance(league_id, str) and league_id not in ("", self.ledger.settings.league_id):
-            raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
+        if isinstance(league_id, str) and league_id not in (
+            "",
+            self.ledger.settings.league_id,
+        ):
+            raise PeerError(
+                "E028",
+                f"there is no league {league_id[:80]!r} here",
+                {"league_id": league_id[:80]},
+            )
 
 
 @dataclass(slots=True)

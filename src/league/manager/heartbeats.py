@@ -93,7 +93,11 @@ class Probes(ManagerPart):
         self.failures.clear()
 
     def probe_stranger(
-        self, endpoint: str, origin: str, then: Callable[[Failure | None, float], None], now: float
+        self,
+        endpoint: str,
+        origin: str,
+        then: Callable[[Failure | None, float], None],
+        now: float,
     ) -> None:
         """Probe an agent that is no member yet, and call `then` with the reason if it does not answer.
 

@@ -16,7 +16,19 @@ from league.calling.delivery import Delivery, is_refusal
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
-from league.machine import Acknowledged, Blame, Chance, Content, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
+from league.machine import (
+    Acknowledged,
+    Blame,
+    Chance,
+    Content,
+    Inquiry,
+    Letter,
+    Operate,
+    Ping,
+    Pong,
+    Step,
+    Undelivered,
+)
 from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
@@ -254,7 +266,10 @@ class LeagueManager(RoleMachine):
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
         if isinstance(content, Unsealed):
-            if content.message_type in ("REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"):
+            if content.message_type in (
+                "REFEREE_REGISTER_REQUEST",
+                "LEAGUE_REGISTER_REQUEST",
+            ):
                 self._registration.register(letter, content, now)
             else:
                 self._member_request(letter, content, now)

@@ -255,7 +255,10 @@ class Ledger(Struct):
     def _conditions_stated(self, event: events.ConditionsStated) -> None:
         member = self.roster.members[event.agent_id]
         if member.conditions[-1:] != (event.conditions,):
-            member.conditions = (*member.conditions[-MAX_CONDITIONS + 1 :], event.conditions)
+            member.conditions = (
+                *member.conditions[-MAX_CONDITIONS + 1 :],
+                event.conditions,
+            )
 
     def _moved(self, event: events.AgentMoved) -> None:
         self.roster.move(event)
@@ -323,6 +326,7 @@ class Ledger(Struct):
         self.state = event.state
 
     def _round_opened(self, event: events.RoundOpened) -> None:
+        # Players that were suspended by then were not expected to answer, and do not count in an outage.
         self.current_round = event.round_id
         opened = self.rounds[event.round_id - 1]
         opened.opened_at = event.at
@@ -382,6 +386,7 @@ class Ledger(Struct):
                 member.faults_in_a_row += 1
                 member.technical_losses += 1
             else:
+                # It has played: what was said about its absence is over.
                 member.faults_in_a_row = 0
                 member.absent = False
                 member.excused = False
@@ -396,6 +401,7 @@ class Ledger(Struct):
         self.in_play.remove(match)
         match.status = "COMPLETED"
         match.result = event
+        # Counted here, so that nobody has to look at all matches to know whether a round is over.
         self.rounds[match.round_id - 1].undecided -= 1
         self.undecided -= 1
         self._count(match, event)
@@ -449,6 +455,7 @@ class Ledger(Struct):
         self.undecided += 1
         if event.key:
             self.controls.orders[event.key] = f"replay-match {event.match_id}"
+        # Nothing of a finished round is played while another one is: it waits until no round is open.
         if self.round_of(match).finished:
             match.status = "VOIDED"
             self.in_play.voided[event.match_id] = None
@@ -510,6 +517,7 @@ class Ledger(Struct):
         self.champion = None
         self.edition += 1
         self.roster.changes += 1
+        # Members that were told of the end are members again; withdrawn players stay out.
         for member in self.roster.members.values():
             if not member.withdrawn and member.state == "SHUTDOWN":
                 member.state = "ACTIVE"

@@ -25,7 +25,14 @@ from league.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, RoundSummary, StandingsRow
+from league.protocol.parts import (
+    AnnouncedMatch,
+    Champion,
+    FinalRow,
+    Record,
+    RoundSummary,
+    StandingsRow,
+)
 
 MAX_BULLETINS = 8
 NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
@@ -78,7 +85,12 @@ class Messages(ManagerPart):
 
     def announcement_of(self, match: ScheduledMatch, now: float) -> RoundAnnouncement:
         """Return one match for its players, which were told of another referee."""
-        return self._round(match.round_id, [self._announced(match)], f"conv-round-{match.round_id}", now)
+        return self._round(
+            match.round_id,
+            [self._announced(match)],
+            f"conv-round-{match.round_id}",
+            now,
+        )
 
     def is_known_to_players(self, match: ScheduledMatch) -> bool:
         """True if the players of a match know its referee, by the token it shows or because they were told."""
@@ -126,7 +138,13 @@ class Messages(ManagerPart):
             **spelled_out([(player, self.context.member(player).endpoint) for player in match.players]),
         }
 
-    def _round(self, round_id: int, matches: list[AnnouncedMatch], conversation: str, now: float) -> RoundAnnouncement:
+    def _round(
+        self,
+        round_id: int,
+        matches: list[AnnouncedMatch],
+        conversation: str,
+        now: float,
+    ) -> RoundAnnouncement:
         return RoundAnnouncement(
             **seal(tokens.MANAGER, now, conversation),
             league_id=self._ledger.settings.league_id,
@@ -204,7 +222,11 @@ class Messages(ManagerPart):
         return other_tokens or None
 
     def _answers_of(
-        self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]
+        self,
+        player: Member,
+        referee: Member,
+        match: ScheduledMatch,
+        serials: Collection[int],
     ) -> list[str]:
         """Return digests of the tokens this player may answer with: those of these registrations, and those derived
         from them."""
@@ -215,7 +237,14 @@ class Messages(ManagerPart):
                 digests.append(tokens.verifier(derived))
         return digests
 
-    def _derived(self, player: Member, serial: int, sender: str, receiver: str, match: ScheduledMatch) -> str | None:
+    def _derived(
+        self,
+        player: Member,
+        serial: int,
+        sender: str,
+        receiver: str,
+        match: ScheduledMatch,
+    ) -> str | None:
         """Return a token derived from one of the player's keys, if we have it."""
         key = self.context.key_of(player, serial)
         return key and self.context.derived(key, sender, receiver, match.match_id, match.attempt)
@@ -226,6 +255,7 @@ class Messages(ManagerPart):
         """Return the table as it stands."""
         version = self._ledger.standings.version
         round_id = max(self._ledger.standings.round_id, 1)
+        # The round tells the final table of a round from the last update before it, which may have the same version.
         if self._table is None or self._table.version != version or self._table.round_id != round_id:
             self._table = LeagueStandingsUpdate(
                 **seal(tokens.MANAGER, now, f"conv-standings-{version}"),
@@ -244,6 +274,7 @@ class Messages(ManagerPart):
         if message is None:
             message = self._written(bulletin, now)
             self._bulletins[bulletin] = message
+            # Only members that lag far behind need older ones, and those are written again.
             if len(self._bulletins) > MAX_BULLETINS:
                 del self._bulletins[next(iter(self._bulletins))]
         return message
@@ -275,7 +306,11 @@ class Messages(ManagerPart):
             league_id=self._ledger.settings.league_id,
             total_rounds=len(self._ledger.rounds),
             total_matches=len(self._ledger.matches),
-            champion=Champion(player_id=first.player_id, display_name=first.display_name, points=first.points),
+            champion=Champion(
+                player_id=first.player_id,
+                display_name=first.display_name,
+                points=first.points,
+            ),
             final_standings=[FinalRow(**columns(row)) for row in rows],
         )
 

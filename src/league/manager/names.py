@@ -16,7 +16,15 @@ _JOINERS: Final = re.compile(f"[{JOINERS}]")
 _SEPARATORS: Final = re.compile(r"[\s_.-]+")
 _IDS: Final = re.compile(r"(?:p|ref|a|r[0-9]+m)[0-9]+|(?:p|ref)(?=[ol]?[0-9])[0-9ol]{2}")
 """The ids of players, referees, applicants and matches; and "PO1", which reads like one."""
-_RESERVED: Final = ("league", "leaguemanager", "manager", "admin", "administrator", "operator", "system")
+_RESERVED: Final = (
+    "league",
+    "leaguemanager",
+    "manager",
+    "admin",
+    "administrator",
+    "operator",
+    "system",
+)
 
 
 def folded(name: str) -> str:
@@ -29,6 +37,7 @@ def skeletons(name: str) -> tuple[str, ...]:
 
     One is that of the name as it is, where I looks like l; the other is that of the name in lower case.
     """
+    # Without duplicates and in a fixed order: the skeletons become keys of the ledger.
     plain = _plain(name)
     return tuple(dict.fromkeys((_skeleton(plain.casefold()).casefold(), _skeleton(plain).casefold())))
 

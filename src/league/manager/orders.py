@@ -38,10 +38,14 @@ class OperatorOrders(ManagerPart):
         done = self._ledger.controls.orders.get(order.key)
         if done is not None and done != description:
             raise PeerError("E023", f"the key of this order was used for another one: {done}")
+        # An operator whose connection broke sends the order again: it is carried out once and acknowledged twice.
         if done is None:
             handler = ORDERS.get(order.order)
             if handler is None:
-                raise PeerError("E023", f"there is no order {order.order[:80]!r}; there are {', '.join(ORDERS)}")
+                raise PeerError(
+                    "E023",
+                    f"there is no order {order.order[:80]!r}; there are {', '.join(ORDERS)}",
+                )
             handler(self, order, now)
         self.context.reply(letter, Acknowledged())
 
@@ -122,10 +126,14 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E031", "the league is closed")
         assert match is not None
         if any(self.context.member(player).withdrawn for player in match.players):
-            raise PeerError("E023", f"{match.match_id} cannot be played again: a player was withdrawn")
+            raise PeerError(
+                "E023",
+                f"{match.match_id} cannot be played again: a player was withdrawn",
+            )
         if match.status == "PARKED":
             self.context.happened(MatchUnparked(at=now, match_id=match.match_id, key=order.key))
         elif match.result is not None:
+            # First the league, then the match: a voided result needs a league that runs.
             if self._ledger.is_finished:
                 self.rounds.reopen(now)
             self.context.happened(ResultVoided(at=now, match_id=match.match_id, key=order.key))
@@ -156,7 +164,10 @@ def _only_one(applicants: Sequence[Applicant], order: Operate, reason: str) -> A
         raise PeerError("E023", f"{name} {reason}")
     if len(applicants) > 1:
         choices = ", ".join(f"{applicant.applicant_id} from {applicant.origin}" for applicant in applicants[:10])
-        raise PeerError("E023", f"several applicants are called {name}; name one by its id: {choices}")
+        raise PeerError(
+            "E023",
+            f"several applicants are called {name}; name one by its id: {choices}",
+        )
     return applicants[0]
 
 

@@ -172,7 +172,11 @@ class Outages(ManagerPart):
         It can't know a referee that shows it what belongs to the other token, if we can't tell that referee.
         """
         for match in self.assignments.show_new_token(player, now):
-            self._interrupt(match, f"{player.agent_id} goes by another token than its referee knows", now)
+            self._interrupt(
+                match,
+                f"{player.agent_id} goes by another token than its referee knows",
+                now,
+            )
 
     def _interrupt(self, match: ScheduledMatch, why: str, now: float) -> None:
         if self._is_on and match.interrupted != match.attempt:
@@ -185,6 +189,7 @@ class Outages(ManagerPart):
         if not self._is_on:
             then(now)
             return
+        # Dispatching at once would make players lose that went down together with this process.
         self.on_first_survey = then
         self._was_away(now)
         if self._ledger.outage is not None:
@@ -206,6 +211,7 @@ class Outages(ManagerPart):
         survey.awaited = {player.agent_id for player in players}
         self.context.timers.set("survey", now + PROBED_WITHIN_S, self._surveyed)
         self.context.calls.deliver([self._probe(player) for player in players], now)
+        # Nobody counts any more: no answer will end this survey.
         if not players:
             self._surveyed(now)
 
@@ -265,7 +271,14 @@ class Outages(ManagerPart):
         latest_round = self._ledger.latest_round
         assert latest_round is not None, "outages are on"
         reason = f"{len(missing)} of {counted} players can't be reached: {', '.join(missing)}"
-        self.context.happened(OutageBegan(at=now, round_id=self._ledger.current_round, missing=missing, reason=reason))
+        self.context.happened(
+            OutageBegan(
+                at=now,
+                round_id=self._ledger.current_round,
+                missing=missing,
+                reason=reason,
+            )
+        )
         for match_id in list(latest_round.out_of_reach):
             self._void(self._ledger.matches[match_id], "many players were gone at once", now)
         self._hold(now)
@@ -319,6 +332,7 @@ class Outages(ManagerPart):
             return None
         if self._ledger.outage is not None:
             return "the league waits for players that are gone"
+        # A limit, or a match whose referee is restarted again and again would never end.
         if match.interrupted == match.attempt and match.held < MOST_HELD:
             return "it was interrupted"
         return None
@@ -351,6 +365,7 @@ class Outages(ManagerPart):
     def _void(self, match: ScheduledMatch, why: str, now: float) -> None:
         self.context.happened(ResultVoided(at=now, match_id=match.match_id, why=why))
         for player in map(self.context.member, match.players):
+            # Without this loss it would not have been suspended.
             if player.state == "SUSPENDED" and player.faults_in_a_row < FAULTS_THAT_SUSPEND:
                 self.context.change(player, "recover", now, why)
 

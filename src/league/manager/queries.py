@@ -61,6 +61,7 @@ class LeagueQueries(ManagerPart):
     def _failure(self, read: Unsealed, error: PeerError, now: float) -> LeagueQueryResponse:
         query_type = read.field("query_type")
         conversation_id = read.field("conversation_id")
+        # A response must name the question, and a message that is wrong as such gets an error instead.
         if not isinstance(query_type, str):
             raise error
         if read.violations and error.code == read.violations[0].code and _is_gross(read.violations[0]):
@@ -161,14 +162,23 @@ class LeagueQueries(ManagerPart):
     def sender_of(self, inquiry: Inquiry, now: float) -> Member | None:
         """Return the sender of an inquiry, or None if anybody may ask it. Only a referee may ask for its matches."""
         if not self.context.accepts_deviations:
-            raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+            raise PeerError(
+                "E036",
+                f"there is no method {inquiry.method!r} here",
+                requirement="RPC.method",
+            )
+        # The table is no secret, and those who ask for it this way often have no token at hand.
         if inquiry.method == "get_standings":
             return None
         member = self.authentication.identify(inquiry.params, now)
         if member.is_player:
             raise PeerError("E032", "matches are assigned to referees")
         detail = f"{inquiry.method} is a method of no document"
-        self.context.record(member.agent_id, [Violation("E036", "method", detail, "RPC.method", lenient=True)], now)
+        self.context.record(
+            member.agent_id,
+            [Violation("E036", "method", detail, "RPC.method", lenient=True)],
+            now,
+        )
         return member
 
     def inform(self, referee: Member | None, now: float) -> Information:
@@ -209,12 +219,18 @@ class LeagueQueries(ManagerPart):
         """Return the player that the query is about: the sender if none is named."""
         if params.player_id is None and not sender.is_player:
             raise PeerError(
-                "E003", "a referee must say which player it asks about", {"field": "query_params.player_id"}
+                "E003",
+                "a referee must say which player it asks about",
+                {"field": "query_params.player_id"},
             )
         player_id = sender.agent_id if params.player_id is None else params.player_id
         member = self._ledger.roster.members.get(player_id)
         if member is None or not member.is_player:
-            raise PeerError("E005", f"there is no player {player_id[:80]}", {"player_id": player_id[:80]})
+            raise PeerError(
+                "E005",
+                f"there is no player {player_id[:80]}",
+                {"player_id": player_id[:80]},
+            )
         return member
 
     def _referee_endpoint(self, match: ScheduledMatch) -> str | None:

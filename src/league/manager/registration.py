@@ -12,7 +12,14 @@ from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.dialects.registrations import of_endpoint
-from league.events import AgentMoved, AgentRegistered, AgentRole, ConditionsStated, RequestRefused, TokenRenewed
+from league.events import (
+    AgentMoved,
+    AgentRegistered,
+    AgentRole,
+    ConditionsStated,
+    RequestRefused,
+    TokenRenewed,
+)
 from league.machine import Failure, Letter
 from league.manager import names
 from league.manager.approval import Application, Approvals
@@ -109,6 +116,7 @@ class Admission(ManagerPart):
         needs_key = application.role == "referee" and self._ledger.settings.enrolment == "key"
         if needs_key and not self._has_key(application):
             raise PeerError("E043", "referees need the enrolment key of this league")
+        # The first objection is the answer, so the order is part of the protocol.
         self._check_time(application)
         self._check_room(application.role)
         meta = application.meta
@@ -170,11 +178,18 @@ class Admission(ManagerPart):
         if role == "player" and self._ledger.rounds:
             room *= LATE_ROOM
         if count >= room:
-            raise PeerError("E020", f"all {room} places are taken", {f"max_{role}s": room, f"current_{role}s": count})
+            raise PeerError(
+                "E020",
+                f"all {room} places are taken",
+                {f"max_{role}s": room, f"current_{role}s": count},
+            )
 
     def _check_name(self, role: AgentRole, name: str) -> None:
         """Refuse the name of somebody else, or one that looks like it (E022, S-31)."""
-        context = {"display_name": name, "suggestion": "Choose a different display_name"}
+        context = {
+            "display_name": name,
+            "suggestion": "Choose a different display_name",
+        }
         reason = names.reserved(role, name)
         if reason is not None:
             raise PeerError("E022", f"nobody is called {name!r}: {reason}", context)
@@ -186,7 +201,11 @@ class Admission(ManagerPart):
         problem = "is taken"
         if folded(namesake.display_name) != folded(name):
             problem = f"looks like {namesake.display_name!r}, which is taken"
-        raise PeerError("E022", f"the name {name!r} {problem}; {_how_to_come_back(namesake)}", context)
+        raise PeerError(
+            "E022",
+            f"the name {name!r} {problem}; {_how_to_come_back(namesake)}",
+            context,
+        )
 
     def _check_approval(self, application: Application, now: float) -> None:
         """Check last that the operator agrees (E043): agents that could not come in anyway do not apply (R-89)."""
@@ -252,7 +271,14 @@ class RegistrationDesk(ManagerPart):
         )
         self._consider(letter, application, now)
 
-    def _note(self, role: AgentRole, name: object, endpoint: object, error: PeerError, now: float) -> None:
+    def _note(
+        self,
+        role: AgentRole,
+        name: object,
+        endpoint: object,
+        error: PeerError,
+        now: float,
+    ) -> None:
         """Tell the operator that somebody wanted to come in and could not."""
         is_applicant = error.code == "E043" and bool(error.context)
         if not is_applicant:  # applicants are on a list of their own
@@ -285,11 +311,18 @@ class RegistrationDesk(ManagerPart):
             conversation_id = NO_CONVERSATION
         self.context.reply(letter, self._rejected(role, conversation_id, error, now))
 
-    def _consider(self, letter: Letter, application: Application, now: float, was_probed: bool = False) -> None:
+    def _consider(
+        self,
+        letter: Letter,
+        application: Application,
+        now: float,
+        was_probed: bool = False,
+    ) -> None:
         try:
             comeback = self.admission.returning(application, now)
             if comeback is None:
                 self.admission.check(application, now)
+            # A member at its known endpoint was looked up when it first came.
             is_new_endpoint = comeback is None or comeback.moves
             if is_new_endpoint and not was_probed and self._must_probe(application):
                 self._probe_first(letter, application, now)
@@ -303,8 +336,17 @@ class RegistrationDesk(ManagerPart):
             self._renew(letter, comeback, application, now)
 
     def _reject(self, letter: Letter, application: Application, error: PeerError, now: float) -> None:
-        self._note(application.role, application.meta.display_name, application.meta.contact_endpoint, error, now)
-        self.context.reply(letter, self._rejected(application.role, application.conversation_id, error, now))
+        self._note(
+            application.role,
+            application.meta.display_name,
+            application.meta.contact_endpoint,
+            error,
+            now,
+        )
+        self.context.reply(
+            letter,
+            self._rejected(application.role, application.conversation_id, error, now),
+        )
 
     def _must_probe(self, application: Application) -> bool:
         return self.context.probes_before_accepting or self.admission.must_look_up(application)
@@ -316,6 +358,7 @@ class RegistrationDesk(ManagerPart):
         """
 
         def probed(failure: Failure | None, later: float) -> None:
+            # By now somebody else may have taken the place: the application is considered again from the start.
             if failure is Failure.FORBIDDEN:
                 self._reject(letter, application, self.admission.forbidden(application), later)
             elif failure is not None and self.context.probes_before_accepting:
@@ -446,6 +489,7 @@ class RegistrationDesk(ManagerPart):
             self.assignments.came_back(now)
 
     def _mint(self, agent_id: str, serial: int) -> str:
+        # The token itself is never stored: V in the journal recognises it, K among the secrets derives others.
         token = tokens.mint(agent_id, self.context.chance(32))
         self.context.keep_secret(f"derive/{agent_id}/{serial}", tokens.deriver(token))
         return token

@@ -116,7 +116,10 @@ class Rounds(ManagerPart):
 
     def _playing(self) -> list[str]:
         players = self._ledger.roster.of_role("player")
-        return sorted((player.agent_id for player in players if not player.withdrawn), key=number_of)
+        return sorted(
+            (player.agent_id for player in players if not player.withdrawn),
+            key=number_of,
+        )
 
     # --- one thing after another --------------------------------------------------------------------------------------
 
@@ -163,7 +166,13 @@ class Rounds(ManagerPart):
         if not ledger.late or ledger.current_round < len(ledger.rounds):
             return False
         settings = ledger.settings
-        schedule = extra_rounds(self._playing(), ledger.late, len(ledger.rounds), settings.double, settings.rounds)
+        schedule = extra_rounds(
+            self._playing(),
+            ledger.late,
+            len(ledger.rounds),
+            settings.double,
+            settings.rounds,
+        )
         self.context.happened(ScheduleMade(at=now, rounds=schedule.rounds, byes=schedule.byes))
         return True
 
@@ -220,7 +229,13 @@ class Rounds(ManagerPart):
         self.assignments.dispatch_round(round_id, now, is_repeated=not phase.is_new)
         return True
 
-    def _begin_at(self, current: ScheduledRound, phase: AnnouncementPhase, is_heard: bool, now: float) -> float:
+    def _begin_at(
+        self,
+        current: ScheduledRound,
+        phase: AnnouncementPhase,
+        is_heard: bool,
+        now: float,
+    ) -> float:
         """Return when everybody was told and the lead is over, as far as can be said now.
 
         It can only become later, unless everybody has heard of the round or no match is left to be played.

@@ -44,7 +44,11 @@ def round_robin(players: Sequence[str], double: bool = False, rounds: int | None
 
 
 def extra_rounds(
-    players: Sequence[str], late: Collection[str], after: int, double: bool = False, rounds: int | None = None
+    players: Sequence[str],
+    late: Collection[str],
+    after: int,
+    double: bool = False,
+    rounds: int | None = None,
 ) -> Schedule:
     """Schedule what late players missed, in rounds that come after the first `after` ones.
 
@@ -82,8 +86,10 @@ def _single(players: Sequence[str]) -> Iterator[PlannedRound]:
     for turn in range(count):
         pairs = []
         first = turning[turn]
+        # The seat that stays changes sides with every turn.
         if staying is not None:
             pairs.append((first, staying) if turn % 2 == 0 else (staying, first))
+        # Seats at the same distance from the turning point meet. Odd and even distances take opposite sides.
         for distance in range(1, (count + 1) // 2):
             ahead = turning[(turn + distance) % count]
             behind = turning[(turn - distance) % count]

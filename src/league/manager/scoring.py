@@ -135,7 +135,11 @@ class Scoring(ManagerPart):
         if match is None or not self.context.accepts_deviations:
             return None
         settings = self._ledger.settings
-        fields = {"league_id": settings.league_id, "round_id": match.round_id, "game_type": settings.game_type}
+        fields = {
+            "league_id": settings.league_id,
+            "round_id": match.round_id,
+            "game_type": settings.game_type,
+        }
         absent = {name: value for name, value in fields.items() if name not in read.content}
         if any(violation.path not in absent for violation in read.violations):
             return None
@@ -152,9 +156,17 @@ class Scoring(ManagerPart):
         context = {"match_id": match.match_id}
         is_held = match.status == "ASSIGNED" or isinstance(match.result, ResultAccepted)
         if not is_held or match.referee_id != referee.agent_id:
-            raise PeerError("E016", f"{match.match_id} is not assigned to {referee.agent_id}", context)
+            raise PeerError(
+                "E016",
+                f"{match.match_id} is not assigned to {referee.agent_id}",
+                context,
+            )
         if report.attempt not in (None, match.attempt):
-            raise PeerError("E016", f"attempt {report.attempt} of {match.match_id} is not the current one", context)
+            raise PeerError(
+                "E016",
+                f"attempt {report.attempt} of {match.match_id} is not the current one",
+                context,
+            )
         return match
 
     # --- 2. judge: what the report proves -----------------------------------------------------------------------------
@@ -201,7 +213,12 @@ class Scoring(ManagerPart):
         try:
             seat = _reported_seat(match, report.result.winner)
             if verdict.contradicts(seat):
-                raise PeerError("E039", verdict.note, {"match_id": match.match_id}, "REPORT.recomputed")
+                raise PeerError(
+                    "E039",
+                    verdict.note,
+                    {"match_id": match.match_id},
+                    "REPORT.recomputed",
+                )
         except PeerError as error:
             is_played = verdict.kind == "proven" and details.get("status") != "TECHNICAL_LOSS"
             if not is_played or not self.context.accepts_deviations:
@@ -239,7 +256,12 @@ class Scoring(ManagerPart):
     # --- 3. accept: the result comes into force, unless an outage excuses the loss ------------------------------------
 
     def _accept(
-        self, match: ScheduledMatch, referee: Member, judgement: Judgement, details: Object, now: float
+        self,
+        match: ScheduledMatch,
+        referee: Member,
+        judgement: Judgement,
+        details: Object,
+        now: float,
     ) -> None:
         if judgement.deviations:
             self.context.record(referee.agent_id, judgement.deviations, now)
@@ -305,7 +327,13 @@ class Scoring(ManagerPart):
             elif member.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
                 self.context.change(member, "max_fail", now)
 
-    def _keep_record(self, match: ScheduledMatch, referee: Member, report: MatchResultReport, now: float) -> None:
+    def _keep_record(
+        self,
+        match: ScheduledMatch,
+        referee: Member,
+        report: MatchResultReport,
+        now: float,
+    ) -> None:
         """Keep what the referee wrote down. If the report leaves it out, a referee of ours is asked for it."""
         if report.match_record is not None:
             record = [event for event in report.match_record if isinstance(event, dict)]
@@ -333,10 +361,23 @@ class Scoring(ManagerPart):
         if answer.match_id == request.match_id and answer.attempt == request.attempt:
             self._record_kept(request.match_id, request.attempt, delivery.peer, answer.events, now)
 
-    def _record_kept(self, match_id: str, attempt: int, referee_id: str, record: Sequence[Object], now: float) -> None:
+    def _record_kept(
+        self,
+        match_id: str,
+        attempt: int,
+        referee_id: str,
+        record: Sequence[Object],
+        now: float,
+    ) -> None:
         written = Raw(_JSON.encode(record))
         self.context.happened(
-            MatchRecordKept(at=now, match_id=match_id, attempt=attempt, referee_id=referee_id, written=written)
+            MatchRecordKept(
+                at=now,
+                match_id=match_id,
+                attempt=attempt,
+                referee_id=referee_id,
+                written=written,
+            )
         )
 
 

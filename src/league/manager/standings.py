@@ -77,6 +77,7 @@ class StandingsTable(Struct):
 
         Each tiebreaker splits the groups that are still tied. The players' numbers break the last ties.
         """
+        # Groups of one are settled. Head-to-head points, the slowest to compute, are needed for the few that are tied.
         groups = [sorted(self.tallies, key=number_of)]
         for tiebreaker in tiebreakers:
             if len(groups) == len(self.tallies):
@@ -103,6 +104,7 @@ class StandingsTable(Struct):
 
     def head_to_head(self, group: Sequence[str]) -> Mapping[str, int]:
         """Return the points these players won against each other."""
+        # Within a group of tied players only: points won against others do not count.
         members = set(group)
         points = {}
         for player in group:
