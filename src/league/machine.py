@@ -77,6 +77,10 @@ ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_c
 """The inquiries by which managers of others give a referee a match (spec section 13.5)."""
 
 
+ADDRESS_QUERIES = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
+"""The LEAGUE_QUERYs by which referees of others ask for the players' addresses."""
+
+
 class Inquiry(Struct, frozen=True):
     """A question that is no message of the protocol but is asked out there (Any: its params as they came)."""
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 from msgspec import structs
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.calling.line import Line, Purpose
 from league.calling.role import Context
-from league.dialects.negotiation import Negotiation, registration_routes, routes
 from league.events import ConventionLearned, DeviationRecorded, Registered
 from league.machine import Address, Content, Failure, Letter, Refusal
 from league.protocol import tokens
-from league.protocol.conventions import Convention, convention_of
-from league.protocol.envelope import Profile, Unsealed, seal
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, as_error
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import (
@@ -68,7 +68,6 @@ class Membership:
         context: Context,
         *,
         wished_id: str = "",
-        profile: Profile = "compat",
         find_key: FindKey = lambda _: None,
     ) -> None:
         self.meta = _complete(meta)
@@ -82,9 +81,7 @@ class Membership:
         self.derived_tokens = False
         self.token: str | None = None
         """What the manager is shown; managers of others may have given none."""
-        self.convention = Convention.SPEC
-        """How the manager is spoken to."""
-        self.registration = Registration(self, manager_endpoint, context, profile == "compat")
+        self.registration = Registration(self, manager_endpoint, context)
         self.endpoint = manager_endpoint
         self._context = context
         self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
@@ -122,12 +119,14 @@ class Membership:
         """Where requests to the manager go, with the token they carry, and how they are put."""
         return Address(tokens.MANAGER, self.endpoint, self.token, self.convention)
 
-    def negotiation(self) -> Negotiation | None:
-        """For a message that the manager must understand: twice is as good as once. None where there is nothing to find
-        out."""
-        if not self.registration.finds_out:
-            return None
-        return Negotiation(routes(self.endpoint, self.convention), is_proven=True, on_understood=self._learn)
+    @property
+    def convention(self) -> Convention:
+        """How the manager is spoken to."""
+        return self._context.book.conventions.get(tokens.MANAGER) or Convention.SPEC
+
+    def line(self) -> Line:
+        """Open a line for a message that the manager must understand: twice is as good as once."""
+        return self._context.book.line(self.manager, Purpose.TELL)
 
     def is_managers(self, token: str | None) -> bool:
         """Is this what our manager shows us? Only to be asked where it derives its tokens."""
@@ -157,22 +156,15 @@ class Membership:
                 about = dict(zip(("agent_id", "code", "requirement"), kind, strict=True))
                 self._context.happened(DeviationRecorded(at=now, **about, detail=one.detail[:LONGEST_DETAIL]))
 
-    def _learn(self, convention: Convention, now: float) -> None:
-        """The manager understood a message in this convention."""
-        if convention is not self.convention:
-            about = {"agent_id": tokens.MANAGER, "endpoint": self.endpoint, "convention": convention.value}
-            self._context.happened(ConventionLearned(at=now, **about))
-
     # --- what events make true ----------------------------------------------------------------------------------------
 
     def apply(self, event: Registered | ConventionLearned | DeviationRecorded) -> None:
         """Make it true. The token of a registration has been kept as a secret before."""
         if isinstance(event, DeviationRecorded):
             self._deviations.add((event.agent_id, event.code, event.requirement))
-        elif isinstance(event, ConventionLearned):
-            if event.agent_id == tokens.MANAGER:
-                self.convention = convention_of(event.convention)
-        else:
+            return
+        self._context.book.apply(event)
+        if isinstance(event, Registered):
             self._registered(event)
 
     def _registered(self, event: Registered) -> None:
@@ -184,7 +176,6 @@ class Membership:
             self._deviations.clear()
             self._of_manager.clear()
         self.registered_at = event.endpoint
-        self.convention = convention_of(event.convention)
         given = self._context.secrets.get(f"token/{event.serial}")
         if given is not None:
             self.token = given
@@ -208,9 +199,7 @@ class Membership:
 class Registration:
     """The request to become a member, repeated until the manager answers it."""
 
-    def __init__(self, membership: Membership, endpoint: str, context: Context, finds_out: bool) -> None:
-        self.finds_out = finds_out
-        """Managers by others are spoken to in whatever convention they understand."""
+    def __init__(self, membership: Membership, endpoint: str, context: Context) -> None:
         self.rejected: Refusal | None = None
         """Why the manager does not want us; we have stopped asking."""
         self.pending: Refusal | None = None
@@ -264,8 +253,6 @@ class Registration:
         self._may_come_back, self.token_refused = True, False
 
     def register(self, now: float) -> None:
-        first = self._membership.convention
-        candidates = registration_routes(self._endpoint, first) if self.finds_out else routes(self._endpoint, first)[:1]
         message = self._request(now)
         row = EXCHANGES[message.type]
         self._delivery = Delivery(
@@ -273,14 +260,17 @@ class Registration:
             "register",
             message,
             Policy(row.limit_s, row.retries, if_not_understood=Reaction.FAILED),
-            address=lambda: Address(tokens.MANAGER, self._endpoint, self._token),
+            address=self._address,
             on_end=self._ended,
             on_attempt_failed=self._attempt_failed,
             interpret=self._interpret,
             compose=lambda _, then: self._request(then),
-            negotiation=Negotiation(candidates, is_proven=self._membership.is_registered),
+            line=self._context.book.line(self._address(), Purpose.REGISTER),
         )
         self._context.calls.deliver([self._delivery], now)
+
+    def _address(self) -> Address:
+        return Address(tokens.MANAGER, self._endpoint, self._token, self._membership.convention)
 
     @property
     def _token(self) -> str | None:
@@ -321,25 +311,23 @@ class Registration:
             return Interpretation(Reaction.NOT_UNDERSTOOD, refusal.detail)
         if not refusal.code or ERRORS[refusal.code].retry not in _MAY_HELP:
             return Interpretation(Reaction.REFUSED)
-        if refusal.code == _BUG and delivery.negotiation is not None:
-            # Something broke there, perhaps over the convention we used.
-            delivery.negotiation.rule_out()
+        if refusal.code == _BUG:
+            # Something broke there, perhaps over the form of our call.
+            delivery.line.rule_out()
         return Interpretation(Reaction.FAILED, f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}")
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
-        negotiation = delivery.negotiation
-        assert negotiation is not None, "a registration finds out how its manager is spoken to"
         if failed.failure is Failure.NOT_UNDERSTOOD:
             why = f" (to the documents' own: {failed.detail[:LONGEST_WORD]})" if failed.detail else ""
             self.trouble = f"the manager answers, but understands none of the ways to register that we know{why}"
-            negotiation.forget()
+            delivery.line.forget()
         elif failed.failure is Failure.ERROR:
             self.trouble = failed.detail
         else:
             self.trouble = f"{self._endpoint}: {failed.in_words}"
         if failed.failure is Failure.REFUSED:
-            # Nobody is there: who comes may speak otherwise.
-            negotiation.forget()
+            # Nobody is there: the next one may speak in another way.
+            delivery.line.forget()
         self.on_call_ended(now)
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:

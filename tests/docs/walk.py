@@ -14,7 +14,7 @@ import random
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +25,9 @@ from typing import Any
 
 from league.agent.agent import Agent, Setup
 from league.games import draw
+from league.gateway.book import PeerBook
+from league.gateway.giving import Giving
+from league.gateway.guest import Guest
 from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol import tokens
@@ -120,13 +123,17 @@ async def _change(agent: Agent) -> None:
 # --- a choice arrives, GAME_OVER leaves -------------------------------------------------------------------------------
 
 
+def _desk(meta: RefereeMeta, manager: str, secrets: Mapping[str, str]) -> RefereeDesk:
+    return RefereeDesk(meta, manager, random.Random(1).randbytes, secrets, open_book=PeerBook, open_guest=Guest)
+
+
 @asynccontextmanager
 async def _referee(folder: Path, manager: Peer) -> AsyncIterator[Agent]:
     meta = RefereeMeta(display_name="Whistle", version="1.0.0", game_types=["even_odd"], contact_endpoint=HERE)
     client = HttpClient()
     agent = Agent(
         Setup(
-            build=lambda secrets: RefereeDesk(meta, manager.endpoint, random.Random(1).randbytes, secrets),
+            build=lambda secrets: _desk(meta, manager.endpoint, secrets),
             speaker=lambda machine: Speaker(Role.REFEREE, machine.sender, Reading()),  # type: ignore[attr-defined]
             client=client,
         )
@@ -184,6 +191,11 @@ async def _play(folder: Path) -> list[Visit]:
 SIX_PLAYERS = LeagueSettings(league_id="walk", players=6, standings_interval_s=0.0, announcement_lead_s=0.0)
 
 
+def _league(secrets: Mapping[str, str]) -> LeagueManager:
+    chance = random.Random(1).randbytes
+    return LeagueManager(SIX_PLAYERS, chance, secrets, open_book=PeerBook, open_giving=Giving)
+
+
 @asynccontextmanager
 async def _manager(folder: Path) -> AsyncIterator[tuple[Agent, int]]:
     """A manager, and the port at which it listens."""
@@ -191,7 +203,7 @@ async def _manager(folder: Path) -> AsyncIterator[tuple[Agent, int]]:
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, Reading(game_type="even_odd"))
     agent = Agent(
         Setup(
-            build=lambda secrets: LeagueManager(SIX_PLAYERS, random.Random(1).randbytes, secrets),
+            build=_league,
             speaker=lambda _: speaker,
             client=client,
         )

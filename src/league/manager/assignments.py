@@ -415,7 +415,7 @@ class Assignments(ManagerPart):
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
-        self.habits.forget(match.referee_id or "")
+        self.dispatches.giving.taken_away(match.referee_id or "")
         self.context.happened(
             MatchLost(
                 at=now,

@@ -38,7 +38,7 @@ from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
-from league.manager.dispatch import STARTS
+from league.manager.dispatch import ONE_BY_ONE
 from league.manager.messages import Messages
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -417,7 +417,7 @@ class Broadcasts(ManagerPart):
             return member.role == "player" or bulletin.kind == "round_completed"
         if self._ledger.rounds[bulletin.round_id - 1].finished:
             return False
-        if member.role == "player" or member.dispatch_method in STARTS:
+        if member.role == "player" or member.dispatch_method in ONE_BY_ONE:
             return True
         for match in self._ledger.matches_in(bulletin.round_id):
             if match.referee_id == member.agent_id and not isinstance(match.result, WalkoverDecided):
@@ -501,7 +501,7 @@ class Broadcasts(ManagerPart):
         outbound.queue.question = None
         outbound.question = question
         outbound.policy = QUESTION
-        outbound.negotiation = self.context.negotiation(member)
+        outbound.line = self.context.line(member)
         outbound.address = partial(self.context.address, member, question.serial)
 
     def _announced(self, now: float) -> None:

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from league import lifecycle
+from league.calling.line import Line, Purpose
 from league.calling.role import Context
-from league.dialects.negotiation import Negotiation, routes
 from league.events import (
     AgentStateChanged,
-    ConventionLearned,
     DeviationRecorded,
     RequestRefused,
 )
@@ -138,30 +137,10 @@ class ManagerContext(Context):
         if len(earlier) < MAX_REFUSALS and not any(_is_same(refused, refusal) for refusal in earlier):
             self.happened(refused)
 
-    def negotiation(self, member: Member, pause_s: float = 0.0) -> Negotiation | None:
-        """Search for the convention of an agent that must understand a message.
-
-        A broken connection proves nothing about its convention: it may have read the message, and it must not get it
-        twice.
-        """
-        if not self.accepts_deviations:
-            return None
-
-        def understood(convention: Convention, now: float) -> None:
-            self.learn_convention(member, convention, now)
-
-        candidates = routes(member.endpoint, convention_of(member.convention))
-        return Negotiation(candidates, is_proven=True, on_understood=understood, pause_s=pause_s)
-
-    def learn_convention(self, member: Member, convention: Convention, now: float) -> None:
-        """Call this agent in this convention from now on."""
-        if member.convention != convention.value:
-            about = {
-                "agent_id": member.agent_id,
-                "endpoint": member.endpoint,
-                "convention": convention.value,
-            }
-            self.happened(ConventionLearned(at=now, **about))
+    def line(self, member: Member, purpose: Purpose = Purpose.TELL, pause_s: float = 0.0) -> Line:
+        """Open a line for a message that an agent must understand, in whatever form."""
+        to = Address(member.agent_id, member.endpoint, convention=convention_of(member.convention))
+        return self.book.line(to, purpose, pause_s)
 
     def check_league(self, read: Unsealed) -> None:
         """Refuse the id of another league (E028). A `league_id` that is none at all is an error of the message."""
@@ -175,6 +154,17 @@ class ManagerContext(Context):
                 f"there is no league {league_id[:80]!r} here",
                 {"league_id": league_id[:80]},
             )
+
+
+@dataclass(frozen=True, slots=True)
+class RosterConventions:
+    """The conventions of all members, as the journal says."""
+
+    ledger: Ledger
+
+    def get(self, agent_id: str, /) -> Convention | None:
+        member = self.ledger.roster.members.get(agent_id)
+        return None if member is None else convention_of(member.convention)
 
 
 @dataclass(slots=True)

@@ -7,12 +7,13 @@ arrival to the table that goes out, is told in scoring.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from league.calling.delivery import Delivery, is_refusal
+from league.calling.line import Book, OpenBook, PlainBook
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
@@ -33,8 +34,8 @@ from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
-from league.manager.context import ManagerContext
-from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.context import ManagerContext, RosterConventions
+from league.manager.dispatch import AnnouncingOnly, Dispatches, Giving, RefereeHabits
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
 from league.manager.messages import Messages, table
@@ -63,7 +64,8 @@ class LeagueManager(RoleMachine):
 
     `endpoints` says where agents may be. `operator` is V of the operator's token; it is kept as a secret so that the
     journal knows whom it obeys. `is_local` is true if we listen to this machine alone. `ledger` is a state to go on
-    from instead of an empty one. Everything else about a league is in its settings.
+    from instead of an empty one. `open_book` and `open_giving` are the gateway to agents by others; without them
+    everybody is spoken to by the documents. Everything else about a league is in its settings.
     """
 
     def __init__(
@@ -76,6 +78,8 @@ class LeagueManager(RoleMachine):
         operator: str = "",
         is_local: bool = True,
         ledger: Ledger | None = None,
+        open_book: OpenBook = PlainBook,
+        open_giving: Callable[[Dispatches], Giving] = AnnouncingOnly,
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
@@ -88,9 +92,17 @@ class LeagueManager(RoleMachine):
         self._ledger = ledger or Ledger(settings)
         self._is_awake = False
         self._operator = operator
-        self._build(endpoints or EndpointPolicy(), is_local)
+        conventions = RosterConventions(self._ledger)
+        book = open_book(self._happened, lambda: self._ledger.settings.profile == "strict", conventions)
+        self._build(endpoints or EndpointPolicy(), is_local, book, open_giving)
 
-    def _build(self, endpoints: EndpointPolicy, is_local: bool) -> None:
+    def _build(
+        self,
+        endpoints: EndpointPolicy,
+        is_local: bool,
+        book: Book,
+        open_giving: Callable[[Dispatches], Giving],
+    ) -> None:
         context = ManagerContext(
             self._calls,
             self._timers,
@@ -99,12 +111,13 @@ class LeagueManager(RoleMachine):
             self._happened,
             self._reply,
             self._keep_secret,
+            book,
             self._ledger,
         )
         messages = Messages(context)
         broadcasts = Broadcasts(context, messages)
         habits = RefereeHabits(context)
-        dispatches = Dispatches(context, messages, habits)
+        dispatches = Dispatches(context, messages, habits, open_giving)
         assignments = Assignments(context, dispatches, habits)
         probes = Probes(context)
         outages = Outages(context, assignments)

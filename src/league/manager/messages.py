@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from league.dialects.assignments import StartMatch, spelled_out
 from league.events import Bulletin, WalkoverDecided
 from league.manager.context import ManagerPart
 from league.manager.ledger import Ledger, ScheduledMatch
@@ -35,8 +34,6 @@ from league.protocol.parts import (
 )
 
 MAX_BULLETINS = 8
-NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
-"""The manager with an id, as the documents' "type:id" has it (R-45)."""
 USUAL = Convention.SPEC.value
 """The convention that everybody begins with anyway."""
 
@@ -107,36 +104,6 @@ class Messages(ManagerPart):
         conversation = f"conv-assign-{first.match_id.lower()}-{first.attempt}"
         announced = [self._announced_to_referee(referee, match) for match in matches]
         return self._round(first.round_id, announced, conversation, now)
-
-    def start(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
-        """One match for a referee by others, in all the spellings it may look for. START_MATCH names the manager with
-        an id, MATCH_ASSIGNMENT without: some referees know only one of the two."""
-        a, b = (self.context.member(player) for player in match.players)
-        envelope = seal(tokens.MANAGER, now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
-        if kind is StartMatch:
-            envelope["sender"] = NAMED_MANAGER
-        return kind(
-            **envelope,
-            referee_endpoint=referee.endpoint,
-            move_seconds=self._ledger.settings.move_seconds,
-            player_A_token=self.token_for(a, referee, match),
-            player_B_token=self.token_for(b, referee, match),
-            player_A_other_tokens=self.other_tokens_for(a, referee, match),
-            player_B_other_tokens=self.other_tokens_for(b, referee, match),
-            **self.assigned(match),
-        )
-
-    def assigned(self, match: ScheduledMatch) -> dict[str, Any]:
-        """A match as referees by others look for it; no token is in it (Any: it becomes part of a JSON object)."""
-        return {
-            "league_id": self._ledger.settings.league_id,
-            "round_id": match.round_id,
-            "match_id": match.match_id,
-            "game_type": self._ledger.settings.game_type,
-            "referee_id": match.referee_id,
-            "attempt": match.attempt,
-            **spelled_out([(player, self.context.member(player).endpoint) for player in match.players]),
-        }
 
     def _round(
         self,

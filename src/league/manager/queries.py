@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from league.dialects.assignments import ADDRESS_QUERIES
 from league.events import AgentRole, ResultAccepted
-from league.machine import Information, Inquiry
+from league.machine import ADDRESS_QUERIES, Information, Inquiry
 from league.manager.authentication import Authentication
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches
@@ -188,7 +187,7 @@ class LeagueQueries(ManagerPart):
             return Information({"standings": rows, "current_round": self._ledger.current_round})
         matches = self.dispatches.polled(referee, now)
         more = {"referee_endpoint": referee.endpoint, "status": "ASSIGNED"}
-        return Information({"matches": [{**self.messages.assigned(match), **more} for match in matches]})
+        return Information({"matches": [{**self.dispatches.giving.listed(match), **more} for match in matches]})
 
     def _asks_for_addresses(self, read: Unsealed, sender: Member) -> bool:
         """True for a query of no document by which referees look for the addresses of players."""

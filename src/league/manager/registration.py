@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
-from league.dialects.registrations import of_endpoint
 from league.events import (
     AgentMoved,
     AgentRegistered,
@@ -31,7 +30,7 @@ from league.manager.roster import Member, folded
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed, seal
-from league.protocol.errors import REJECTIONS, PeerError, as_error
+from league.protocol.errors import REJECTIONS, PeerError, Violation, as_error
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import Conditions, said
 from league.protocol.messages import (
@@ -415,8 +414,12 @@ class RegistrationDesk(ManagerPart):
 
     def _record(self, agent_id: str, application: Application, now: float) -> None:
         """Record how a registration that was taken deviates."""
-        pathless = of_endpoint(application.meta.contact_endpoint) if self.context.accepts_deviations else ()
-        self.context.record(agent_id, (*application.read.deviations, *pathless), now)
+        deviations = application.read.deviations
+        endpoint = application.meta.contact_endpoint
+        if self.context.accepts_deviations and not endpoint.partition("://")[2].partition("/")[2]:
+            detail = f"the endpoint {endpoint} has no path; /mcp is tried where there is nothing"
+            deviations = (*deviations, Violation("E003", "contact_endpoint", detail, "HTTP.post_mcp", lenient=True))
+        self.context.record(agent_id, deviations, now)
 
     def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
         return wanted_id != agent_id and wanted_id in self._ledger.roster.members
@@ -449,7 +452,7 @@ class RegistrationDesk(ManagerPart):
                 )
             )
         if comeback.is_proven:
-            self.context.learn_convention(member, application.convention, now)
+            self.context.book.learn(member.agent_id, member.endpoint, application.convention, now)
         self._record(member.agent_id, application, now)
         # An approval is good for one registration, which must be a proven one.
         applicant_id = ""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from league.calling.line import OpenBook, PlainBook
 from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
@@ -57,7 +58,7 @@ Handler = Callable[[Letter, Any, float], None]
 
 
 class Competitor(RoleMachine):
-    """A player of one league."""
+    """A player of one league. `open_book` is the gateway to managers by others."""
 
     def __init__(
         self,
@@ -67,10 +68,12 @@ class Competitor(RoleMachine):
         secrets: Mapping[str, str] | None = None,
         profile: Profile = "compat",
         wished_id: str = "",
+        *,
+        open_book: OpenBook = PlainBook,
     ) -> None:
         super().__init__(chance, secrets)
-        self._context = context = self._new_context(profile)
-        self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id, profile=profile)
+        self._context = context = self._new_context(profile, open_book)
+        self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id)
         context.membership = self._membership
         context.credentials = Credentials(self._membership, self._secrets, context.memory)
         self._memory = context.memory
@@ -85,7 +88,7 @@ class Competitor(RoleMachine):
         self._early = EarlyLetters(self._membership, self._take)
         self._handlers = self._new_handlers()
 
-    def _new_context(self, profile: Profile) -> PlayerContext:
+    def _new_context(self, profile: Profile, open_book: OpenBook) -> PlayerContext:
         return PlayerContext(
             self._calls,
             self._timers,
@@ -94,6 +97,7 @@ class Competitor(RoleMachine):
             self._happened,
             self._reply,
             self._keep_secret,
+            open_book(self._happened, lambda: profile == "strict"),
             ask=lambda question: self._step.asks.append(question),
             tell=lambda news: self._step.news.append(news),
             cancel=self._cancel,

@@ -11,8 +11,9 @@ from msgspec import structs
 
 from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
+from league.gateway.giving import METHODS
+from league.gateway.words import Words
 from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
-from league.manager.dispatch import METHODS
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed
@@ -24,11 +25,11 @@ from league.transport import letters
 from league.transport.letters import Asked, Speaker
 from league_lab.promises.evidence import Recovery
 from league_lab.simulation.faults import Moment
+from league_lab.simulation.foreign import UNKNOWN_METHOD, ForeignServer
 
 if TYPE_CHECKING:
     from league_lab.simulation.world import World
 
-UNKNOWN_METHOD = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'
 Answered = Callable[[bytes, Failure | None], None]
 """How an answer leaves: its bytes, or the failure the caller sees instead (busy)."""
 
@@ -67,6 +68,8 @@ class Node:
         """Are its answers in matches requests of their own, after an empty acknowledgement?"""
         self.begins_by = ""
         """The only method that gives it a match, as with some referees by others; empty: all of them."""
+        self.server: ForeignServer | None = None
+        """What stands before its machine, if it wants to be called in other words."""
         self.journal = MemoryJournal()
         self.offset = 0.0
         self.alive = False
@@ -87,6 +90,7 @@ class Node:
         self.log.base = self.journal.entries
         self._open: dict[int, tuple[Asked, Answered]] = {}
         self._calls: dict[int, Call] = {}
+        self.words = Words()
         self._wake_at: float | None = None
         self._sync_due = self._lazy_sync_due = False
         self._frozen_until = 0.0
@@ -99,6 +103,8 @@ class Node:
             return
         self.alive = False
         self.generation += 1
+        if self.server is not None:
+            self.server.restarted()
         self.journal.crash()
         self._went_back()
         self.world.died(self)

@@ -10,8 +10,11 @@ from random import Random
 from typing import Any
 
 from league.events import AgentRegistered, Event, LeagueSettings, MatchTaken
+from league.gateway.book import PeerBook
+from league.gateway.giving import METHODS, Giving
+from league.gateway.guest import Guest
+from league.gateway.words import USUAL_PATH
 from league.machine import Ask, Machine
-from league.manager.dispatch import METHODS
 from league.manager.league import LeagueManager
 from league.player.competitor import Competitor
 from league.protocol.conventions import Convention
@@ -23,6 +26,7 @@ from league_lab.promises.evidence import Evidence
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
 from league_lab.simulation.faults import Faults, Moment, Travel
+from league_lab.simulation.foreign import ForeignServer
 from league_lab.simulation.misbehaviour import MATCH_CALLS, MISBEHAVIOURS, Misanswer, forgeries, honest
 from league_lab.simulation.network import CallRecord, Network
 from league_lab.simulation.node import Node
@@ -83,11 +87,22 @@ class World:
         for referee in self.referees:
             if convention_dice.random() < dialects:
                 referee.begins_by = convention_dice.choice(METHODS)
+        self._open_foreign_servers(dialects)
         self.cheats = Cheats(self, cheats)
         self.cheats.cast()
         self._endpoints = {node.endpoint: node for node in self.nodes.values()}
+        self._endpoints |= {node.endpoint + USUAL_PATH: node for node in self.players if _has_no_path(node)}
         self.operator = Operator(self)
         self.power = PowerCuts(self, outages)
+
+    def _open_foreign_servers(self, share: float) -> None:
+        """Some players want to be called in other words, beside or without a convention of their own."""
+        dice = Random(f"{self.seed}/words")
+        for player in self.players:
+            if dice.random() < share:
+                player.server = ForeignServer.drawn(dice)
+            if _has_no_path(player):
+                player.endpoint = player.endpoint.removesuffix(USUAL_PATH)
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
@@ -108,7 +123,13 @@ class World:
         return self._add(name, Role.REFEREE, port, partial(self._referee, key))
 
     def _manager(self, node: Node, secrets: Mapping[str, str]) -> Machine:
-        return LeagueManager(self.settings, node.chance, {**secrets, "enrolment_key": ENROLMENT_KEY})
+        return LeagueManager(
+            self.settings,
+            node.chance,
+            {**secrets, "enrolment_key": ENROLMENT_KEY},
+            open_book=PeerBook,
+            open_giving=Giving,
+        )
 
     def _referee(self, key: str | None, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = RefereeMeta(
@@ -119,7 +140,7 @@ class World:
             max_concurrent_matches=2,
             enrolment_key=key,
         )
-        return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets)
+        return RefereeDesk(meta, self.manager.endpoint, node.chance, secrets, open_book=PeerBook, open_guest=Guest)
 
     def _player(self, number: int, node: Node, secrets: Mapping[str, str]) -> Machine:
         meta = PlayerMeta(
@@ -128,7 +149,7 @@ class World:
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
         )
-        return Competitor(meta, self.manager.endpoint, node.chance, secrets)
+        return Competitor(meta, self.manager.endpoint, node.chance, secrets, open_book=PeerBook)
 
     def listening(self, endpoint: str) -> Node | None:
         return self._endpoints.get(endpoint)
@@ -170,7 +191,7 @@ class World:
             referees={agents[node.name]: node.history for node in self.referees if node.name in agents},
             players={agents[node.name]: node.history for node in self.players if node.name in agents},
             agents=agents,
-            traffic=[record.finished(self.agenda.now) for record in self.network.records],
+            traffic=self.network.traffic(self.agenda.now),
             faulted=frozenset(agents[name] for name in self._at_fault() if name in agents),
             impostors=frozenset(agents[name] for name in self.cheats.impostors if name in agents),
             downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
@@ -283,6 +304,10 @@ class World:
     def sync_time(self) -> float:
         """How long a write takes until it is durable."""
         return self.faults.dice.uniform(0.0005, 0.01)
+
+
+def _has_no_path(player: Node) -> bool:
+    return player.server is not None and player.server.has_no_path
 
 
 def agents_by_endpoint(history: Iterable[Event]) -> dict[str, str]:
