@@ -220,7 +220,7 @@ class Scoring(ManagerPart):
                     "REPORT.recomputed",
                 )
         except PeerError as error:
-            is_played = verdict.kind == "proven" and details.get("status") != "TECHNICAL_LOSS"
+            is_played = verdict.kind == "confirmed" and details.get("status") != "TECHNICAL_LOSS"
             if not is_played or not self.context.accepts_deviations:
                 raise
             detail = f"{report.result.winner!r:.80} was reported as the winner, but {error.detail}"
@@ -240,7 +240,7 @@ class Scoring(ManagerPart):
         game_type = self._ledger.settings.game_type
         if verdict.kind == "insufficient":
             deviations.append(_deviation("result.details", verdict.note, "REPORT.recomputed"))
-        if report.result.winner == DRAW and (verdict.kind != "proven" or verdict.winner is None):
+        if report.result.winner == DRAW and (verdict.kind != "confirmed" or verdict.winner is None):
             detail = "a draw has no winner: null"
             deviations.append(_deviation("result.winner", detail, "MATCH_RESULT_REPORT.result.winner"))
         if dict(report.result.score) != points:
@@ -415,7 +415,7 @@ def _reported_seat(match: ScheduledMatch, winner: str | None) -> Seat | None:
 def _status(verdict: Verdict, seat: Seat | None, details: Object) -> Status:
     """Return how the match ended. If the details prove nothing, the referee's word counts, or what it looks like."""
     played: Status = "DRAW" if seat is None else "WIN"
-    if verdict.kind == "proven" or verdict.implied:
+    if verdict.kind == "confirmed" or verdict.implied:
         return played
     if verdict.kind == "technical":
         return "TECHNICAL_LOSS"

@@ -292,7 +292,7 @@ def _provenance(match: Match) -> dict[str, object]:
 def _by_rules(match: Match) -> tuple[Seat | None, str]:
     outcome: GameOutcome | None = match.game.rules.outcome(match.position)
     assert outcome is not None, "a game in which nobody moves is over"
-    return outcome.winner, outcome.told(match.taken.players)
+    return outcome.winner, outcome.explanation(match.taken.players)
 
 
 def _by_fault(match: Match, faults: list[PlayerFaulted]) -> tuple[Seat | None, str]:

@@ -14,8 +14,8 @@ from league_lab.simulation.world import World
 def world_of(seed: int, convention: Convention | None, server: ForeignServer) -> World:
     """A league whose first player has these habits, and everybody else none."""
     world = Plan(4, 2, faults=0.0).world(seed)
-    world.players[0].speaks = convention
-    world.players[0].server = server
+    world.players[0].habits.speaks = convention
+    world.players[0].habits.server = server
     return world
 
 
@@ -67,7 +67,7 @@ def test_players_without_a_path_take_part() -> None:
 
 def test_every_habit_is_drawn() -> None:
     world = Plan(30, 2, faults=0.0, dialects=1.0).world(7)
-    servers = [player.server for player in world.players if player.server is not None]
+    servers = [player.habits.server for player in world.players if player.habits.server is not None]
     for habit in ("renames", "wants_session", "has_no_path", "streams"):
         assert {getattr(server, habit) for server in servers} == {True, False}
-    assert all(player.server is None for player in Plan(30, 2).world(7).players)
+    assert all(player.habits.server is None for player in Plan(30, 2).world(7).players)
