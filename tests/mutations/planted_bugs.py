@@ -85,22 +85,22 @@ BUGS = (
     # --- the manager --------------------------------------------------------------------------------------------------
     Bug(
         "the last report wins",
-        "manager/results.py",
-        "        if match.result is not None:\n            raise _already(match, report, details)\n",
+        "manager/scoring.py",
+        "            if match.result is not None:\n                raise _already_reported(match, report, details)\n",
         "",
     ),
     Bug(
         "a superseded attempt is taken",
-        "manager/results.py",
+        "manager/scoring.py",
         "if report.attempt not in (None, match.attempt):",
         "if False:",
         stateful="test_league_machine.py",
     ),
     Bug(
         "anybody may report a match",
-        "manager/results.py",
-        "if not held or match.referee_id != referee.agent_id:",
-        "if not held:",
+        "manager/scoring.py",
+        "if not is_held or match.referee_id != referee.agent_id:",
+        "if not is_held:",
         stateful="test_league_machine.py",
     ),
     Bug(
@@ -122,16 +122,15 @@ BUGS = (
     Bug(
         "a voided result still counts",
         "manager/ledger.py",
-        "        self.standings.add(decided(match, match.result), times=-1)\n",
-        "",
+        "self._count(match, match.result, times=-1)",
+        "self._count(match, match.result, times=0)",
         faults=0.9,
     ),
     Bug(
         "standings are of yesterday",
         "manager/ledger.py",
-        "        self.standings.add(decided(match, event))\n        self._version_grows(match)",
-        "        if self.round_of(match).undecided:\n            self.standings.add(decided(match, event))\n"
-        "        self._version_grows(match)",
+        "self._count(match, event)",
+        "self._count(match, event, times=min(self.round_of(match).undecided, 1))",
         faults=0.0,
     ),
     Bug(
@@ -144,8 +143,9 @@ BUGS = (
     Bug(
         "everybody plays somebody, but not everybody everybody",
         "manager/schedule.py",
-        "one, other = turning[(turn + distance) % count], turning[(turn - distance) % count]",
-        "one, other = turning[distance % count], turning[-distance % count]",
+        "            ahead = turning[(turn + distance) % count]\n"
+        "            behind = turning[(turn - distance) % count]\n",
+        "            ahead = turning[distance % count]\n            behind = turning[-distance % count]\n",
         faults=0.0,
     ),
     Bug(
@@ -187,7 +187,7 @@ BUGS = (
     Bug(
         "what was overtaken is repeated after what followed it",
         "manager/broadcasts.py",
-        "self.context.calls.repeat_no_more(one)",
+        "self.context.calls.repeat_no_more(outbound)",
         "pass",
     ),
     Bug(
@@ -222,31 +222,31 @@ BUGS = (
     Bug(
         "who was withdrawn wins by walkover",
         "manager/rounds.py",
-        "winner=staying[0] if staying else None",
-        "winner=withdrawn[0]",
+        "winner = staying[0] if staying else None",
+        "winner = withdrawn[0]",
         faults=0.9,
     ),
     # --- outages ------------------------------------------------------------------------------------------------------
     Bug(
         "who declines to choose has its matches played again for ever",
         "manager/outages.py",
-        "return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()",
-        "return who",
+        "if match.held < MOST_HELD and all(map(self._may_decline, players)):",
+        "if True:",
         faults=0.6,
         promise=19,
     ),
     Bug(
         "who declines to choose loses at once",
         "manager/outages.py",
-        "return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()",
-        "return ()",
+        "if match.held < MOST_HELD and all(map(self._may_decline, players)):",
+        "if False:",
         faults=0.6,
         promise=19,
     ),
     Bug(
         "the league waits for nobody",
         "manager/outages.py",
-        "if _is_half(missing, counted) and self._left_s() > 0:",
+        "if _is_half(missing, counted) and self._remaining_s() > 0:",
         "if False:",
         faults=0.0,
         outages=1.0,
@@ -278,8 +278,8 @@ BUGS = (
     Bug(
         "a manager that comes back believes what was lost without it",
         "manager/outages.py",
-        "                self.interrupted(referee, AWAY, now)\n",
-        "                pass\n",
+        "            self.interrupted(referee, AWAY, now)\n",
+        "            pass\n",
         faults=0.2,
         outages=1.0,
     ),
@@ -381,8 +381,8 @@ BUGS = (
     ),
     Bug(
         "a manager takes a report from a referee the match was not given to",
-        "manager/results.py",
-        "if not held or match.referee_id != referee.agent_id:",
+        "manager/scoring.py",
+        "if not is_held or match.referee_id != referee.agent_id:",
         "if False:",
         faults=0.0,
         cheats=1.0,
