@@ -138,7 +138,7 @@ async def play(
             async with asyncio.timeout(LOST_S):
                 await _until(manager, lambda machine: len(machine.player_ids) == size.players)
                 await asyncio.gather(*(_until(one, lambda machine: bool(machine.agent_id)) for one in agents[1:]))
-                await _until(manager, lambda _: manager.meter.totals().sent["ping", "answered"] >= len(agents) - 1)
+                await _until(manager, lambda _: manager.meter.sent["ping", "answered"] >= len(agents) - 1)
                 async with beside(place.ports[0]):
                     before, since = _calls(agents), watch()
                     await manager.operate(Operate("start", "start"))
@@ -160,7 +160,7 @@ def _check(manager: Agent, size: Size) -> None:
 def _calls(agents: list[Agent]) -> Counter[str]:
     kinds: Counter[str] = Counter()
     for agent in agents:
-        for (kind, _), count in agent.meter.totals().sent.items():
+        for (kind, _), count in agent.meter.sent.items():
             kinds[kind] += count
     return kinds
 

@@ -250,7 +250,7 @@ class Agent:
         now = self.now()
         answer = self._request(order, "operator", now)
         answering = answer if isinstance(answer, Answering) else await answer
-        self.meter.totals().answering["?"].add(self.now() - now)
+        self.meter.answering["?"].add(self.now() - now)
         return answering
 
     def _request(

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from league.transport.http import Answer, Headers, HttpRequest, LaterResponse, Response, StreamedAnswer, address_of
 from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
-from league.transport.http_response import StreamWriter
+from league.transport.http_response import StreamWriter, streamed_head, whole_answer
 
 if TYPE_CHECKING:
     from league.transport.http_server import ConnectionTable
@@ -241,7 +241,7 @@ class ServerConnection(asyncio.Protocol):
         try:
             answer = table.router.post(body, self.address)
             if isinstance(answer, Response):
-                transport.write(table.response_heads.whole(answer, _MESSAGE))
+                transport.write(whole_answer(answer, _MESSAGE))
                 self._expire_in(table.limits.idle_s)
                 return True
         except Exception:  # noqa: BLE001 (one of the top doors, as below)
@@ -298,7 +298,7 @@ class ServerConnection(asyncio.Protocol):
     def write_response(self, request: HttpRequest, answer: Response) -> None:
         """In one write: two would be two packets, and make the client read twice."""
         if not self._transport.is_closing():
-            self._transport.write(self._table.response_heads.whole(answer, request))
+            self._transport.write(whole_answer(answer, request))
 
     async def _stream(self, request: HttpRequest, answer: StreamedAnswer) -> None:
         writer = self._writer = StreamWriter(self, request)
@@ -344,7 +344,7 @@ class ServerConnection(asyncio.Protocol):
     def write_head(self, request: HttpRequest, status: int, content_type: str, headers: Headers) -> None:
         """Of an answer whose pieces follow."""
         if not self._transport.is_closing():
-            self._transport.write(self._table.response_heads.streamed(status, content_type, headers, request))
+            self._transport.write(streamed_head(status, content_type, headers, request))
 
     async def write_piece(self, data: bytes) -> None:
         """Write, and wait while the client is slow to read."""

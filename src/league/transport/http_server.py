@@ -8,7 +8,6 @@ import errno
 import socket
 import ssl
 import sys
-import time
 from collections.abc import Iterable
 from itertools import chain
 from operator import itemgetter
@@ -16,7 +15,6 @@ from typing import Any, Final, Protocol
 
 from league.transport.http import DEFAULT_LIMITS, AccessPolicy, App, Limits, Response, look_up
 from league.transport.http_connection import ServerConnection
-from league.transport.http_response import ResponseHeads
 from league.transport.http_router import Router
 from league.transport.http_tls import TlsLayer
 
@@ -101,7 +99,6 @@ class ConnectionTable:
         self.router = router
         self.limits = limits
         self.loop = asyncio.get_running_loop()
-        self.response_heads = ResponseHeads()
         self.connections: dict[str, dict[Connection, None]] = {}
         """By the address of the client, the oldest first."""
         self.count = 0
@@ -189,7 +186,6 @@ class ConnectionTable:
         """The one timer; there is none while nobody is connected."""
         now = self.loop.time()
         self._timer = self.loop.call_at(now + self._interval_s, self._sweep)
-        self.response_heads.set_date(time.time())
         for one in [*self.all, *self._leaving]:
             if one.deadline <= now or one.write_deadline <= now:
                 one.expire(now)
