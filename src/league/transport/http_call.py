@@ -1,10 +1,10 @@
 """One connection to a server: it carries one request at a time and reads its answer, counting every byte.
 
 A connection is connecting, free, carrying a call, or closed. The client (`ConnectionOwner`) hands it a call while it is
-free; the connection ends that call exactly once, by `on_end`, and then says whether it is free again. It is closed after
-anything that leaves doubt about where an answer ends: a call that was given up, a second answer, an answer without a
-length. A connection must never be free while bytes of an older answer may still arrive, or the next call would read
-them as its own.
+free; the connection ends that call exactly once, by `on_end`, and then says whether it is free again. It is closed
+after anything that leaves doubt about where an answer ends: a call that was given up, a second answer, an answer
+without a length. A connection must never be free while bytes of an older answer may still arrive, or the next call
+would read them as its own.
 """
 
 from __future__ import annotations
