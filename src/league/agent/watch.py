@@ -23,7 +23,13 @@ from league.events import (
 from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
-from league.protocol.messages import MESSAGES, GameError, LeagueError, LeagueQueryResponse, Message
+from league.protocol.messages import (
+    MESSAGES,
+    GameError,
+    LeagueError,
+    LeagueQueryResponse,
+    Message,
+)
 from league.protocol.safe_text import printable
 from league.transport import letters
 from league.transport.letters import Asked
@@ -84,7 +90,14 @@ class Meter(Counts):
     _open: dict[str | None, Counts] = field(default_factory=dict)
     """The observations of each match that is not over."""
 
-    def answered(self, kind: str, outcome: str, read: Content, seconds: float, match_id: str | None = None) -> None:
+    def answered(
+        self,
+        kind: str,
+        outcome: str,
+        read: Content,
+        seconds: float,
+        match_id: str | None = None,
+    ) -> None:
         """A request was read, and got its answer after this time."""
         counts = self._open.get(match_id, self)
         counts.received[kind, outcome] += 1
