@@ -19,7 +19,14 @@ import asyncio
 import math
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
@@ -28,7 +35,12 @@ from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import FLUSH_S, Actions, Pump
-from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition, LiveJournal
+from league.agent.recovery import (
+    TRY_DISK_S,
+    BugBackoff,
+    JournalPosition,
+    LiveJournal,
+)
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
 from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_told, label
@@ -48,7 +60,10 @@ from league.transport.http import LaterResponse, Response
 from league.transport.http_client import HttpClient
 from league.transport.letters import Asked, Speaker
 
-TOO_MANY = PeerError("E010", "too many requests at once from this address, or of this agent; come again later")
+TOO_MANY = PeerError(
+    "E010",
+    "too many requests at once from this address, or of this agent; come again later",
+)
 RETRY_AFTER = ("retry-after", "2")
 GAP_S = 2.0
 """A loop that did not turn for this long stood still: no load explains it."""
@@ -144,7 +159,11 @@ class Agent:
     def start(self, journal: LiveJournal) -> None:
         """Replay the journal and take up what is open."""
         self.journal = journal
-        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale, is_volatile=journal.is_volatile)
+        self.pump = Pump(
+            self._load,
+            GAP_S * self.setup.clock.scale,
+            is_volatile=journal.is_volatile,
+        )
         self._reader = self.speaker
         self._outbound.pump = self.pump
         self._outbound.reading = self._reader.reading
@@ -271,7 +290,10 @@ class Agent:
             asked = asked.by_mcp()
         if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
             self.meter.refused(label(asked), TOO_MANY.code)
-            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
+            return _response(
+                letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now),
+                TOO_MANY,
+            )
         return asked
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
@@ -489,7 +511,17 @@ class Agent:
     ) -> None:
         """Note a request to us, or (with a status) our answer."""
         if asked.message_type is not None:
-            self.journal.note(exchanged(now, direction, peer, asked.message_type, asked.match_id, status, body))
+            self.journal.note(
+                exchanged(
+                    now,
+                    direction,
+                    peer,
+                    asked.message_type,
+                    asked.match_id,
+                    status,
+                    body,
+                )
+            )
 
     def _note_error(self, error: ErrorNote) -> None:
         """Log an error that somebody told us of, and show it to people."""

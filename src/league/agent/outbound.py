@@ -70,7 +70,14 @@ class _Sendable(msgspec.Struct, frozen=True):
                 limit = letters.RECORD_LIMIT  # besides a manager, only a match record may be long (R-24)
             return cls(message, b"", kind_of(message), match_id, "", limit)
         conversation_id = getattr(message, "conversation_id", "")
-        return cls(message, jsonrpc.encode_body(message), message.type, match_id, conversation_id, limit)
+        return cls(
+            message,
+            jsonrpc.encode_body(message),
+            message.type,
+            match_id,
+            conversation_id,
+            limit,
+        )
 
 
 _NOTHING = _Sendable.of(Ping())
@@ -155,7 +162,15 @@ class Outbound:
         wait = (call.deadline - now) / self.clock.scale
         on_end = partial(self.hand_in, self._ended, sent)
         try:
-            pending = self.caller.send(call.id, call.message, sendable.body, call.to, wait, sent.limit, on_end)
+            pending = self.caller.send(
+                call.id,
+                call.message,
+                sendable.body,
+                call.to,
+                wait,
+                sent.limit,
+                on_end,
+            )
         except CallFailed as failed:
             self.hand_in(self._ended, sent, failed)
             return
@@ -175,7 +190,15 @@ class Outbound:
         wait = (call.deadline - now) / self.clock.scale
         result: HttpReply | CallFailed
         try:
-            result = await self.caller.call(call.id, call.message, sent.sendable.body, call.to, wait, sent.limit, first)
+            result = await self.caller.call(
+                call.id,
+                call.message,
+                sent.sendable.body,
+                call.to,
+                wait,
+                sent.limit,
+                first,
+            )
         except CallFailed as failed:
             result = failed
         self.hand_in(self._ended, sent, result)
@@ -213,7 +236,13 @@ class Outbound:
     def _refused(self, sent: _Sent, reply: HttpReply, now: float) -> Actions:
         """HTTP says no, unless the body says more."""
         if reply.status in (429, 503):
-            return self._failed(sent, Failure.BUSY, now, retry_after=reply.retry_after, seconds=now - sent.at)
+            return self._failed(
+                sent,
+                Failure.BUSY,
+                now,
+                retry_after=reply.retry_after,
+                seconds=now - sent.at,
+            )
         if letters.says_something(reply.body):
             return self._read(sent, reply, now)
         failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
@@ -234,7 +263,14 @@ class Outbound:
         to = sent.call.to
         sendable = sent.sendable
         self._note(sent, now, "in", failed.failure.value, failed.detail.encode())
-        self.log.failed_call(now, to.agent_id, sendable.kind, to.endpoint, failed.detail, sendable.match_id)
+        self.log.failed_call(
+            now,
+            to.agent_id,
+            sendable.kind,
+            to.endpoint,
+            failed.detail,
+            sendable.match_id,
+        )
         blame = Blame.PEER
         if failed.gave_way:
             blame = Blame.NOBODY

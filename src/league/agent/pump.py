@@ -110,7 +110,13 @@ class Pump:
     `gap_s`: while calls are under way the shell comes back at least this often; if not, the process stood still.
     `is_volatile`: the journal is not kept, and nothing waits for it."""
 
-    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf, *, is_volatile: bool = False) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Machine],
+        gap_s: float = math.inf,
+        *,
+        is_volatile: bool = False,
+    ) -> None:
         self.machine = load()
         self.storage_down = False
         self.due = -math.inf

@@ -191,7 +191,11 @@ class Meter(Counts):
     def prometheus(self, gauges: Mapping[str, float]) -> str:
         """Write the text of /metrics; a gauge goes by its name, with labels if it has any: `agents{role="player"}`."""
         lines: list[str] = []
-        lines += _counter("league_letters_received_total", ("message_type", "outcome"), self.received)
+        lines += _counter(
+            "league_letters_received_total",
+            ("message_type", "outcome"),
+            self.received,
+        )
         lines += _counter("league_calls_sent_total", ("message_type", "outcome"), self.sent)
         lines += _counter("league_messages_read_total", ("verdict",), _single(self.verdicts))
         lines += _counter("league_calls_repeated_total", ("outcome",), _single(self.retries))
@@ -330,7 +334,15 @@ def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNo
     else:
         return None
     match_id = getattr(sent, "match_id", None)
-    return ErrorNote(_cut(peer), kind_of(sent), code, text, match_id, is_answer=True, is_shown=is_shown)
+    return ErrorNote(
+        _cut(peer),
+        kind_of(sent),
+        code,
+        text,
+        match_id,
+        is_answer=True,
+        is_shown=is_shown,
+    )
 
 
 def _joined(*words: str | None) -> str:

@@ -287,7 +287,12 @@ def verify_events(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if any event cannot be read, or is not as it was written."""
     examination = _examine(connection)
     if not examination.is_whole:
-        raise JournalError(damaged(path, f"what follows event {examination.sound} is not as it was written"))
+        raise JournalError(
+            damaged(
+                path,
+                f"what follows event {examination.sound} is not as it was written",
+            )
+        )
 
 
 # --- steps of opening -------------------------------------------------------------------------------------------------

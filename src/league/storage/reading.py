@@ -64,7 +64,10 @@ class JournalReader:
 
     def of_kind(self, kind: type[E]) -> list[tuple[int, E]]:
         """The durable events of one kind, with their numbers; no other is decoded."""
-        rows = self._rows("SELECT seq, body FROM events WHERE kind = ? ORDER BY seq", (kind.__name__,))
+        rows = self._rows(
+            "SELECT seq, body FROM events WHERE kind = ? ORDER BY seq",
+            (kind.__name__,),
+        )
         decoded = ((seq, decode(body)) for seq, body in rows)
         return [(seq, event) for seq, event in decoded if isinstance(event, kind)]
 

@@ -28,7 +28,14 @@ from league.storage import files
 from league.storage.file_lock import FileLock
 from league.storage.journal import Entry, StorageError
 from league.storage.notices import Durable, Notify, WriteFailed
-from league.storage.reading import CHUNK, Follower, Followers, JournalReader, Raw, Recent
+from league.storage.reading import (
+    CHUNK,
+    Follower,
+    Followers,
+    JournalReader,
+    Raw,
+    Recent,
+)
 from league.storage.transcript import TranscriptWriter
 from league.storage.write_queue import Settings, WriteGroup, WriteQueue
 

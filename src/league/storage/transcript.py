@@ -104,7 +104,10 @@ class TranscriptWriter:
             return
         rows: list[tuple[object, ...]] = []
         if missing:
-            remark = _remark(notes[0].at, f"{missing} letters are missing here: they could not be stored")
+            remark = _remark(
+                notes[0].at,
+                f"{missing} letters are missing here: they could not be stored",
+            )
             rows.append(self._row(remark))
         for note in notes:
             if self._size + ROW_COST + len(note.body) > self._limit:
@@ -192,7 +195,11 @@ Choice = Literal["all", "match", "remarks"]
 
 
 def read(
-    connection: sqlite3.Connection, choice: Choice, match_id: str | None, after: int, limit: int
+    connection: sqlite3.Connection,
+    choice: Choice,
+    match_id: str | None,
+    after: int,
+    limit: int,
 ) -> list[tuple[int, LetterNote]]:
     """The next letters after that number, with their numbers."""
     values = {"after": after, "limit": limit, "match_id": match_id}

@@ -57,7 +57,13 @@ class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is
     was needed by another call before the answer came.
     """
 
-    def __init__(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
+    def __init__(
+        self,
+        failure: Failure,
+        detail: str,
+        local: bool = False,
+        gave_way: bool = False,
+    ) -> None:
         super().__init__(f"{failure.value}: {detail}")
         self.failure = failure
         self.detail = detail
@@ -168,7 +174,13 @@ class ClientConnection(asyncio.Protocol):
             self._call = None
             self.abort()
 
-    def fail(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
+    def fail(
+        self,
+        failure: Failure,
+        detail: str,
+        local: bool = False,
+        gave_way: bool = False,
+    ) -> None:
         """The call under way gets no answer."""
         call = self._call
         self._call = None
@@ -179,7 +191,11 @@ class ClientConnection(asyncio.Protocol):
     def expire(self) -> None:
         """`deadline` has passed."""
         if self._call is not None:
-            self.fail(Failure.TIMEOUT, "no complete answer in time", gave_way=self.deadline == self.gives_way_at)
+            self.fail(
+                Failure.TIMEOUT,
+                "no complete answer in time",
+                gave_way=self.deadline == self.gives_way_at,
+            )
         else:
             self.abort()
 

@@ -20,7 +20,13 @@ _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 def whole_answer(answer: Response, request: HttpRequest) -> bytes:
     """Write head and body of an answer."""
     length = len(answer.body)
-    head = _head(answer.status, answer.content_type, b"content-length: %d\r\n" % length, answer.headers, request)
+    head = _head(
+        answer.status,
+        answer.content_type,
+        b"content-length: %d\r\n" % length,
+        answer.headers,
+        request,
+    )
     if request.method == "HEAD":
         return head
     return head + answer.body
@@ -32,7 +38,13 @@ def streamed_head(status: int, content_type: str, headers: Headers, request: Htt
     return _head(status, content_type, framing, headers, request)
 
 
-def _head(status: int, content_type: str, framing: bytes, headers: Headers, request: HttpRequest) -> bytes:
+def _head(
+    status: int,
+    content_type: str,
+    framing: bytes,
+    headers: Headers,
+    request: HttpRequest,
+) -> bytes:
     phrase = _PHRASES.get(status, b"")
     date = _date_line(int(time.time()))
     media_type = _header_line("content-type", content_type) if content_type else b""
@@ -69,19 +81,21 @@ class StreamWriter:
         self._is_chunked = False
 
     def send(self, answer: Response) -> None:
-        self._start()
+        self._check_not_started()
         self._connection.write_response(self._request, answer)
+        self.is_started = True
         self.wants_body = False
 
     def start(self, status: int, content_type: str, headers: Headers) -> None:
-        self._start()
+        self._check_not_started()
         self._connection.write_head(self._request, status, content_type, headers)
+        # Only now: a head that cannot be sent leaves room for an error.
+        self.is_started = True
         self._is_chunked = self.wants_body and self._request.version == "1.1"
 
-    def _start(self) -> None:
+    def _check_not_started(self) -> None:
         if self.is_started:
             raise RuntimeError("an answer has one head")
-        self.is_started = True
 
     async def write(self, piece: bytes) -> None:
         if not piece or not self.wants_body:
