@@ -111,10 +111,10 @@ class _Alarm:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
-    def set(self, due: float) -> None:
+    def set(self, moment: float) -> None:
         self.cancel()
-        self.due = due
-        self._timer = self._loop.call_later(self._clock.seconds_until(due), self._rings)
+        self.due = moment
+        self._timer = self._loop.call_later(self._clock.seconds_until(moment), self._rings)
 
     def cancel(self) -> None:
         if self._timer is not None:
@@ -122,10 +122,10 @@ class _Alarm:
             self._timer = None
 
     def _rings(self) -> None:
-        due = self.due
+        moment = self.due
         self._timer = None
         self.due = math.inf
-        self._ring(due)
+        self._ring(moment)
 
 
 class Agent:
@@ -164,6 +164,7 @@ class Agent:
             GAP_S * self.setup.clock.scale,
             is_volatile=journal.is_volatile,
         )
+        # Its role and reading stay the same, so that requests are read without building a speaker for each.
         self._reader = self.speaker
         self._outbound.pump = self.pump
         self._outbound.reading = self._reader.reading
@@ -230,6 +231,7 @@ class Agent:
         await asyncio.gather(*tasks, return_exceptions=True)
         for waiting in self._waiting.values():
             waiting.cancel()
+        # Closing waits for the disk: not on the loop, which other agents of this process share.
         await asyncio.to_thread(self.journal.close)
         self.setup.log.close()
 
@@ -247,54 +249,56 @@ class Agent:
         setup = self.setup
         now = self.now()
         is_crowded = not setup.gate.allows_address(origin)
-        asked = BROADCASTS.read_quickly(raw, self._reader, setup.limit)
-        if asked is None or is_crowded or is_mcp:
-            request = self._read_closely(raw, asked, now, is_crowded=is_crowded, is_mcp=is_mcp)
-            if isinstance(request, Response):
-                return request
-            asked = request
-        kind = label(asked)
+        request = BROADCASTS.read_quickly(raw, self._reader, setup.limit)
+        if request is None or is_crowded or is_mcp:
+            read = self._read_closely(raw, request, now, is_crowded=is_crowded, is_mcp=is_mcp)
+            if isinstance(read, Response):
+                return read
+            request = read
+        kind = label(request)
         if self._outbound.note is not None:
-            self._note(now, "in", origin, asked, "", raw)
-        if kind in ERRORS_TOLD and (error := error_told(asked)) is not None:
+            self._note(now, "in", origin, request, "", raw)
+        if kind in ERRORS_TOLD and (error := error_told(request)) is not None:
             self._note_error(error)
-        answer = self._request(asked.content, origin, now, asked.convention)
+        answer = self._request(request.content, origin, now, request.convention)
         if isinstance(answer, Answering):
-            return self._response_to(asked, kind, origin, now, answer)
-        return LaterResponse(answer, partial(self._response_to, asked, kind, origin, now))
+            return self._response_to(request, kind, origin, now, answer)
+        # Without a task: the connection writes the answer when the future is done.
+        return LaterResponse(answer, partial(self._response_to, request, kind, origin, now))
 
     def _read_closely(
         self,
         raw: bytes,
-        asked: Asked | None,
+        request: Asked | None,
         now: float,
         *,
         is_crowded: bool,
         is_mcp: bool,
     ) -> Asked | Response:
-        """Read a request that is not right in every way (then `asked` is None), not of the protocol, or one too many.
+        """Read a request that is not right in every way (then `request` is None), not of the protocol, or one too many.
         Return its answer where it goes no further."""
         speaker = self.speaker
         limit = self.setup.limit
-        if asked is None:
+        if request is None:
             if not is_crowded:
                 greeting = mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
                 if greeting is not None:
                     return greeting
             try:
-                asked = letters.read_closely(raw, speaker, limit)
+                request = letters.read_closely(raw, speaker, limit)
             except BadRequestError as bad:
                 error = TOO_MANY if is_crowded else bad.error
                 return self._refuse(BadRequestError(bad.id, error), speaker, now)
         if is_mcp:
-            asked = asked.by_mcp()
-        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
-            self.meter.refused(label(asked), TOO_MANY.code)
+            request = request.by_mcp()
+        # A member proves by its token who it is, and has a share of its own beyond that of its address.
+        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(request.content)):
+            self.meter.refused(label(request), TOO_MANY.code)
             return _response(
-                letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now),
+                letters.write_answer(request, Answering(0, TOO_MANY), speaker, now),
                 TOO_MANY,
             )
-        return asked
+        return request
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """Answer something that is not a request."""
@@ -303,7 +307,7 @@ class Agent:
 
     def _response_to(
         self,
-        asked: Asked,
+        request: Asked,
         kind: str,
         origin: str,
         since: float,
@@ -315,16 +319,16 @@ class Agent:
         if isinstance(content, PeerError):
             outcome = content.code
             match_id = None
-            response = _response(letters.write_answer(asked, answering, self.speaker, now), content)
+            response = _response(letters.write_answer(request, answering, self.speaker, now), content)
         else:
             outcome = "ok"
-            match_id = asked.match_id
-            response = Response(200, letters.write_answer(asked, answering, self._reader, now))
-        self.meter.answered(kind, outcome, asked.content, now - since, asked.match_id)
+            match_id = request.match_id
+            response = Response(200, letters.write_answer(request, answering, self._reader, now))
+        self.meter.answered(kind, outcome, request.content, now - since, request.match_id)
         if self.setup.log.is_kept:
             self.setup.log.letter(now, "in", origin, kind, outcome, match_id)
         if self._outbound.note is not None:
-            self._note(now, "out", origin, asked, str(response.status), response.body)
+            self._note(now, "out", origin, request, str(response.status), response.body)
         return response
 
     async def operate(self, order: Operate) -> Answering:
@@ -376,6 +380,7 @@ class Agent:
     # --- the actions of the pump --------------------------------------------------------------------------------------
 
     def _carry_out(self, actions: Actions) -> None:
+        # Events first: replies and calls of the same step may only leave after them.
         if actions.append:
             self._append(actions)
         if actions.replies and self._waiting:
@@ -403,6 +408,7 @@ class Agent:
         position = self._position
         for entry in actions.append:
             self.journal.enqueue(entry)
+            # Counted even if nothing waits for it: `Durable` counts entries, lazy ones too.
             position.appended += 1
             position.seq += len(entry.events)
             self.meter.happened(entry.events)
@@ -421,10 +427,11 @@ class Agent:
         self._position.is_waking_writer = False
         self.journal.wake_writer()
 
-    def _wake(self, due: float) -> None:
+    def _wake(self, moment: float) -> None:
         now = self.now()
-        self.meter.lag_s = max(0.0, now - due)
-        self._input(self.pump.advance, max(now, due))
+        self.meter.lag_s = max(0.0, now - moment)
+        # A timer may ring a little early by our clock: the pump must see its moment reached.
+        self._input(self.pump.advance, max(now, moment))
 
     def _input(self, give: Callable[[*Arguments], Actions], *arguments: *Arguments) -> None:
         """Hand something to the pump and carry out what it returns."""
@@ -475,6 +482,7 @@ class Agent:
             return
         if isinstance(notice, WriteFailed):
             self._write_failed(notice)
+        # A notice of an epoch that is over counts entries that were dropped since.
         elif notice.epoch == self._position.epoch:
             self._position.durable = notice.entries
             # Also after a bug: what was stored before it is told.
@@ -505,19 +513,19 @@ class Agent:
         now: float,
         direction: Literal["in", "out"],
         peer: str,
-        asked: Asked,
+        request: Asked,
         status: str,
         body: bytes,
     ) -> None:
         """Note a request to us, or (with a status) our answer."""
-        if asked.message_type is not None:
+        if request.message_type is not None:
             self.journal.note(
                 exchanged(
                     now,
                     direction,
                     peer,
-                    asked.message_type,
-                    asked.match_id,
+                    request.message_type,
+                    request.match_id,
                     status,
                     body,
                 )
@@ -532,6 +540,7 @@ class Agent:
     def _flush(self) -> None:
         if not self._closing:
             self.setup.log.flush()
+            # Lazy events and letters reach the disk here, if no other event took them along before.
             self.journal.wake_writer()
             self._loop.call_later(FLUSH_S, self._flush)
 

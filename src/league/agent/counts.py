@@ -83,6 +83,7 @@ class TableDelays(Struct):
         if type(event) not in RESULTS:
             return
         if isinstance(event, ResultAccepted):
+            # Clocks of a restarted manager may go back; `bisect` needs the times in order.
             at = event.at
             if self._times:
                 at = max(at, self._times[-1])
@@ -101,6 +102,7 @@ class TableDelays(Struct):
             self.durations.add_between(self._times, first, end, now)
             self.durations.total_s += (end - first) * (now - self._times[0])
             self.durations.total_s -= self._sums[end] - self._sums[first]
+        # Also when it failed: the next table contains this one, and is not late on its account.
         self._told[agent_id] = max(last_version, version)
 
 

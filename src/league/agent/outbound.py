@@ -135,6 +135,7 @@ class Outbound:
             return
         sent.under_way.cancel()
         sent.under_way = None
+        # A call that has not left yet is neither noted nor counted.
         if sent.at < math.inf:
             now = self.clock.now()
             outcome = "timeout" if now >= sent.call.deadline else "cancelled"
@@ -151,6 +152,7 @@ class Outbound:
     def _leave(self, sent: _Sent) -> None:
         call = sent.call
         now = self.clock.now()
+        # The calls of a broadcast leave one after the other and share one message: it is encoded for the first of them.
         if self._last.message is not call.message:
             self._last = _Sendable.of(call.message)
         sendable = self._last
@@ -214,6 +216,7 @@ class Outbound:
         kind = sent.sendable.kind
         if isinstance(result, CallFailed):
             return self._failed_to_answer(sent, result, now)
+        # Nearly all answers take this short way. Any other may be a refusal, or need another word.
         content = None
         if kind in WITHOUT_REFUSAL and result.status == 200 and result.content_type in _JSON:
             content = quick_read.read_answer(result.body, kind, self.reading)

@@ -165,6 +165,7 @@ class Pump:
         else:
             letter = Letter(letter_id, content, origin=origin, convention=convention)
             self._carry_out(self.machine.handle(letter, now), actions)
+        # Most letters are answered in this very step, and need no limit.
         if letter_id in self._letters:
             limit = now + _limit_of(content)
             heapq.heappush(self._letter_limits, (limit, letter_id))
@@ -222,6 +223,7 @@ class Pump:
         actions = Actions()
         while self._held and self._held[0].position <= durable:
             held = self._held.popleft()
+            # A call whose deadline passed while it was held has ended already, and must not be made.
             calls = [call for call in held.calls if call.id in self._calls]
             for call in calls:
                 call.has_left = True
@@ -297,6 +299,7 @@ class Pump:
         earliest = math.inf
         if not self.storage_down and self.machine.deadline is not None:
             earliest = self.machine.deadline
+        # While calls are under way we look often enough to notice that the process stood still.
         if self._calls:
             earliest = min(earliest, self._looked_at + self._gap_s / 2)
         for limits in (self._letter_limits, self._call_limits):
@@ -327,6 +330,7 @@ class Pump:
             if not self._is_volatile and (step.secrets or not all(map(_IS_LAZY, step.events))):
                 entries.awaited = entries.appended
                 actions.is_awaited = True
+        # Before anything leaves: a step may replace a call by another one with the same key.
         for key in step.cancel:
             self._cancel(key, actions)
         if step.replies or step.outbox or step.asks or step.news:
@@ -355,6 +359,7 @@ class Pump:
         if step.asks or step.news:
             leaving.asks += tuple(step.asks)
             leaving.news += tuple(step.news)
+            # A question that is held is noted as asked when it leaves, in `durable`.
             if is_durable:
                 self._asked.update(ask.key for ask in step.asks)
 

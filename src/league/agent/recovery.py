@@ -75,6 +75,7 @@ class BugBackoff:
 
     def hit(self, now: float) -> None:
         self.is_broken = True
+        # After a long calm it is another bug, or other bad luck: the rest begins small again.
         if now - self.last_at > LONGEST_REST_S:
             self.delay_s = TRY_DISK_S
         else:

@@ -26,6 +26,7 @@ class Thinking:
 
     def turn_to(self, asks: Iterable[Ask], unasked: Iterable[str]) -> None:
         """Ask the strategy, and hand its answers to `answered`. Drop the questions with the keys `unasked`."""
+        # First: a question that is asked again under the same key must not be stopped.
         for key in unasked:
             if key in self._tasks:
                 self._tasks[key].cancel()

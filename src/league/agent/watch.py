@@ -137,6 +137,7 @@ class Meter(Counts):
             counts.retries[outcome] += 1
         if outcome == ANSWERED:
             self.failing.pop(about, None)
+        # An error is an answer, and a call that was called off is not repeated.
         elif outcome not in ("error", "cancelled"):
             self.failing[about] = None
             if len(self.failing) > FAILING_KEPT:
@@ -158,6 +159,7 @@ class Meter(Counts):
         """Any: one of _BEGINNINGS."""
         if event.match_id not in self._open:
             self._open[event.match_id] = Counts()
+        # Matches whose end never comes must not pile up.
         if len(self._open) > OPEN_KEPT:
             self.merge(self._open.pop(next(iter(self._open))))
 
@@ -183,6 +185,7 @@ class Meter(Counts):
             code = getattr(event, "code", None)
             if code is not None:
                 counts.faults[kind.__name__, code] += 1
+            # The event that ends a match is counted with it, and shows together with the rest.
             if kind in RESULTS:
                 self.tables.changed(event)
             elif kind in _ENDS:
@@ -300,11 +303,11 @@ ERRORS_TOLD = frozenset({GameError.type, LeagueError.type})
 """The requests that tell us of an error."""
 
 
-def error_told(asked: Asked) -> ErrorNote | None:
+def error_told(request: Asked) -> ErrorNote | None:
     """Note the error that a request tells us of."""
-    if not isinstance(asked.content, Unsealed):
+    if not isinstance(request.content, Unsealed):
         return None
-    message = asked.content.message
+    message = request.content.message
     if not isinstance(message, GameError | LeagueError):
         return None
     match_id = None
@@ -355,11 +358,11 @@ def _cut(text: str) -> str:
     return printable(text[:LONGEST_ERROR])
 
 
-def label(asked: Asked) -> str:
+def label(request: Asked) -> str:
     """Name the type of a request, for people: peers choose what they send, but not what we write down."""
-    if asked.message_type in MESSAGES:
-        return asked.message_type
-    if asked.message_type is None and isinstance(asked.content, Ping):
+    if request.message_type in MESSAGES:
+        return request.message_type
+    if request.message_type is None and isinstance(request.content, Ping):
         return "ping"
     return "?"
 

@@ -198,6 +198,7 @@ def rescue(source: sqlite3.Connection, path: Path) -> Path:
 
 def _copy(source: sqlite3.Connection, path: Path, target: Path) -> None:
     part = target.with_name(f"{target.name}.part")
+    # Under another name until it is whole: an interrupted copy is never taken for a backup.
     with journal_errors(target, "written"):
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
@@ -260,6 +261,7 @@ def _examine(connection: sqlite3.Connection) -> _Examination:
     query = "SELECT seq, entry, at, kind, body, digest FROM events ORDER BY seq"
     try:
         for *row, stored in connection.execute(query):
+            # Numbers have no gaps: a missing event is damage, even if all others can be read.
             if row[0] != sound + len(group) + 1:
                 return _Examination(sound + len(group), is_whole=False)
             decode(row[-1])

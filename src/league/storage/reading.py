@@ -74,6 +74,7 @@ class JournalReader:
     def events_of(self, match_id: str) -> list[Event]:
         """A manager's events about one match, its records aside; no other is decoded."""
         query = "SELECT body FROM events WHERE kind <> 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
+        # Bytes may name the match elsewhere too, in a detail; the decoded event decides.
         rows = self._rows(query, (_names_match(match_id),))
         events = [decode(body) for (body,) in rows]
         return [event for event in events if getattr(event, "match_id", None) == match_id]
@@ -238,6 +239,7 @@ class Followers:
 
     def add(self, after: int, wake: Callable[[], None], read: ReadEvents) -> Follower:
         follower = Follower(after, wake, read, self._leave)
+        # The tuple is replaced, never changed: `wake` walks through it in another thread without the lock.
         with self._lock:
             self._all = (*self._all, follower)
         return follower

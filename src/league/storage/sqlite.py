@@ -98,6 +98,7 @@ class _GroupWriter:
         if secrets:
             self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
         self._transcript.write(group.notes, group.missing)
+        # As late as possible: a file that is replaced after this check is noticed with the next group.
         self._check_file()
         self._connection.execute("COMMIT")
         self._seq = seq
@@ -280,6 +281,7 @@ class SqliteJournal(JournalReader):
         except WRITE_ERRORS as error:
             self._notify(self._fail(group, error))
             return
+        # The transcript may have reached its limit with this group.
         self._queue.keeps_letters &= self._writer.takes_letters
         self._queue.stored()
         self._recent.add(stored)
@@ -293,6 +295,7 @@ class SqliteJournal(JournalReader):
         self._probe_bytes = max(PROBE_BYTES, min(group.entry_bytes, PROBE_LIMIT))
         with self._one_writes:
             self._writer.roll_back()
+            # A lost journal cannot be tried again: what was stored is saved at once, while the file is still open.
             if isinstance(error, JournalLostError):
                 failed = WriteFailed(self._epoch, f"{error}; {self._writer.rescue()}", is_final=True)
             else:

@@ -147,6 +147,7 @@ class TranscriptWriter:
 
     def _new_body(self, original: bytes) -> bytes:
         """Remember the body of the newest letter, and return it without its tokens."""
+        # All are forgotten at once: a broadcast leaves within moments, so that hardly any is stored twice.
         if self._recent_bytes > RECENT_BYTES:
             self._recent.clear()
             self._recent_bytes = 0

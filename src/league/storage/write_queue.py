@@ -88,6 +88,7 @@ class WriteQueue:
         secrets = list(entry.secrets.items())
         for name, value in secrets:
             size += len(f"{name}{value}".encode())
+        # Encoded above, outside the lock: the writer thread must not wait for it.
         with self._lock:
             if self._is_closed:
                 raise JournalError(f"{self._path} is closed")
@@ -99,6 +100,7 @@ class WriteQueue:
     def wake_writer(self) -> None:
         """Let the writer thread take everything that is queued, as one group."""
         with self._lock:
+            # Letters alone do not wake the writer: they wait for events, or for their time.
             if self._waiting.entries and not self._waiting.is_awaited:
                 self._waiting.is_awaited = True
                 self._changed.notify()
@@ -157,6 +159,7 @@ class WriteQueue:
     def failed(self, group: WriteGroup) -> None:
         """The group could not be stored: it is dropped, and so is everything queued behind it."""
         with self._lock:
+            # The letters of both groups are lost; the next that is stored is preceded by a remark.
             missing = group.missing + len(group.notes) + self._waiting.missing + len(self._waiting.notes)
             self._waiting = WriteGroup(missing=missing)
             self._under_way = WriteGroup()

@@ -74,6 +74,7 @@ class BroadcastReader:
         assert isinstance(read, Unsealed)
         end = raw.rfind(_TOKEN) + len(_TOKEN)
         token = _token_in(raw[end:])
+        # Only if id and token are where they were taken from: otherwise the next frame would be put in the wrong place.
         if token is not None and read.field("auth_token") == token and request.id == _id_in(raw[:begin]):
             broadcast = _Broadcast(speaker.role, speaker.reading, raw[begin:end], request, read)
             self._broadcasts.appendleft(broadcast)

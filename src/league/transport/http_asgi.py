@@ -58,6 +58,7 @@ class _Exchange:
 
     async def receive(self) -> dict[str, Any]:
         request = self._request
+        # The body is handed over once; any later call waits for the end of the connection.
         self._request = None
         if request is not None:
             return {

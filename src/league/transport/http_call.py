@@ -159,6 +159,7 @@ class ClientConnection(asyncio.Protocol):
         self._call = call
         call.connection = self
         self._limit = call.limit
+        # A connection that was used before may be stale: the server may have closed it meanwhile.
         self._uses += 1
         self.gives_way_at = now + call.gives_way_s
         deadline = call.deadline
@@ -276,6 +277,7 @@ class ClientConnection(asyncio.Protocol):
         assert self._parser is not None
         status = self._parser.get_status_code()
         headers = self._headers
+        # 1xx is not the answer: it announces one.
         if status < 200:
             headers.clear()  # the answer is still to come
             return
@@ -315,6 +317,7 @@ class ClientConnection(asyncio.Protocol):
         self._body.clear()
         call = self._call
         self._call = None
+        # The connection is free before the call ends: what the answer causes may use it at once.
         if is_reusable:
             self._owner.connection_freed(self)
         else:

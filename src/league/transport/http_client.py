@@ -197,6 +197,7 @@ class HttpClient:
         """Close everything; calls under way fail."""
         if self._closed is None:
             self._closed = self._loop.create_future()
+        # Calls that wait for a connection end as if their time were up; `_ensure_open` then says why.
         for limit in self._acquiring:
             if not limit.expired():
                 limit.reschedule(self._loop.time())
@@ -280,6 +281,7 @@ class HttpClient:
             finally:
                 _remove(endpoint.waiting, waiter)
                 _remove(self._waiting_for_room, waiter)
+            # It may have been closed since it was handed over; then there is room for another.
             if connection is not None and connection.is_free:
                 return connection
         endpoint.open += 1
@@ -325,6 +327,7 @@ class HttpClient:
             connection = await self._connect_to_any(target, addresses, deadline)
         finally:
             if connection is None:
+                # Nobody was reached: the name may lead elsewhere by now.
                 self._resolver.forget(target.endpoint, target.origin)
                 self._give_back(endpoint)
         self._connections.add(connection)
@@ -376,6 +379,7 @@ class HttpClient:
         if endpoint.waiting and _hand_over(endpoint.waiting, connection):
             connection.deadline = math.inf
         elif self._waiting_for_room:
+            # Calls to other endpoints wait for a place: closing this connection makes one.
             connection.abort()
         else:
             endpoint.free.append(connection)
@@ -449,6 +453,7 @@ class HttpClient:
                 self._discard(connection)
             else:
                 soonest = min(soonest, connection.deadline)
+        # Many deadlines close together are looked after in one go.
         soonest = max(soonest, now + _SWEEP_S)
         if soonest < self._timer_at:
             self._sweep_at(soonest)

@@ -177,6 +177,7 @@ class ServerConnection(asyncio.Protocol):
     def request_begun(self) -> None:
         if self._is_discarding:
             raise StopReading
+        # Several requests may arrive in one piece, before reading can be paused.
         if len(self._waiting) > self._table.limits.pipelined:
             self._stop_reading()
             raise StopReading
@@ -190,6 +191,7 @@ class ServerConnection(asyncio.Protocol):
         request.address = self.address
         request.refusal = table.router.check(request, self._local_address)
         self._append(request)
+        # One request may be read ahead; the client waits with any further.
         if len(self._waiting) > 1:
             self._pause_reading()
         elif request.refusal is not None or request.expects_continue:
@@ -438,6 +440,7 @@ class ServerConnection(asyncio.Protocol):
         if self._writer is not None and self._writer.is_started:
             self.abort()
             return
+        # The request that a task works on is refused when the table cancels the task.
         for request in self._waiting:
             if self._task is None or request is not self._waiting[0]:
                 request.refusal = self._table.router.refuse(503, "this server is shutting down")

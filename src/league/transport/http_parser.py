@@ -138,6 +138,7 @@ class RequestParser:
         if length is None:
             return None
         head = head_parts.before + length + head_parts.after
+        # Two messages that came together, or half of one, differ in length from what the digits say.
         if not data.startswith(head) or len(data) - len(head) > self._limits.body:
             return None
         return data[len(head) :]
@@ -215,6 +216,7 @@ class RequestParser:
         name = name.lower()
         if name not in headers:
             headers[name] = value.strip(b" \t")
+        # Two readers of such a request could each take another of the two values.
         elif name in _ONCE_ONLY:
             raise RequestRejectedError(400, "a header that may stand once stands twice")
         else:

@@ -127,6 +127,7 @@ class ConnectionTable:
         self._all_gone.set()
         self._timer: asyncio.TimerHandle | None = None
         self._is_closing = False
+        # Often enough that no limit is overrun by more than a quarter.
         shortest = min(
             limits.header_s,
             limits.body_s,
@@ -141,6 +142,7 @@ class ConnectionTable:
         self._all_gone.clear()
         if self._timer is None:
             self._sweep()
+        # This may evict another connection to make room.
         refusal = self._refusal_of(new.address)
         if refusal is None:
             self.connections.setdefault(new.address, {})[new] = None

@@ -129,6 +129,7 @@ def write_call(
     token = b""
     if to.token is not None:
         token = b',"auth_token":"%b"' % to.token.encode()
+    # The usual call: no parsing and no second encoding, only bytes put together.
     if tool is None and to.convention is Convention.SPEC and message.type in _METHODS:
         return b'{"jsonrpc":"2.0","id":%d%b%b%b}}' % (
             request_id,
@@ -466,6 +467,7 @@ def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
     """Read any other answer, in whatever form; raise PeerError if nothing can be read of it."""
     if is_answered_freely(sent):
         return _read_information(value)
+    # The type is looked at before normalising: an error must not be normalised into the expected message.
     is_compat = reading.profile == "compat"
     answer = forms.answer_in(value) if is_compat else jsonrpc.answer_in(value)
     content = answer.content
@@ -549,6 +551,7 @@ def _read_information(value: object) -> Content:
     content = answer.content
     if answer.is_error or _is_refusal(content):
         return _refusal(answer)
+    # The list is wrapped, so that whoever asked finds matches in one place.
     if isinstance(content, list):
         content = {"matches": content}
     return Information(content) if isinstance(content, dict) else Acknowledged()

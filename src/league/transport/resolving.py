@@ -47,6 +47,7 @@ class Resolver:
         allowed = [address for address, objection in zip(addresses, objections, strict=True) if not objection]
         if objections and not allowed:
             self._refuse(objections[0])
+        # An address needs no looking up; only names are pinned.
         if endpoint.ip is None and allowed:
             self._pin((endpoint.host, endpoint.port, origin), allowed)
         return allowed
@@ -65,6 +66,7 @@ class Resolver:
         return self._origin
 
     def _pin(self, key: tuple[str, int, str], addresses: list[tuple[int, str]]) -> None:
+        # Peers choose the names: their number must stay bounded.
         if len(self._pins) >= _PINS:
             self._pins.clear()
         self._pins[key] = addresses
