@@ -319,7 +319,10 @@ class Agent:
         if isinstance(content, PeerError):
             outcome = content.code
             match_id = None
-            response = _response(letters.write_answer(request, answering, self.speaker, now), content)
+            response = _response(
+                letters.write_answer(request, answering, self.speaker, now),
+                content,
+            )
         else:
             outcome = "ok"
             match_id = request.match_id

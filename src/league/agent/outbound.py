@@ -19,7 +19,13 @@ import msgspec
 from league.agent.log import Log
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, ErrorNote, Meter, error_answered, kind_of
+from league.agent.watch import (
+    ANSWERED,
+    ErrorNote,
+    Meter,
+    error_answered,
+    kind_of,
+)
 from league.machine import Blame, Content, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import Reading
@@ -327,4 +333,14 @@ class Outbound:
         if self.note is None or not sendable.body:
             return
         peer = sent.call.to.agent_id
-        self.note(exchanged(now, direction, peer, sendable.kind, sendable.match_id, status, body))
+        self.note(
+            exchanged(
+                now,
+                direction,
+                peer,
+                sendable.kind,
+                sendable.match_id,
+                status,
+                body,
+            )
+        )

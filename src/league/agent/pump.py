@@ -241,7 +241,9 @@ class Pump:
         for held in self._held:
             letter_ids += [reply.letter_id for reply in held.replies]
         replies = tuple([Answering(letter_id, _storage_error()) for letter_id in letter_ids])
-        actions = Actions(replies, cancel=tuple(self._calls), unasked=tuple(sorted(self._asked)))
+        calls = tuple(self._calls)
+        questions = tuple(sorted(self._asked))
+        actions = Actions(replies, cancel=calls, unasked=questions)
         self._held.clear()
         self._letters.clear()
         self._letter_limits.clear()
@@ -274,7 +276,11 @@ class Pump:
     def _expire(self, now: float, actions: Actions) -> None:
         while self._letter_limits and self._letter_limits[0][0] <= now:
             _, letter_id = heapq.heappop(self._letter_limits)
-            self._answer(letter_id, PeerError("E001", "no answer was ready in time"), actions)
+            self._answer(
+                letter_id,
+                PeerError("E001", "no answer was ready in time"),
+                actions,
+            )
         while self._call_limits and self._call_limits[0][0] <= now:
             deadline, call_id = heapq.heappop(self._call_limits)
             call = self._calls.pop(call_id, None)

@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 
 from msgspec import field
 
-from league.agent.counts import BUCKETS_S, RESULTS, Counts, Durations, TableDelays
+from league.agent.counts import (
+    BUCKETS_S,
+    RESULTS,
+    Counts,
+    Durations,
+    TableDelays,
+)
 from league.events import (
     Event,
     GameEnded,

@@ -44,7 +44,12 @@ class FileLock:
             raise JournalError(f"{path} is in use by {_holder(file)}") from error
 
     def _lock_beside(self, path: Path) -> None:
-        beside = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False)
+        beside = sqlite3.connect(
+            f"{path}.lock",
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         self._held.callback(beside.close)
         try:
             beside.execute("BEGIN EXCLUSIVE")

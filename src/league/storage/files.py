@@ -328,7 +328,13 @@ def _sync(path: Path) -> None:
 def _connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     # Its users take turns by locks of their own; transactions are begun and ended by hand.
-    return sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        uri,
+        uri=True,
+        timeout=busy_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
 
 
 def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:

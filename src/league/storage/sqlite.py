@@ -297,7 +297,11 @@ class SqliteJournal(JournalReader):
             self._writer.roll_back()
             # A lost journal cannot be tried again: what was stored is saved at once, while the file is still open.
             if isinstance(error, JournalLostError):
-                failed = WriteFailed(self._epoch, f"{error}; {self._writer.rescue()}", is_final=True)
+                failed = WriteFailed(
+                    self._epoch,
+                    f"{error}; {self._writer.rescue()}",
+                    is_final=True,
+                )
             else:
                 failed = WriteFailed(self._epoch, f"{self.path} cannot be written: {error}")
             if files.code_of(error) == sqlite3.SQLITE_IOERR:
