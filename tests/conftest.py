@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import Phase, settings
+
+from tests.support.processes import Processes
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
 # tests send it to one.
@@ -18,3 +23,11 @@ settings.register_profile("hunt", phases=(Phase.explicit, Phase.generate), max_e
 # looked for by `make test-deep`, with `--hypothesis-profile random`.
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    """Real processes for whole leagues: they are gone when the test ends, and none of them met a bug of ours."""
+    with Processes(tmp_path) as started:
+        yield started
+    assert started.bugs == []

@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
+from league import features
 from league.agent import sources
 from league.agent.agent import Setup
 from league.events import Event, LeagueCreated
-from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
-from league.hosting.dashboard import Dashboard
+from league.features import PagesRow, ViewRow
+from league.hosting import require_game, serving, start_time
+from league.hosting.background import Background
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
-from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
+from league.hosting.manager_api import Pages, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
-from league.hosting.statistics import LatestStatistics
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
-from league.mcp.tables import ServerTables
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
 from league.protocol.endpoints import EndpointPolicy
@@ -32,6 +32,7 @@ from league.settings import LeagueSettings
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
+from league.terminal import USAGE, CommandError, addresses, console
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
@@ -53,16 +54,16 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     location = options.journal or serving.default_journal(settings.league_id)
     settings = resumed(options, settings, location)
     shared = serving.open_shared(options.shared, beside=location)
-    host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
-    statistics = LatestStatistics()
-    league = LiveLeague(host)
-    host.gauges, dashboard = league_gauges, Dashboard(league, statistics)
-    host.tables = partial(_tables, host, league, statistics)
+    host = HostedAgent()
+    door = Door.of(options, jsonrpc.MESSAGE_LIMIT)
+    host.gauges = league_gauges
+    host.views = {row.name: Background(row) for row in features.every(ViewRow)}
+    pages: list[Pages] = [features.load(row.open)(host, host.views) for row in features.every(PagesRow)]
     app = App(
         host.respond,
-        {**host.basic_pages(), **league_pages(host, statistics)},
+        {**host.basic_pages(), **league_pages(host, host.views)},
         host.refusal,
-        other_pages(host, dashboard),
+        other_pages(host, pages),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
         host.mcp,
     )
@@ -74,6 +75,8 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     ready(host)
     if not options.quiet:
         console.complain(f"journal: {location}")
+    for problem in features.problems():
+        console.complain(problem)
     serving.say_if_too_few_files(settings.players + settings.max_referees)
     for notice in (size_notice(settings.players, settings.profile), OPEN * (settings.enrolment == "open")):
         if notice:
@@ -83,16 +86,11 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
-        dashboard.close()
+        for feature_pages in pages:
+            feature_pages.close()
         await host.stop()
         await setup.client.close()
     return 0
-
-
-def _tables(host: HostedAgent, league: LiveLeague, statistics: LatestStatistics) -> ServerTables:
-    from league.hosting.manager_mcp import LeagueOffer  # reports in words: only who has MCP clients pays for them
-
-    return LeagueOffer(host, league, statistics).tables()
 
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
@@ -156,68 +154,57 @@ def size_notice(players: int, profile: str) -> str:
 
 
 def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
-    """What the league is played by. `now` has the zone of whoever set its start."""
+    """The settings of a new league. `now` has the zone of whoever set its start."""
     _check(options)
-    official = options.preset == "official"
-    lead = options.announcement_lead_s
+    is_official = options.preset == "official"
+    lead_s = options.announcement_lead_s
+    if lead_s is None:
+        lead_s = 60.0 if is_official else 0.0
     start, start_at = start_time.read(options.start, now)
-    return LeagueSettings(
-        league_id=options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
-        game_type=options.game,
-        players=options.players,
-        referees=options.referees,
-        max_referees=max(options.max_referees, options.referees),
-        double=options.double,
-        rounds=options.rounds,
-        start=start,
-        start_at=start_at,
-        profile=options.profile,
-        move_seconds=options.move_seconds,
-        retry_delays_s=options.retry_delays_s,
-        announcement_wait_s=10.0 if official else 1.0,
-        announcement_lead_s=lead if lead is not None else (60.0 if official else 0.0),
-        standings_interval_s=options.standings_interval_s,
-        start_match_after_s=options.start_match_after_s,
-        referee_patience_s=options.referee_patience,
-        outage_minutes=options.outage_minutes,
-        unique_names=options.unique_names,
-        late=options.late,
-        late_referees=options.late_referees and not official,
-        max_concurrent_matches_limit=options.max_concurrent_matches_limit,
-        tiebreakers=options.tiebreakers,
-        enrolment=options.enrolment or "guarded",
-    )
+    settings = {row.setting: getattr(options, row.name) for row in options_of(ManagerOptions) if row.setting}
+    settings |= {
+        "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
+        "max_referees": max(options.max_referees, options.referees),
+        "start": start,
+        "start_at": start_at,
+        "announcement_wait_s": 10.0 if is_official else 1.0,
+        "announcement_lead_s": lead_s,
+        "late_referees": options.late_referees and not is_official,
+        "enrolment": options.enrolment or "guarded",
+    }
+    return LeagueSettings(**settings)
 
 
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
-"""What a league is not the same without: with another value its journal is not resumed."""
-_STORED_AS = {"game": "game_type", "referee_patience": "referee_patience_s", "preset": "announcement_wait_s"}
-"""Settings of a league that are called otherwise than the options they come from."""
+"""What defines a league: a journal is not resumed with other values of these."""
 
 
 def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
-    """What the league of this journal is played by; a new one goes by `settings`. Whoever asked for something else is
-    told that it is ignored, or (CommandError) that it cannot be."""
+    """The settings of the league in this journal; of a new one, `settings`.
+
+    An option that asks for something else is ignored with a notice, or, if it defines the league, refused.
+    """
     stored = _stored_settings(location)
     if stored is None:
         return settings
-    for one in options_of(ManagerOptions):
-        name = _STORED_AS.get(one.name, one.name)
-        if one.name not in options.given or not hasattr(stored, name):
+    for row in options_of(ManagerOptions):
+        if not row.setting or row.name not in options.given:
             continue
-        known, asked = getattr(stored, name), getattr(settings, name)
-        is_same = known == asked and (name != "start" or stored.start_at == settings.start_at)
-        if is_same:
+        stored_value = getattr(stored, row.setting)
+        asked_value = getattr(settings, row.setting)
+        if stored_value == asked_value and (row.name != "start" or stored.start_at == settings.start_at):
             continue
-        flag = one.name if one.only_in_file else one.flag
-        kept = "" if one.name in ("preset", "start") else f" {_shown(known)}"
-        if one.name in MUST_FIT:
+        flag = row.name if row.only_in_file else row.flag
+        # Preset and start are stored as something else, which would say nothing here.
+        shown_value = "" if row.name in ("preset", "start") else f" {_shown(stored_value)}"
+        if row.name in MUST_FIT:
             raise CommandError(
-                f"{flag} {_shown(asked)} is not what the league in {location} is played by: it has{kept}; leave the "
-                "option out to resume it, or name another --journal for another league",
+                f"{flag} {_shown(asked_value)} is not what the league in {location} is played by: it has{shown_value}; "
+                "leave the option out to resume it, or name another --journal for another league",
                 USAGE,
             )
-        console.complain(f"{flag} {_shown(getattr(options, one.name))} is ignored: the league keeps its own{kept}")
+        asked = _shown(getattr(options, row.name))
+        console.complain(f"{flag} {asked} is ignored: the league keeps its own{shown_value}")
     return stored
 
 
