@@ -58,7 +58,7 @@ check: .venv/.dev ## format, lint, types, import contracts, generated files
 test-deep: .venv/.dev ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
 
-bench: .venv/.dev ## run the benchmarks, write docs/explanation/speed.md
+bench: .venv/.dev ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
 	$(BIN)/python -m benchmarks $(ARGS)
 
 generate: .venv/.dev ## write the generated files anew
