@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
+from operator import add
 from typing import Any
 
 from msgspec import Struct, field
@@ -46,8 +47,9 @@ class Durations(Struct):
         self.count += last - first
 
     def merge(self, other: Durations) -> None:
-        for bucket, count in enumerate(other.buckets):
-            self.buckets[bucket] += count
+        if not other.count:
+            return
+        self.buckets = list(map(add, self.buckets, other.buckets))
         self.total_s += other.total_s
         self.count += other.count
 
