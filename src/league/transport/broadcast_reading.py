@@ -41,7 +41,11 @@ class _Broadcast(Struct, frozen=True, gc=False):
     def with_frame(self, request_id: int, token: str) -> Asked:
         """The same request with another id and token."""
         message = replace(self.read.message, auth_token=token)  # type: ignore[type-var]
-        return replace(self.request, id=request_id, content=replace(self.read, message=message))
+        return replace(
+            self.request,
+            id=request_id,
+            content=replace(self.read, message=message),
+        )
 
 
 class BroadcastReader:

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from league.machine import Failure
 from league.protocol.endpoints import Endpoint
+from league.transport.reply import HttpReply
 
 HEAD_LIMIT = 32 * 1024
 _FRAMING = 8
@@ -37,17 +38,6 @@ _READ_HEADERS = frozenset(
     }
 )
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-
-
-class HttpReply(Struct, frozen=True, gc=False):
-    """The answer of a server, whatever the status."""
-
-    status: int
-    body: bytes
-    retry_after: float | None = None
-    content_type: str = ""
-    session: str = ""
-    """The MCP session the server opened with this answer."""
 
 
 class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is)

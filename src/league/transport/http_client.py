@@ -32,10 +32,10 @@ from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
 from league.transport.http_call import (
     CallFailed,
     ClientConnection,
-    HttpReply,
     PendingCall,
     Target,
 )
+from league.transport.reply import HttpReply
 from league.transport.resolving import Resolver
 
 __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]
@@ -59,7 +59,15 @@ _Waiter = asyncio.Future[ClientConnection | None]
 _T = TypeVar("_T")
 _TARGETS = 4096
 _SWEEP_S = 0.005
-_LOCAL_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+_LOCAL_ERRORS = frozenset(
+    {
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOBUFS,
+        errno.ENOMEM,
+        errno.EADDRNOTAVAIL,
+    }
+)
 
 
 @dataclass(slots=True)
@@ -252,7 +260,11 @@ class HttpClient:
                 return connection or await self._connect(target, endpoint, deadline)
         except TimeoutError:
             self._ensure_open()
-            raise CallFailed(Failure.TIMEOUT, stage or "no connection in time", local=bool(stage)) from None
+            raise CallFailed(
+                Failure.TIMEOUT,
+                stage or "no connection in time",
+                local=bool(stage),
+            ) from None
         except OSError as error:
             raise CallFailed(Failure.REFUSED, str(error), local=error.errno in _LOCAL_ERRORS) from None
         finally:

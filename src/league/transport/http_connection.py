@@ -43,7 +43,11 @@ from league.transport.http_parser import (
     RequestRejectedError,
     StopReading,
 )
-from league.transport.http_response import StreamWriter, streamed_head, whole_answer
+from league.transport.http_response import (
+    StreamWriter,
+    streamed_head,
+    whole_answer,
+)
 
 if TYPE_CHECKING:
     from league.transport.http_server import ConnectionTable
@@ -380,7 +384,13 @@ class ServerConnection(asyncio.Protocol):
             if self._parser.phase is _IDLE:
                 self._expire_in(self._table.limits.idle_s)
 
-    def write_head(self, request: HttpRequest, status: int, content_type: str, headers: Headers) -> None:
+    def write_head(
+        self,
+        request: HttpRequest,
+        status: int,
+        content_type: str,
+        headers: Headers,
+    ) -> None:
         """Send the head of an answer whose pieces follow."""
         if not self._transport.is_closing():
             self._transport.write(streamed_head(status, content_type, headers, request))

@@ -48,7 +48,13 @@ def _head(
     phrase = _PHRASES.get(status, b"")
     date = _date_line(int(time.time()))
     media_type = _header_line("content-type", content_type) if content_type else b""
-    head = b"HTTP/1.1 %d %b\r\n%b%b%b" % (status, phrase, date, media_type, framing)
+    head = b"HTTP/1.1 %d %b\r\n%b%b%b" % (
+        status,
+        phrase,
+        date,
+        media_type,
+        framing,
+    )
     for name, value in headers:
         head += _header_line(name, value)
     if not request.keep_alive:

@@ -47,7 +47,10 @@ class PortTakenError(OSError):
     """Somebody else listens there."""
 
     def __init__(self, host: str, port: int) -> None:
-        super().__init__(errno.EADDRINUSE, f"port {port} of {host} is taken by another program")
+        super().__init__(
+            errno.EADDRINUSE,
+            f"port {port} of {host} is taken by another program",
+        )
         self.host = host
         self.port = port
 
@@ -75,7 +78,13 @@ class Connection(Protocol):
 class Server:
     """A running server."""
 
-    def __init__(self, host: str, port: int, listener: asyncio.Server, table: ConnectionTable) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        listener: asyncio.Server,
+        table: ConnectionTable,
+    ) -> None:
         self.host = host
         self.port = port
         self._listener = listener
@@ -84,7 +93,10 @@ class Server:
     @property
     def load(self) -> dict[str, int]:
         """How much the server holds; tests watch that it stays bounded."""
-        return {"connections": self._table.count, "requests": self._table.requests}
+        return {
+            "connections": self._table.count,
+            "requests": self._table.requests,
+        }
 
     async def close(self, grace_s: float = 5.0) -> None:
         """Accept no more, let running requests end within the grace, then cut off what is left."""

@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from league.dialects import forms, normalise, understanding
-from league.dialects.assignments import is_answered_freely, name_of_round
-from league.dialects.tools import NO_SESSION, Session, Tool
+from league.gateway import forms, normalise, understanding
+from league.gateway.assignments import is_answered_freely, name_of_round
+from league.gateway.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
     Acknowledged,
@@ -194,7 +194,12 @@ def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
     if call.convention is Convention.BARE and reading.profile == "strict":
         raise BadRequestError(
             None,
-            PeerError("E035", 'jsonrpc must be "2.0"', {"field": "jsonrpc"}, "RPC.object"),
+            PeerError(
+                "E035",
+                'jsonrpc must be "2.0"',
+                {"field": "jsonrpc"},
+                "RPC.object",
+            ),
         )
     if call.method == PING:
         return Asked(call.id, Ping(), convention=call.convention)
