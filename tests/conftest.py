@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import Phase, settings
+
+SLOW_FOLDERS = {"browser", "conformance", "e2e", "fuzz", "interaction", "mutations"}
+"""Whole leagues, real sockets, hunts for planted bugs."""
+SLOW_HELPERS = ("tests.browser.", "tests.support.browsing", "tests.support.mcp_programs", "tests.support.processes")
+"""They start processes, a browser or programs by others."""
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
 # tests send it to one.
@@ -17,4 +24,21 @@ settings.register_profile("hunt", phases=(Phase.explicit, Phase.generate), max_e
 # `make test` draws the same examples on every machine: whoever changes nothing sees nothing break. New ones are
 # looked for by `make test-deep`, with `--hypothesis-profile random`.
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+# `make test-quick` draws a few of these.
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=10)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what lies in a slow folder or uses a slow helper, so that `make test-quick` leaves it out."""
+    for item in items:
+        if _is_slow(item):
+            item.add_marker("slow")
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    if SLOW_FOLDERS.intersection(item.path.relative_to(Path(__file__).parent).parts):
+        return True
+    module = item.getparent(pytest.Module)
+    imported = [] if module is None else vars(module.obj).values()
+    return any(str(getattr(thing, "__module__", "")).startswith(SLOW_HELPERS) for thing in imported)
