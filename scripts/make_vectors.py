@@ -56,9 +56,7 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted[path], encoding="utf-8")
         else:
-            print(
-                f"removed {path.relative_to(ROOT)}: vectors are written from the tables in scripts/vectors; add it there"
-            )
+            print(f"removed {path.relative_to(ROOT)}: vectors come from the tables in scripts/vectors; add yours there")
             path.unlink()
     return 1 if check and changes else 0
 
