@@ -14,7 +14,7 @@ from league.protocol.errors import ERRORS
 from league.protocol.messages import ACKS, MESSAGES, MOVES, THE_EIGHTEEN
 from league.protocol.schemas import clauses
 from scripts import make_vectors
-from scripts.vectors import shapes
+from scripts.vectors import shapes, tables
 from tests.support.vectors import ROOT, Vector, check_all, message, named, raw_of, vectors
 
 READINGS = pytest.mark.parametrize("reading", [STRICT, Reading("compat")], ids=["strict", "compat"])
@@ -143,7 +143,7 @@ def test_a_field_without_an_example_is_told_with_where_to_add_it() -> None:
 
 
 def test_a_message_in_only_one_of_the_tables_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shapes, "FIELDS", shapes.FIELDS + "GAME_PAUSED\n  match_id text r\n")
+    monkeypatch.setattr(shapes, "FIELDS", tables.FIELDS + "GAME_PAUSED\n  match_id text r\n")
     with pytest.raises(SystemExit, match="FIELDS describes GAME_PAUSED, but BASES has no message"):
         make_vectors.files()
     monkeypatch.setattr(shapes, "FIELDS", "")
