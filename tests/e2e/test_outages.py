@@ -22,6 +22,9 @@ from league.events import (
 from tests.support.processes import Process, Processes, assert_kept
 
 SCALE = 10
+THINKS_S = 0.3
+"""A player takes so long to choose. A round takes longer, and most rounds are left in the middle of a league: nothing is
+over before a test kills somebody, however fast the league is."""
 EIGHT = 8
 MATCHES = 2 * len(list(combinations(range(EIGHT), 2)))
 Condition = Callable[[dict[str, Any]], bool]
@@ -60,6 +63,7 @@ class Classroom:
         self._ports = [free_ports(self._seats) for _ in range(desks)]
         self.manager = processes.manager(players=EIGHT, double=True)
         self.endpoint = self.manager.endpoint
+        self._strategy = processes.slow_strategy(THINKS_S)
         self.players = self.start_all()
         self.referee = processes.referee(self.endpoint, time_scale=SCALE, max_concurrent_matches=4)
 
@@ -68,10 +72,16 @@ class Classroom:
 
     def start_players(self, number: int) -> Process:
         return self.processes.players(
-            self.endpoint, f"desk {number}", count=self._seats, port=self._ports[number], time_scale=SCALE
+            self.endpoint,
+            f"desk {number}",
+            count=self._seats,
+            port=self._ports[number],
+            time_scale=SCALE,
+            strategy=self._strategy,
         )
 
     def in_the_middle(self) -> None:
+        """Wait until the league is in its fourth round of fourteen."""
         league_when(self.manager, lambda league: league["round"] >= 4)
 
     def ends_well(self) -> None:
