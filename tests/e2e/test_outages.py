@@ -23,8 +23,8 @@ from tests.support.processes import Process, Processes, assert_kept
 
 SCALE = 10
 THINKS_S = 0.3
-"""A player takes so long to choose. A round takes longer, and most rounds are left in the middle of a league: nothing is
-over before a test kills somebody, however fast the league is."""
+"""A player takes so long to choose. A round takes longer, and most rounds are left in the middle of a league: it is not
+over before a test kills somebody, however fast it is."""
 EIGHT = 8
 MATCHES = 2 * len(list(combinations(range(EIGHT), 2)))
 Condition = Callable[[dict[str, Any]], bool]
