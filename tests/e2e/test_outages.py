@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import closing
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +18,7 @@ from league.events import (
     ResultAccepted,
     ResultVoided,
 )
+from tests.support.http_wire import free_ports
 from tests.support.processes import Process, Processes, assert_kept
 
 SCALE = 10
@@ -28,21 +28,6 @@ over before a test kills somebody, however fast it is."""
 EIGHT = 8
 MATCHES = 2 * len(list(combinations(range(EIGHT), 2)))
 Condition = Callable[[dict[str, Any]], bool]
-
-
-def free_ports(count: int) -> int:
-    """The first of so many free ports in a row."""
-    while True:
-        with ExitStack() as open_sockets:
-            first = open_sockets.enter_context(socket.socket())
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
-            try:
-                for number in range(port + 1, port + count):
-                    open_sockets.enter_context(socket.socket()).bind(("127.0.0.1", number))
-            except (OSError, OverflowError):
-                continue
-            return port
 
 
 def league_when(manager: Process, holds: Condition) -> dict[str, Any]:
