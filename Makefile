@@ -62,8 +62,8 @@ browser: ## install the browser that tests look at the dashboard with
 	  fi; }
 
 screenshots: $(VENV)/.dev browser ## take pictures of every page (screenshots/), and the one of the README
-	$(BIN)/python -m pytest -q tests/browser/test_dashboard.py -k can_be_read_by_everybody
-	$(BIN)/python -m tests.browser.showcase
+	$(BIN)/python -m pytest -q tests/dashboard/browser/test_dashboard.py -k can_be_read_by_everybody
+	$(BIN)/python -m tests.dashboard.browser.showcase
 
 check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check $(SOURCES)

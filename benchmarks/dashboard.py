@@ -14,8 +14,8 @@ from statistics import median
 
 from benchmarks import Row
 from benchmarks.leagues import Size, play
-from league.hosting.dashboard import FRAME_S
 from league.transport.http import loop_factory
+from league_dashboard.serving import FRAME_S
 
 NAME = "dashboard"
 SIZE, LARGE = Size(64, 12), Size(99, 10, 10)

@@ -23,10 +23,10 @@ from league.agent.log import Log
 from league.agent.recovery import LiveJournal
 from league.agent.thinking import Think
 from league.events import LeagueSettings, MoveMade, PlayerJoined
-from league.hosting.dashboard import Dashboard
-from league.hosting.manager_api import LiveLeague, other_pages
+from league.features import ViewRow, every
+from league.hosting.background import Background
+from league.hosting.manager_api import other_pages
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics
 from league.hosting.system import allow_files
 from league.machine import Ask, Machine, Operate
 from league.manager.league import LeagueManager
@@ -46,6 +46,7 @@ from league.transport.http import App, Limits
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
+from league_dashboard.serving import open_dashboard
 
 LOST_S = 600.0
 """A league that takes longer than this has lost something."""
@@ -222,8 +223,8 @@ class Place:
 
     async def open_door(self, *, shows_pages: bool = False) -> tuple[HostedAgent, str]:
         door = HostedAgent()
-        dashboard = Dashboard(LiveLeague(door), LatestStatistics())
-        app = App(door.respond, rest=other_pages(door, dashboard) if shows_pages else None)
+        dashboard = open_dashboard(door, {row.name: Background(row) for row in every(ViewRow)})
+        app = App(door.respond, rest=other_pages(door, [dashboard]) if shows_pages else None)
         server = await serve("127.0.0.1", 0, app, Limits(body=jsonrpc.MANAGER_LIMIT))
         self.ports.append(server.port)
         self.stack.push_async_callback(server.close, 0.0)

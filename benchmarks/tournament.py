@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from benchmarks import Row, median_cpu_seconds
-from league.experiments.tournament import tournament
 from league.games.even_odd import GAME
+from league_experiments.tournament import tournament
 
 NAME = "tournament"
 MATCHES = 1_000

@@ -14,12 +14,12 @@ from statistics import median
 
 from benchmarks import Row
 from benchmarks.bare_http import BareClient, BareServer
-from league.mcp.door import McpDoor
-from league.mcp.tables import ServerTables
+from league.mcp_tables import ServerTables
 from league.protocol import jsonrpc
 from league.transport.http import App, HttpRequest, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits
 from league.transport.http_server import Server, serve
+from league_mcp.door import McpDoor
 
 NAME = "transport"
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"' + b"x" * 450 + b'"}'

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from league.conformance.bad_input.wrong_messages import text_of
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT, BadRequestError
 from league.transport import mcp_door
 from league.transport.letters import Speaker, read_request
+from league_kit.bad_input.wrong_messages import text_of
 from scripts.vectors.shapes import Vector
 from scripts.vectors.tables import BASES, Fields, Json
 from scripts.vectors.wrong import invalid

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from league.conformance.checks import player_checks
-from league.conformance.clauses import Clause, clauses_for
-from league.conformance.outcome import Check
-from league.conformance.scenarios import SCENARIOS
+from league_kit.checks import player_checks
+from league_kit.clauses import Clause, clauses_for
+from league_kit.outcome import Check
+from league_kit.scenarios import SCENARIOS
 
 HEAD = """\
 # What `league check player` checks

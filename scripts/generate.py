@@ -27,7 +27,7 @@ from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
 from league.protocol.schemas import Clause, clauses, schema
-from scripts import bad_input, examples, http_api, reference
+from scripts import bad_input, examples, features, http_api, reference
 from scripts.tables import number_list, people, retry_words, table
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +35,7 @@ PAGE = ROOT / "spec" / "league-v2.md"
 SCHEMAS = ROOT / "spec" / "schemas"
 EXAMPLES = ROOT / "spec" / "examples"
 REQUIREMENTS = ROOT / "spec" / "requirements.toml"
-CLAUSES = ROOT / "src" / "league" / "conformance" / "clauses.json"
+CLAUSES = ROOT / "src" / "league_kit" / "clauses.json"
 BAD_INPUT = CLAUSES.with_name("bad_input.json")
 OVERVIEW = ROOT / "src" / "league" / "cli" / cli.OVERVIEW
 COVERAGE = ROOT / "docs" / "reference" / "conformance.md"
@@ -354,7 +354,8 @@ def filled(page: str) -> str:
 
 
 def wanted() -> Iterator[tuple[Path, str]]:
-    """Every generated file with its content."""
+    """Every generated file with its content. The table of features comes first: the commands are found in it."""
+    yield from features.files()
     yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
     for message_type in MESSAGES:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"

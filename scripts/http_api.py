@@ -16,7 +16,7 @@ from league.hosting.admin_api import LONGEST_KEY, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
 from league.protocol.schemas import schema as message_schema
-from league.reports.statistics.words import EXPLAINED
+from league_statistics.words import EXPLAINED
 from scripts.tables import table
 
 AGENT_STATUS = ("registered", "playing", "not playing", "not answering", "withdrawn", "finished")

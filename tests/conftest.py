@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
 
-SLOW_FOLDERS = {"browser", "conformance", "e2e", "fuzz", "interaction", "mutations"}
+from tests.support.processes import Processes
+
+SLOW_FOLDERS = {"browser", "e2e", "fuzz", "interaction", "mutations"}
 """Whole leagues, real sockets, hunts for planted bugs."""
-SLOW_HELPERS = ("tests.browser.", "tests.support.browsing", "tests.support.mcp_programs", "tests.support.processes")
-"""They start processes, a browser or programs by others."""
+SLOW_HELPERS = (
+    "tests.kit.defects",
+    "tests.kit.players",
+    "tests.support.browsing",
+    "tests.support.mcp_",
+    "tests.support.processes",
+)
+"""They start processes, a browser, programs by others, or players that the whole kit checks."""
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
 # tests send it to one.
@@ -27,6 +36,14 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 # `make test-quick` draws a few of these.
 settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=10)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    """Real processes for whole leagues: they are gone when the test ends, and none of them met a bug of ours."""
+    with Processes(tmp_path) as started:
+        yield started
+    assert started.bugs == []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,9 +25,12 @@ __all__ = [
     "tournament",
 ]
 
+_SDK = frozenset(__all__) - {"run", "tournament"}
+"""Names that are defined in `league.sdk`."""
+
 if TYPE_CHECKING:
-    from league.experiments.running import run
-    from league.experiments.tournament import tournament
+    from league.feature_names import tournament
+    from league.running import run
     from league.sdk import (
         ChooseParityCall,
         GameMoveCall,
@@ -49,8 +52,14 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        home = {"run": "league.experiments.running", "tournament": "league.experiments.tournament"}
-        return getattr(import_module(home.get(name, "league.sdk")), name)
+        if name == "run":
+            return import_module("league.running").run
+        if name in _SDK:
+            return getattr(import_module("league.sdk"), name)
+        from league.features import ScriptRow, load, own
+
+        target = next(row.target for row in own(ScriptRow) if row.name == name)
+        return load(target)
 
 
 def __dir__() -> list[str]:

@@ -204,7 +204,8 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     if not isinstance(player, Player):
         raise TypeError(f"serve() takes a player, such as serve(MyPlayer()), not {player!r}")
     # All that serving needs is loaded only now; a module with a player in it is imported quickly.
-    from league.hosting import CommandError, options
+    from league.hosting import options
+    from league.terminal import CommandError
 
     parser = _parser(player)
     args = parser.parse_args(argv)
@@ -221,7 +222,8 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
 def _parser(player: Player) -> ArgumentParser:
     from argparse import RawDescriptionHelpFormatter
 
-    from league.hosting import Parser, options
+    from league.hosting import options
+    from league.terminal import Parser
 
     script = Path(sys.argv[0]).name or "player.py"
     parser = Parser(

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src" / "league"
-SEAMS = {"storage/file_lock.py", "hosting/system.py"}
+SOURCE = Path(__file__).parents[2] / "src"
+SEAMS = {"league/storage/file_lock.py", "league/hosting/system.py"}
 MODULES = {"fcntl", "grp", "pwd", "pty", "resource", "syslog", "termios", "tty"}
 NAMES = {"O_CLOEXEC", "SIGKILL", "SIGHUP", "SIGUSR1", "add_signal_handler", "fork", "getppid", "getuid", "killpg"}
 NAMES |= {"add_reader", "fchmod", "preexec_fn", "setsid", "statvfs", "AF_UNIX", "create_unix_server"}

@@ -24,7 +24,7 @@ PURE = (
     "league/manager",
     "league/referee",
     "league/player",
-    "league/promises",
+    "league_lab/promises",
     "league/agent/pump.py",
 )
 

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from league.cli.main import COMMANDS, _parser
+from league.cli.main import full_parser
 from league.hosting.options import ManagerOptions
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 from tests.support.pages import ROOT, Reader, blocks
@@ -120,7 +120,7 @@ def test_the_image_holds_all_that_it_is_built_from_and_starts_a_manager() -> Non
     assert [one for some in copied for one in some if not (ROOT / one).exists()] == []
     assert listed("Dockerfile", "ENTRYPOINT") == [["league"]]
     [words] = listed("Dockerfile", "CMD")
-    assert _parser(COMMANDS).parse_args(words).host == "0.0.0.0"
+    assert full_parser().parse_args(words).host == "0.0.0.0"
 
 
 def test_the_composed_services_find_each_other_and_are_healthy(processes: Processes) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from league.cli.main import COMMANDS, _parser, command_parsers
+from league.cli.main import command_parsers, full_parser, modules
 from league.hosting.options import OPTIONS
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MESSAGES
@@ -27,7 +27,7 @@ PAGES = sorted(
     for path in ROOT.glob(pattern)
 )
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
-PARSER = _parser(COMMANDS)
+PARSER = full_parser()
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 SHELLS = ("sh", "console", "text", "")
@@ -165,7 +165,7 @@ def test_every_setting_is_documented() -> None:
 def test_every_command_and_option_is_documented() -> None:
     page = reference("commands")
     parts = dict(re.findall(r"^## league (\S+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-    assert list(parts) == list(COMMANDS)
+    assert list(parts) == list(modules())
     for name, parser in command_parsers().items():
         assert [flag for flag in flags(parser) if f"`{flag}" not in parts[name]] == []
 
@@ -175,7 +175,7 @@ def flags(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def test_the_front_page_names_every_command() -> None:
-    assert [name for name in COMMANDS if not re.search(rf"`(?:league )?{name}\b", TEXTS["README.md"])] == []
+    assert [name for name in modules() if not re.search(rf"`(?:league )?{name}\b", TEXTS["README.md"])] == []
 
 
 def test_every_test_that_the_security_page_names_exists() -> None:

@@ -52,10 +52,10 @@ def test_what_is_not_there_yet_is_not_there() -> None:
     """Whoever builds one of these takes it out of the sentence."""
     [missing] = re.findall(r"^Not yet: .+?\.\s", PAGE, re.DOTALL | re.MULTILINE)
     there = {
-        "the dashboard": find_spec("league.dashboard") is not None,
+        "the dashboard": find_spec("league_dashboard") is not None,
         "the kit for referees and managers": choices("check", "role") != ["player"],
         "journals in PostgreSQL": find_spec("league.storage.postgres") is not None,
-        "`mcp`": find_spec("league.hosting.offered_turns") is not None,
-        "`llm`": "llm" in strategies.known() or find_spec("league.strategies.llm") is not None,
+        "`mcp`": find_spec("league_mcp.offered_turns") is not None,
+        "`llm`": "llm" in strategies.known() or find_spec("league_minds.llm") is not None,
     }
     assert {what: what in missing for what in there} == {what: not built for what, built in there.items()}

@@ -30,7 +30,7 @@ from tests.support.pages import ROOT
 from tests.support.peer import WATCHDOG_S, Peer
 from tests.support.scripts import Reaction, on
 
-SOURCE = str(ROOT / "src" / "league") + "/"
+SOURCE = str(ROOT / "src") + "/"
 HERE = "http://127.0.0.1:9/mcp"
 FIRST = ("transport/http_call.py", "data_received")
 LAST = ("transport/http_call.py", "send")
@@ -72,7 +72,7 @@ class Tracer:
         name = code.co_name
         if name.startswith("<") or name in REMEMBERED:
             return
-        visit = Visit(code.co_filename.removeprefix(SOURCE), name)
+        visit = Visit(code.co_filename.removeprefix(SOURCE).removeprefix("league/"), name)
         if self.visits or (visit.file, visit.function) == FIRST:
             self.visits.setdefault(visit)
         self.is_over = COMPOSED in self.visits and (visit.file, visit.function) == LAST

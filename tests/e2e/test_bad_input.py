@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from league.cli.main import main
-from league.conformance.bad_input.cases import ROLES
-from league.conformance.bad_input.hostile import catalogue, run
-from league.conformance.clauses import clauses
-from league.conformance.kit import Options
-from league.conformance.outcome import Verdict
-from league.conformance.runner import CheckReport
-from league.conformance.text import lines
 from league.events import AgentApplied, DeviationRecorded, IdentityContested, RequestRefused
 from league.storage.journal import encode
 from league.storage.reading import JournalReader, open_for_reading
-from tests.conformance.defects import told
+from league_kit.bad_input.cases import ROLES
+from league_kit.bad_input.hostile import catalogue, run
+from league_kit.clauses import clauses
+from league_kit.kit import Options
+from league_kit.outcome import Verdict
+from league_kit.runner import CheckReport
+from league_kit.text import lines
+from tests.kit.defects import told
 from tests.support.http_wire import free_port
 from tests.support.peer import UNSUSPECTING, Peer
 from tests.support.processes import Process, Processes

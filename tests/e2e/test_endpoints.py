@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from league.events import AgentRegistered, RequestRefused
-from league.hosting.addresses import seen_by_others
+from league.terminal.addresses import seen_by_others
 from tests.support.peer import post
 from tests.support.processes import Process, Processes, assert_kept
 

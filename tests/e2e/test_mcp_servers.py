@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from league.conformance.kit import Options
-from league.conformance.outcome import Verdict
-from league.conformance.runner import check_player
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
-from tests.conformance.defects import failed, told
+from league_kit.kit import Options
+from league_kit.outcome import Verdict
+from league_kit.runner import check_player
+from tests.kit.defects import failed, told
 from tests.support.mcp_programs import node_program, python_program
 from tests.support.processes import Processes, assert_kept
 

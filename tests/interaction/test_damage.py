@@ -15,12 +15,12 @@ import pytest
 
 from league.cli.main import main
 from league.reports.journals import replay
-from league.simulation.runs import Plan
-from league.simulation.world import World
 from league.storage.files import backup
 from league.storage.journal import Entry
 from league.storage.notices import JournalError
 from league.storage.sqlite import SqliteJournal
+from league_lab.simulation.runs import Plan
+from league_lab.simulation.world import World
 from tests.support.journals import Notices
 from tests.support.processes import Processes
 

@@ -16,10 +16,8 @@ from league.agent.agent import Agent, Setup
 from league.cli import operator
 from league.cli.main import main
 from league.events import LeagueSettings
-from league.hosting.dashboard import Dashboard
-from league.hosting.manager_api import LiveLeague, other_pages
+from league.hosting.manager_api import other_pages
 from league.hosting.serving import HostedAgent
-from league.hosting.statistics import LatestStatistics
 from league.manager.league import LeagueManager
 from league.protocol import tokens
 from league.protocol.envelope import Reading
@@ -31,6 +29,7 @@ from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
+from league_dashboard.serving import open_dashboard
 from tests.support.http_wire import (
     ScriptedServer,
     Visit,
@@ -169,9 +168,7 @@ async def manager() -> AsyncIterator[tuple[int, Disk]]:
     )
     disk = Disk(agent.notice)
     agent.start(disk)
-    server = await serve(
-        "127.0.0.1", 0, App(host.post, rest=other_pages(host, Dashboard(LiveLeague(host), LatestStatistics())))
-    )
+    server = await serve("127.0.0.1", 0, App(host.post, rest=other_pages(host, [open_dashboard(host, {})])))
     host.agent = agent
     try:
         yield server.port, disk

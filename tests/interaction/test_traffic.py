@@ -10,12 +10,12 @@ import pytest
 
 from league.events import LeagueSettings
 from league.machine import Address, Ping
-from league.promises.evidence import Evidence, RecordedCall
 from league.protocol.envelope import unseal
 from league.protocol.messages import LeagueQuery
 from league.protocol.tokens import mint
-from league.simulation.world import World
 from league.transport import letters
+from league_lab.promises.evidence import Evidence, RecordedCall
+from league_lab.simulation.world import World
 from tests.support.said import unsaid
 
 

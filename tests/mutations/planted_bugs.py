@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from league.simulation.runs import Plan
+from league_lab.simulation.runs import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from league.simulation.runs import Plan, play
+from league_lab.simulation.runs import Plan, play
 from tests.mutations.planted_bugs import BUGS, Bug
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,8 @@ ALWAYS_THE_SAME = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 HUNT = """
 import json
 import sys
-from league.simulation import world
-from league.simulation.runs import Plan, play
+from league_lab.simulation import world
+from league_lab.simulation.runs import Plan, play
 leagues, world.PATIENCE_S, plan = int(sys.argv[1]), float(sys.argv[2]), Plan(**json.loads(sys.argv[3]))
 promise = json.loads(sys.argv[4])
 for seed in range(1, leagues + 1):
@@ -48,7 +48,8 @@ for seed in range(1, leagues + 1):
 def planted(bug: Bug, folder: Path) -> dict[str, str]:
     """A copy of the package with the bug in it, as an environment to run Python in."""
     shutil.copytree(ROOT / "src", folder / "src")
-    target = folder / "src" / "league" / bug.file
+    package = "" if bug.file.startswith("league_") else "league"
+    target = folder / "src" / package / bug.file
     text = target.read_text("utf-8")
     assert text.count(bug.old) == 1, f"{bug.file} has changed: the bug {bug.name!r} cannot be planted any more"
     target.write_text(text.replace(bug.old, bug.new), "utf-8")

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect as ms
 
-from league.cli.verdicts import judge
 from league.protocol import envelope, strict_json, timestamps
 from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import ERRORS, Family, PeerError
@@ -35,6 +34,7 @@ from league.protocol.jsonrpc import (
 from league.protocol.judge import peel, specs
 from league.protocol.messages import MESSAGES, Message
 from league.protocol.strict_json import MAX_DEPTH, parse
+from league_kit.verdicts import judge
 from tests.support.vectors import raw_of, vectors
 
 COMPAT = Reading("compat")

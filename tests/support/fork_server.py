@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LEFT_OUT = ("league.__main__", "league.cli.starters", "league.conformance.pytest_plugin")
+LEFT_OUT = ("league.__main__", "league_workshop.starters", "league_kit.pytest_plugin")
 """Programs of their own, and what needs pytest."""
 
 
@@ -151,9 +151,8 @@ def _become(streams: Sequence[int], folder: str, environment: dict[str, str]) ->
 
 
 def _import_all() -> None:
-    import league
 
-    for one in pkgutil.walk_packages(league.__path__, "league."):
+    for one in pkgutil.walk_packages([str(ROOT / "src")]):
         if not one.name.startswith(LEFT_OUT):
             import_module(one.name)
     gc.freeze()

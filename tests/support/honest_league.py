@@ -14,8 +14,8 @@ from typing import Any
 from league import events as e
 from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
-from league.promises.evidence import Evidence, RecordedCall, Recovery
 from league.protocol.timestamps import write
+from league_lab.promises.evidence import Evidence, RecordedCall, Recovery
 
 Object = dict[str, Any]
 LEAGUE = "spring"

@@ -15,8 +15,7 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from league.mcp.door import McpDoor
-from league.mcp.tables import (
+from league.mcp_tables import (
     McpCaller,
     Object,
     PromptRow,
@@ -30,6 +29,7 @@ from league.mcp.tables import (
 from league.protocol.errors import PeerError
 from league.transport.http import App, HttpRequest, Response, loop_factory
 from league.transport.http_server import serve
+from league_mcp.door import McpDoor
 
 Call = Callable[[McpCaller, Object], Awaitable[Any]]
 

@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from league.reports.statistics.findings import LeftOut
-from league.reports.statistics.observations import Observation, Observations
-from league.reports.statistics.rating import AVERAGE, SCALE, rating_table
+from league_statistics.findings import LeftOut
+from league_statistics.observations import Observation, Observations
+from league_statistics.rating import AVERAGE, SCALE, rating_table
 
 CHAMPION_LEAD = 3.0
 Strengths = dict[str, float]

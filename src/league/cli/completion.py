@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from shlex import quote
 
-from league.cli import examples
+from league.terminal import Command, examples
 
-NAME = "completion"
-HELP = "print what lets your shell complete commands and options"
 EXAMPLE = examples(
     'eval "$(league completion bash)"     in ~/.bashrc',
     'eval "$(league completion zsh)"      in ~/.zshrc, after compinit',
@@ -110,3 +108,6 @@ def _fish(text: str) -> str:
 
 
 SHELLS: Mapping[str, Callable[[Commands], Iterator[str]]] = {"bash": bash, "zsh": zsh, "fish": fish}
+
+
+COMMANDS = (Command("completion", "print what lets your shell complete commands and options", EXAMPLE, configure, run),)

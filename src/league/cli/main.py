@@ -1,8 +1,7 @@
-"""The `league` command. Only the module of the command that was asked for is imported, and for `league --help` none:
-its text was generated from them.
+"""The `league` command.
 
-A command is an entry in the table below, and a module here with `NAME`, `HELP`, `EXAMPLE`, `configure(parser)` and
-`run(args) -> int`; or a `Command` among the `COMMANDS` of a module that has several.
+A command is a row of a feature (`league.features`). Only the module of the command that was asked for is imported. For
+`league --help` and `league --version` none is: the overview was generated from the commands.
 """
 
 from __future__ import annotations
@@ -11,83 +10,142 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from league import __version__
-from league.cli import Command, CommandError, print_lines
-from league.hosting import Parser, did_you_mean
+from league.terminal import Command, CommandError, Parser, did_you_mean, print_lines
 
-COMMANDS: Mapping[str, str] = {
-    "demo": "demo",
-    "manager": "roles",
-    "referee": "roles",
-    "player": "roles",
-    "mcp": "mcp",
-    "start": "operator",
-    "pause": "operator",
-    "resume": "operator",
-    "approve": "operator",
-    "reject": "operator",
-    "withdraw": "operator",
-    "replay-match": "operator",
-    "close": "operator",
-    "watch": "watch",
-    "standings": "show",
-    "schedule": "show",
-    "match": "show",
-    "agents": "show",
-    "statistics": "statistics",
-    "explain": "explain",
-    "validate": "validate",
-    "check": "check",
-    "spec": "spec",
-    "new": "new",
-    "spar": "spar",
-    "verify": "journal",
-    "replay": "journal",
-    "simulate": "simulate",
-    "tournament": "tournament",
-    "export": "journal",
-    "view": "view",
-    "backup": "journal",
-    "doctor": "doctor",
-    "completion": "completion",
-}
-"""The commands in the order of `league --help`, and the module of league.cli that each is in."""
-
-
+GROUPS = (
+    "Play a league",
+    "Write a player",
+    "Watch and understand",
+    "Run a league",
+    "Compare strategies",
+    "Audit",
+    "This machine",
+)
+"""The groups of `league --help`, in their order; groups of other features follow."""
 OVERVIEW = "overview.txt"
 """The file beside this one that `league --help` prints."""
-
-
-class Overview(argparse.HelpFormatter):
-    """Every command with its sentence beside it: argparse forgets that their names are indented."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=20, width=100)
-        self._action_max_length = 4 + max(map(len, COMMANDS))
+INTRODUCTION = "Leagues of game-playing agents, by the league.v2 protocol."
+NAME_WIDTH = 16
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status."""
+    """Run one command and return its exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal of few letters is no reason to fail
-    asked_for = next((one for one in arguments if not one.startswith("-")), "")
-    if not arguments or (not asked_for and {"-h", "--help"} & set(arguments)):
+    _accept_any_text(sys.stdout, sys.stderr)
+    name = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if not arguments or (not name and {"-h", "--help"} & set(arguments)):
         return _show_overview()
-    parser = _parser([asked_for] if asked_for in COMMANDS else [])
+    if not name and "--version" in arguments:
+        print(f"league {__version__}")
+        return 0
     try:
-        if asked_for and asked_for not in COMMANDS:
-            parser.error(f"there is no command {asked_for!r}{did_you_mean(asked_for, COMMANDS)}")
+        parser = parser_for(_known_command(name))
         args, unknown = parser.parse_known_args(arguments)
         if unknown:
             args.parser.error(f"unknown arguments: {' '.join(unknown)}{_meant_option(unknown, args.parser)}")
-    except SystemExit as done:  # argparse ends --help, --version and wrong usage so
-        return done.code if isinstance(done.code, int) else 1
+    except SystemExit as end:  # argparse ends --help and wrong usage so
+        return end.code if isinstance(end.code, int) else 1
     return _run(args.command, args)
+
+
+def _accept_any_text(*streams: object) -> None:
+    """A terminal with a small alphabet is no reason to fail."""
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+# --- the commands there are -------------------------------------------------------------------------------------------
+
+
+def modules() -> dict[str, str]:
+    """The module of each of our own commands, in the order of `league --help`."""
+    return {name: module for _, names in _grouped() for name, module in names.items()}
+
+
+def _grouped() -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The groups of our own commands, each with its names and their modules, sorted by name."""
+    from league.features import CommandRow, own
+
+    groups: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
+    for row in sorted(own(CommandRow)):
+        groups.setdefault(row.group, {})[row.name] = row.module
+    return iter(groups.items())
+
+
+def _modules_by_others() -> dict[str, str]:
+    from league.features import CommandRow, every
+
+    return {row.name: row.module for row in every(CommandRow)}
+
+
+def _known_command(name: str) -> Command | None:
+    """The command of this name; None if no name was given. An unknown name is wrong usage."""
+    if not name:
+        return None
+    own = modules()
+    module = own.get(name)
+    if module is None:
+        everything = _modules_by_others()
+        module = everything.get(name)
+        if module is None:
+            parser_for(None).error(f"there is no command {name!r}{did_you_mean(name, everything)}")
+    return _command(name, module)
+
+
+def _command(name: str, module: str) -> Command:
+    commands: Sequence[Command] = import_module(module).COMMANDS
+    return next(command for command in commands if command.name == name)
+
+
+def parser_for(*commands: Command | None) -> Parser:
+    """A parser that knows these commands."""
+    parser = Parser(prog="league", description=INTRODUCTION, epilog="example: league demo", allow_abbrev=False)
+    parser.add_argument(
+        "--version", action="version", version=f"league {__version__}", help="print the version and exit"
+    )
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    for command in commands:
+        if command is None:
+            continue
+        subparser = subparsers.add_parser(
+            command.name,
+            help=command.help,
+            description=command.help[0].upper() + command.help[1:] + ".",
+            epilog=command.example,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # an option of another role must not pass for a shortened option of this one
+        )
+        command.configure(subparser)
+        subparser.set_defaults(command=command, parser=subparser)
+    return parser
+
+
+def full_parser() -> Parser:
+    """A parser that knows all commands of ours."""
+    return parser_for(*(_command(name, module) for name, module in modules().items()))
+
+
+def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
+    """The parser of every command, in the order of `league --help`."""
+    # argparse has no public way to its subcommands; its own help reads the same attributes.
+    actions = full_parser()._actions
+    subparsers = next(action for action in actions if isinstance(action, argparse._SubParsersAction))
+    return dict(subparsers.choices)
+
+
+def _meant_option(unknown: Iterable[str], parser: Parser) -> str:
+    for argument in unknown:
+        if argument.startswith("--"):
+            return did_you_mean(argument.partition("=")[0], parser.known_options)
+    return ""
+
+
+# --- the overview -----------------------------------------------------------------------------------------------------
 
 
 def _show_overview() -> int:
@@ -98,56 +156,24 @@ def _show_overview() -> int:
 
 
 def overview() -> str:
-    """What `league --help` prints, from the commands themselves."""
-    return _parser(COMMANDS).format_help()
+    """The text of `league --help`, made from the commands."""
+    lines = ["usage: league COMMAND [OPTIONS]", "", INTRODUCTION]
+    for group, commands in _grouped():
+        lines += ["", f"{group}:"]
+        for name, module in commands.items():
+            lines.append(f"  {name:{NAME_WIDTH}}{_command(name, module).help}")
+    lines += [
+        "",
+        "options:",
+        f"  {'-h, --help':{NAME_WIDTH}}show this overview; after a command, its options and examples",
+        f"  {'--version':{NAME_WIDTH}}print the version and exit",
+        "",
+        "example: league demo",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _parser(names: Iterable[str]) -> Parser:
-    parser = Parser(
-        prog="league",
-        description="Leagues of game-playing agents, by the league.v2 protocol.",
-        epilog="example: league demo",
-        formatter_class=Overview,
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"league {__version__}", help="print the version and exit"
-    )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for name in names:
-        command = _command(name)
-        one = commands.add_parser(
-            name,
-            help=command.help,
-            description=command.help[0].upper() + command.help[1:] + ".",
-            epilog=command.example,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,  # what is meant for another role must not be taken for a shortened option of this one
-        )
-        command.configure(one)
-        one.set_defaults(command=command, parser=one)
-    return parser
-
-
-def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
-    """The parser of every command, in the order of `league --help`."""
-    # argparse has no public way to its subcommands; its own help reads the same attributes.
-    actions = _parser(COMMANDS)._actions
-    return dict(next(one for one in actions if isinstance(one, argparse._SubParsersAction)).choices)
-
-
-def _meant_option(unknown: Sequence[str], parser: Parser) -> str:
-    option = next((one.partition("=")[0] for one in unknown if one.startswith("--")), "")
-    return did_you_mean(option, parser.known_options) if option else ""
-
-
-def _command(name: str) -> Command:
-    module = import_module(f"league.cli.{COMMANDS[name]}")
-    several: Sequence[Command] = getattr(module, "COMMANDS", ())
-    for one in several:
-        if one.name == name:
-            return one
-    return Command(module.NAME, module.HELP, module.EXAMPLE, module.configure, module.run)
+# --- running one ------------------------------------------------------------------------------------------------------
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:
@@ -160,22 +186,22 @@ def _run(command: Command, args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _failed(command, "interrupted", 130)
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not stumble over the same pipe when it flushes.
+        # The reader of our output has gone; the interpreter must not stumble over the same pipe when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        # A command enters here: a bug of ours is told in a sentence too.
+        # The outermost place of a command: a bug of ours is reported in one sentence too.
         if "LEAGUE_TRACEBACK" in os.environ:
             raise
-        told = f"this is a bug in league: {type(error).__name__}: {error}; LEAGUE_TRACEBACK=1 shows where"
-        return _failed(command, told, 1)
+        sentence = f"this is a bug in league: {type(error).__name__}: {error}; LEAGUE_TRACEBACK=1 shows where"
+        return _failed(command, sentence, 1)
 
 
 def _failed(command: Command, sentence: str, status: int) -> int:
-    from league.hosting.display import Style, harmless, paint
+    from league.terminal.display import Style, harmless, paint
 
-    who = paint(f"league {command.name}:", Style.BAD)
-    print_lines([f"{who} {harmless(sentence, keep=chr(10))}"], sys.stderr)
+    prefix = paint(f"league {command.name}:", Style.BAD)
+    print_lines([f"{prefix} {harmless(sentence, keep=chr(10))}"], sys.stderr)
     return status
 
 

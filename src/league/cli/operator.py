@@ -11,8 +11,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from league.cli import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
 from league.cli.source import add_operator_options
+from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
 
 if TYPE_CHECKING:
     from league.cli.pages import Pages
@@ -64,7 +64,7 @@ class Order:
         return 0
 
     def _weigh(self, look: Callable[[Pages], list[str]], pages: Pages, anyway: bool) -> None:
-        from league.hosting.display import Style, paint
+        from league.terminal.display import Style, paint
 
         objections = look(pages)
         for _ in range(0 if anyway else LOOKS):
@@ -104,7 +104,7 @@ class Order:
 def _who_is_silent(pages: Pages) -> list[str]:
     """Who does not answer: it may be too late once the league has started."""
     from league.cli.show import silence_in
-    from league.cli.terminal import plain
+    from league.terminal.tables import plain
 
     document = pages.json("/api/agents")
     agents = {one["agent_id"]: one for one in document["agents"]}
@@ -219,7 +219,7 @@ def _give(pages: Pages, order: str, target: str | None, token: str) -> dict[str,
     """One key for all tries: however often the order arrives, it is carried out once."""
     from uuid import uuid4
 
-    from league.cli.terminal import plain
+    from league.terminal.tables import plain
 
     path, document = f"/api/admin/{order}", {"target": target, "key": uuid4().hex}
     status, body = pages.post(path, document, token)

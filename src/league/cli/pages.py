@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
-from league.cli import CommandError
 from league.cli.source import MATCHES, manager_url
-from league.hosting.addresses import split_http
+from league.terminal import CommandError
+from league.terminal.addresses import split_http
 
 TIMEOUT_S = 10.0
 PAUSES_S = (1.0, 2.0, 4.0)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 
-from league.cli import Command
+from league import features
+from league.features import StrategyRow
 from league.hosting import options
+from league.terminal import USAGE, Command, CommandError
 
 
 def _manager(args: argparse.Namespace) -> int:
@@ -22,12 +25,22 @@ def _referee(args: argparse.Namespace) -> int:
 
 
 def _player(args: argparse.Namespace) -> int:
-    from league.hosting import language_models, players
+    from league.hosting import players
 
     chosen = options.read(args, options.PlayerOptions)
     specs = chosen.strategy.split(",")
-    language_models.check_options(chosen)
+    _refuse_foreign_options(chosen, specs)
     return players.run(chosen, [players.load(specs[number % len(specs)], chosen) for number in range(chosen.count)])
+
+
+def _refuse_foreign_options(chosen: options.PlayerOptions, strategies: Sequence[str]) -> None:
+    """An option of a strategy that does not play is a mistake."""
+    for row in features.own(StrategyRow):
+        if not row.options or row.name in strategies:
+            continue
+        for option in features.load(row.options).OPTIONS:
+            if option.name in chosen.given:
+                raise CommandError(f"{option.flag} is for --strategy {row.name}", USAGE)
 
 
 COMMANDS = (

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from league.cli import Command, CommandError, examples, print_result, terminal
 from league.cli.source import LeagueSource, add_match_options, add_source_options, match_in, source_of
+from league.terminal import Command, CommandError, examples, print_result
+from league.terminal import tables as terminal
 
 SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
 MATCH = ("round_id", "match_id", "player_A_id", "player_B_id", "status", "winner", "outcome", "referee_id")

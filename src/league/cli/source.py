@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, unquote
 
-from league.cli import USAGE, CommandError, add_json_option, journal_errors
-from league.hosting.addresses import agent_url, usual_manager
+from league.terminal import USAGE, CommandError, add_json_option
+from league.terminal.addresses import agent_url, usual_manager
+
+if TYPE_CHECKING:
+    from league.manager.league import LeagueManager
 
 MATCHES = "/api/matches/"
 
@@ -17,6 +22,17 @@ class LeagueSource(Protocol):
 
     def get(self, path: str) -> Any:
         """The document at this path of the API; None if there is none."""
+
+
+@contextmanager
+def journal_errors() -> Iterator[None]:
+    """Turn a journal that cannot be read into an error of the command, in the journal's own sentence."""
+    from league.storage.notices import JournalError
+
+    try:
+        yield
+    except JournalError as error:
+        raise CommandError(str(error)) from error
 
 
 def add_manager_option(parser: argparse.ArgumentParser) -> None:
@@ -85,12 +101,21 @@ class JournalPages:
 
     def get(self, path: str) -> Any:
         from league.reports import views
-        from league.reports.statistics import analysis
-        from league.reports.statistics.observations import observe
 
         manager = self._replayed.manager
         if path.startswith(MATCHES):
             return views.match(manager, unquote(path.removeprefix(MATCHES)))
-        if path == "/api/statistics":
-            return analysis.document(analysis.analyse(observe(manager)))
-        return views.PAGES[path](manager, self._replayed.seq)
+        if path in views.PAGES:
+            return views.PAGES[path](manager, self._replayed.seq)
+        return _document(path.removeprefix("/api/"), manager)
+
+
+def _document(view_name: str, manager: LeagueManager) -> Any:
+    """The document of a view that a feature brings; None if there is no such view (Any: JSON)."""
+    from league.features import ViewRow, every
+    from league.hosting.background import document_of
+
+    for row in every(ViewRow):
+        if row.name == view_name:
+            return document_of(row, manager)
+    return None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from league.cli import add_json_option, examples, print_result
 from league.hosting import specification
+from league.terminal import Command, add_json_option, examples, print_result
 
-NAME = "spec"
-HELP = "show the specification, or a section of it"
 EXAMPLE = examples("league spec", "league spec 5.11", "league spec GAME_OVER", "league spec all")
 
 
@@ -32,3 +30,6 @@ def run(args: argparse.Namespace) -> int:
     shown = text.splitlines() if args.section == "all" else specification.section(text, args.section)
     print_result(args.json, {"section": args.section, "text": "\n".join(shown)}, shown)
     return 0
+
+
+COMMANDS = (Command("spec", "show the specification, or a section of it", EXAMPLE, configure, run),)

@@ -7,12 +7,11 @@ import sys
 import time
 from typing import Any
 
-from league.cli import CommandError, examples, print_lines, terminal
 from league.cli.source import LeagueSource, add_source_options, source_of
-from league.cli.terminal import Screen, screen_for
+from league.terminal import Command, CommandError, examples, print_lines
+from league.terminal import tables as terminal
+from league.terminal.tables import Screen, screen_for
 
-NAME = "watch"
-HELP = "watch a league live in the terminal until it is over"
 EXAMPLE = examples(
     "league watch", "league watch --manager http://192.0.2.7:8000", "league watch --journal league-data/cup"
 )
@@ -66,3 +65,6 @@ def _ending(league: Any, standings: Any) -> list[str]:
     lines = [*terminal.render_standings(standings), ""]
     lines.append(f"{terminal.plain(league['league_id'])}: {terminal.progress(league)}")
     return lines + [terminal.champion(row) for row in standings["standings"] if row["player_id"] == league["champion"]]
+
+
+COMMANDS = (Command("watch", "watch a league live in the terminal until it is over", EXAMPLE, configure, run),)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from league.agent.agent import Agent
-from league.hosting import authors, console
+from league.hosting import authors
 from league.hosting.author_code import Raised, ask_author, caught
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
@@ -24,6 +24,7 @@ from league.player.league import QueryAnswer
 from league.player.news import LeagueQueryError
 from league.protocol.messages import LeagueQueryResponse
 from league.protocol.parts import Object
+from league.terminal import console
 
 LAST_NEWS_S: Final = 1.0
 """How long a player may still think about its last news when everything ends."""

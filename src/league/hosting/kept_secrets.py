@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from league.hosting import USAGE, CommandError, console
+from league.terminal import USAGE, CommandError, console
 
 SHORTEST, LONGEST = 16, 512
 OWNER_ONLY = 0o600
@@ -103,7 +103,7 @@ class KeptSecret:
 
     def _keep(self, path: Path, text: str) -> None:
         """Whole or not at all, and never readable by anybody else."""
-        from league.reports.shared_files import replace_file  # only who starts a manager pays for it
+        from league.storage.replacing import replace_file  # only who starts a manager pays for it
 
         try:
             replace_file(path, f"{text}\n".encode(), mode=OWNER_ONLY)

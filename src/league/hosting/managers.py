@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
+from league import features
 from league.agent import sources
 from league.agent.agent import Setup
 from league.events import Event, LeagueCreated
-from league.hosting import USAGE, CommandError, addresses, console, require_game, serving, start_time
-from league.hosting.dashboard import Dashboard
+from league.features import PagesRow, ViewRow
+from league.hosting import require_game, serving, start_time
+from league.hosting.background import Background
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
-from league.hosting.manager_api import LiveLeague, league_gauges, league_pages, other_pages
+from league.hosting.manager_api import Pages, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
-from league.hosting.statistics import LatestStatistics
 from league.machine import Machine
 from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
-from league.mcp.tables import ServerTables
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
 from league.protocol.endpoints import EndpointPolicy
@@ -32,6 +32,7 @@ from league.settings import LeagueSettings
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
+from league.terminal import USAGE, CommandError, addresses, console
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
@@ -53,16 +54,16 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     location = options.journal or serving.default_journal(settings.league_id)
     settings = resumed(options, settings, location)
     shared = serving.open_shared(options.shared, beside=location)
-    host, door = HostedAgent(), Door.of(options, jsonrpc.MESSAGE_LIMIT)
-    statistics = LatestStatistics()
-    league = LiveLeague(host)
-    host.gauges, dashboard = league_gauges, Dashboard(league, statistics)
-    host.tables = partial(_tables, host, league, statistics)
+    host = HostedAgent()
+    door = Door.of(options, jsonrpc.MESSAGE_LIMIT)
+    host.gauges = league_gauges
+    host.views = {row.name: Background(row) for row in features.every(ViewRow)}
+    pages: list[Pages] = [features.load(row.open)(host, host.views) for row in features.every(PagesRow)]
     app = App(
         host.respond,
-        {**host.basic_pages(), **league_pages(host, statistics)},
+        {**host.basic_pages(), **league_pages(host, host.views)},
         host.refusal,
-        other_pages(host, dashboard),
+        other_pages(host, pages),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
         host.mcp,
     )
@@ -83,16 +84,11 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
-        dashboard.close()
+        for feature_pages in pages:
+            feature_pages.close()
         await host.stop()
         await setup.client.close()
     return 0
-
-
-def _tables(host: HostedAgent, league: LiveLeague, statistics: LatestStatistics) -> ServerTables:
-    from league.hosting.manager_mcp import LeagueOffer  # reports in words: only who has MCP clients pays for them
-
-    return LeagueOffer(host, league, statistics).tables()
 
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:

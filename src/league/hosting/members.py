@@ -14,20 +14,19 @@ from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell
 from league.agent.thinking import Think
 from league.events import Event
-from league.hosting import console, serving
-from league.hosting.addresses import is_own
+from league.hosting import serving
 from league.hosting.bare_posts import referee_pages
-from league.hosting.mcp_tables import member_tables
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
-from league.hosting.own_tools import OwnTools
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
-from league.mcp.tables import MemberTools
+from league.mcp_tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
+from league.terminal import console
+from league.terminal.addresses import is_own
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.letters import Speaker
@@ -104,9 +103,10 @@ class MemberProcess:
 
     async def _bring_up(self, number: int, port: int) -> HostedAgent:
         """One member: its port, its machine, its journal."""
-        options, member, host = self._options, self._member(number), HostedAgent()
-        host.tables = partial(member_tables, host, member.tools)
-        host.own_tools = OwnTools(host, member.tools) if member.tools else None
+        options = self._options
+        member = self._member(number)
+        host = HostedAgent()
+        host.tools = member.tools
         app = App(
             post=host.respond,
             get=host.basic_pages(),

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from league import events
 from league.events import Event
-from league.hosting import authors, console
-from league.hosting.display import Style, paint
+from league.hosting import authors
 from league.protocol.versions import KIT_LEAGUE
+from league.terminal import console
+from league.terminal.display import Style, paint
 
 if TYPE_CHECKING:  # a process of one role does not load the others
     from league.agent.watch import ErrorNote

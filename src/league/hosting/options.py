@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from league.hosting import USAGE, CommandError, addresses, did_you_mean
-from league.hosting.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
+from league import features
+from league.features import StrategyRow
+from league.terminal import USAGE, CommandError, addresses, did_you_mean
+from league.terminal.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
 
 if TYPE_CHECKING:
     from league.protocol.endpoints import Allowance, Reach
@@ -127,13 +129,8 @@ class PlayerOptions(MemberOptions):
     id: str
     strategy: str
     seed: int | None
-    base_url: str
-    model: str
-    prompt: str
-    temperature: float | None
-    corrections: int
-    no_options: bool
-    max_tokens: int | None
+    more: Mapping[str, Any]
+    """The options of strategies that features bring, by name (Any: each has its own type)."""
 
 
 ROLES: tuple[type[RoleOptions], ...] = (ManagerOptions, RefereeOptions, PlayerOptions)
@@ -264,15 +261,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("agents_config", TEXT, "config/agents/agents_config.json", AGENTS, _R),
     Option("strategy", TEXT, "random", "a built-in strategy, or module:Class; several with commas take turns", _P),
     Option("seed", WHOLE, None, "make the choices of random strategies repeatable", _P),
-    Option("base_url", TEXT, "", "llm: where the provider is, such as https://api.example.org/v1", _P),
-    Option("model", TEXT, "", "llm: the model's name", _P),
-    Option("prompt", TEXT, "", "llm: a file with another prompt", _P),
-    Option("temperature", NUMBER, None, "llm: the model's temperature (default: the provider's own)", _P, least=0),
-    Option("corrections", WHOLE, 2, "llm: how often to ask again after an answer that cannot be read", _P, (), 0, 10),
-    Option("no_options", FLAG, False, "llm: do not show the model the legal choices", _P),
-    Option(
-        "max_tokens", WHOLE, None, "llm: do not ask the model any more after so many tokens in a league", _P, least=1
-    ),
     Option("count", WHOLE, 1, "so many of them in this process, on following ports", _MEMBERS, least=1),
     Option("time_scale", NUMBER, 1.0, "let time run so many times faster (for tests)", _MEMBERS, least=0.01),
     Option("journal", TEXT, "", "where the journal is kept: a file or sqlite:///FILE"),
@@ -299,8 +287,21 @@ AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
 
 def options_of(role: type[RoleOptions]) -> Iterator[Option]:
-    """The settings of one role."""
-    return (one for one in OPTIONS if role.role in one.roles)
+    """The settings of one role, those of strategies included."""
+    yield from _own_options(role)
+    if role is PlayerOptions:
+        yield from strategy_options()
+
+
+def _own_options(role: type[RoleOptions]) -> Iterator[Option]:
+    return (option for option in OPTIONS if role.role in option.roles)
+
+
+def strategy_options() -> Iterator[Option]:
+    """The settings of strategies that our features bring: each names a class with its `OPTIONS`."""
+    for row in features.own(StrategyRow):
+        if row.options:
+            yield from features.load(row.options).OPTIONS
 
 
 def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without: Container[str] = ()) -> None:
@@ -323,7 +324,10 @@ def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without:
 
 def defaults(role: type[AnyRole]) -> AnyRole:
     """The options of a role that was told nothing."""
-    return role(**{one.name: one.default for one in options_of(role)})
+    own = {option.name: option.default for option in _own_options(role)}
+    if role is PlayerOptions:
+        own["more"] = {option.name: option.default for option in strategy_options()}
+    return role(**own)
 
 
 def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
@@ -340,7 +344,11 @@ def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
             given[one.name] = stored[one.name]
     if issubclass(role, MemberOptions) and "host" not in given:
         given["host"] = addresses.on_route_to(given.get("manager", USUAL_MANAGER))
-    return replace(defaults(role), **given, given=frozenset(given))
+    usual = defaults(role)
+    names = frozenset(given)
+    if isinstance(usual, PlayerOptions):
+        given["more"] = {name: given.pop(name, default) for name, default in usual.more.items()}
+    return replace(usual, **given, given=names)
 
 
 def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -348,7 +356,9 @@ def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str)
     knows it, a role's own table is for that role alone. All of it is checked, whoever reads the file. (`manager` is a
     table if it is one, and else the setting.)"""
     tables = {key: value for key, value in stored.items() if key in ALL and isinstance(value, dict)}
-    settings = _checked({key: stored[key] for key in stored if key not in tables}, OPTIONS, name, role)
+    settings = _checked(
+        {key: stored[key] for key in stored if key not in tables}, (*OPTIONS, *strategy_options()), name, role
+    )
     for one in ROLES:
         found = _checked(tables.get(one.role, {}), tuple(options_of(one)), f"{name}, [{one.role}]", one)
         settings |= found if one is role else {}

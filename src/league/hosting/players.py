@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,34 +21,28 @@ from typing import Any
 
 from msgspec import structs
 
+from league import features
 from league.agent import sources
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError, authors, console, did_you_mean, language_models
-from league.hosting.addresses import is_loopback
+from league.features import StrategyRow
+from league.hosting import authors
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
-from league.hosting.kept_secrets import PLAYER_KEY
-from league.hosting.language_models import LLM
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
-from league.hosting.offered_turns import OfferedTurns, TurnTools
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import Ready, run_loop, say_ready, until
 from league.machine import Ask, Considered, NoChoice
+from league.mcp_tables import MemberTools
 from league.player import strategies
 from league.player.competitor import Competitor
 from league.player.strategies import BuiltIn, Strategy, Turn
-from league.protocol import tokens
 from league.protocol.exchanges import Role
-from league.protocol.experiment import written
 from league.protocol.parts import PlayerMeta
 from league.protocol.safe_text import printable
 from league.protocol.versions import is_of_kit
-from league.strategies.human import Human
+from league.terminal import USAGE, CommandError, console, did_you_mean
 
-HUMAN, MCP = "human", "mcp"
-SERVED_ONLY = {MCP: "whoever is connected over MCP", LLM: "a language model"}
-"""Strategies that need a player which is served, and who chooses in them."""
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
 
@@ -69,36 +63,36 @@ class Entrant:
     """Under which a language model plays (Any: as it stands in a message)."""
     session: Callable[[], AbstractAsyncContextManager[None]] | None = None
     """What must be open while it plays."""
+    offer: Callable[[PlayerOptions], MemberTools] | None = None
+    """What it offers MCP clients."""
+    stay: Callable[[], Coroutine[Any, Any, None]] | None = None
+    """What it waits for after the league, before it ends."""
 
 
 def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
-    """The strategy of that name: built in, or `module:Class` of the author's, made anew."""
+    """The strategy of that name: built in, of a feature, or `module:Class` of the author's, made anew."""
     built_in = strategies.find(spec)
     if built_in is not None:
         return Entrant(built_in, spec.replace("_", " ").title())
-    if spec == HUMAN:
-        return Entrant(Human(), "Human")
-    if spec in SERVED_ONLY:
-        if options is None:
-            raise CommandError(f"{SERVED_ONLY[spec]} plays in a league: league player --strategy {spec}", USAGE)
-        return Entrant(OfferedTurns(), "MCP") if spec == MCP else _language_model(options)
+    row = next((row for row in features.own(StrategyRow) if row.name == spec), None)
+    if row is not None:
+        return _of_feature(row, options)
     module, colon, cls = spec.rpartition(":")
-    if not (module and colon and cls):
-        known = (*strategies.known(), HUMAN, *SERVED_ONLY)
-        meant = did_you_mean(spec, known) or f"; there are {', '.join(known)}, module:Class and ./file.py:Class"
-        raise CommandError(f"there is no strategy {spec!r}{meant}", USAGE)
-    return enter(_made(spec, _imported(spec, module), cls), cls)
+    if module and colon and cls:
+        return enter(_made(spec, _imported(spec, module), cls), cls)
+    rows = {row.name: row for row in features.every(StrategyRow)}
+    if spec in rows:
+        return _of_feature(rows[spec], options)
+    names = (*strategies.known(), *rows)
+    suggestion = did_you_mean(spec, names) or f"; there are {', '.join(names)}, module:Class and ./file.py:Class"
+    raise CommandError(f"there is no strategy {spec!r}{suggestion}", USAGE)
 
 
-def _language_model(options: PlayerOptions) -> Entrant:
-    provider = language_models.Provider(options)
-    model = language_models.model_of(options, provider)
-    return Entrant(
-        model,
-        language_models.title_of(options.model),
-        conditions=written(model.conditions(provider.endpoint.host)),
-        session=partial(provider.session, model),
-    )
+def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
+    if row.needs_server and options is None:
+        raise CommandError(f"{row.about} plays in a league: league player --strategy {row.name}", USAGE)
+    make: Callable[[PlayerOptions | None], Entrant] = features.load(row.make)
+    return make(options)
 
 
 def enter(strategy: Any, title: str) -> Entrant:
@@ -194,18 +188,21 @@ async def serve(
         for game in _games_of(options, one):
             _refuse_unplayable(one, game)
     runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
-    key = turns_key(options) if any(isinstance(one.strategy, OfferedTurns) for one in entrants) else None
+    offered = [entrant.offer(options) if entrant.offer else None for entrant in entrants]
 
     def member(number: int) -> HostedMember:
         runner = runners[number]
-        one = HostedMember(
-            partial(build, options, number, runner.entrant), runner.think, runner.tell, runner.start, runner.stop
+        stop_runner = runner.stop
+        if runner.entrant.stay is not None:
+            stop_runner = partial(_stop_late, runner.entrant.stay, runner, stop)
+        return HostedMember(
+            build=partial(build, options, number, runner.entrant),
+            think=runner.think,
+            tell=runner.tell,
+            on_started=runner.start,
+            on_stopping=stop_runner,
+            tools=offered[number],
         )
-        turns = runner.entrant.strategy
-        if not isinstance(turns, OfferedTurns):
-            return one
-        tools = TurnTools(turns, key).offered()
-        return replace(one, tools=tools, on_stopping=partial(_stop_late, turns, runner, stop))
 
     async with AsyncExitStack() as sessions:
         for one in entrants:
@@ -217,25 +214,11 @@ async def serve(
             await asyncio.gather(*(one.stop() for one in runners))
 
 
-async def _stop_late(turns: OfferedTurns, runner: StrategyRunner, stop: asyncio.Event) -> None:
-    await until(stop, turns.stay())
+async def _stop_late(
+    stay: Callable[[], Coroutine[Any, Any, None]], runner: StrategyRunner, stop: asyncio.Event
+) -> None:
+    await until(stop, stay())
     await runner.stop()
-
-
-def turns_key(options: PlayerOptions) -> str | None:
-    """What whoever answers turns over MCP must show. On this machine nobody must, unless a key is given; beyond it
-    there is always one."""
-    key = PLAYER_KEY.given_to_command(None)
-    tools = "an MCP client that is connected here plays, with the tools next_turn and answer_turn"
-    if key is not None:
-        told = f"{tools}, if it shows the {PLAYER_KEY.name}"
-    elif is_loopback(options.host):
-        told = f"{tools}; anybody on this machine may, unless {PLAYER_KEY.variable} is set"
-    else:
-        key = tokens.mint("player", sources.chance(32)).removeprefix("tok_")
-        told = f"{tools}, if it shows this {PLAYER_KEY.name}: Authorization: Bearer {key}"
-    console.say(told)
-    return key
 
 
 def _seeding(seed: int | None) -> Seeding | None:

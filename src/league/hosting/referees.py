@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from league.agent import sources
-from league.hosting import USAGE, CommandError
 from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
@@ -24,6 +23,7 @@ from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
 from league.storage import urls
 from league.storage.notices import JournalError
+from league.terminal import USAGE, CommandError
 
 VERSION = "1.0.0"
 LARGEST_FILE = 1_000_000

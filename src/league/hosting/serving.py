@@ -10,31 +10,41 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from league import features
 from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.agent.recovery import LiveJournal
-from league.hosting import USAGE, CommandError, console, system
-from league.hosting.addresses import endpoint_at, names_at
-from league.hosting.mcp_tables import member_tables
+from league.features import DoorRow, FollowerRow
+from league.hosting import system
 from league.hosting.options import RoleOptions
-from league.hosting.own_tools import OwnTools
-from league.mcp.door import McpDoor
-from league.mcp.tables import McpCaller, ServerTables
+from league.machine import Machine
 from league.storage import urls
 from league.storage.files import damaged
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
+from league.terminal import USAGE, CommandError, console
+from league.terminal.addresses import endpoint_at, names_at
 from league.transport import letters, mcp_door
-from league.transport.http import AccessPolicy, App, HttpRequest, Limits, Response, loop_factory, plain_refusal
+from league.transport.http import (
+    AccessPolicy,
+    App,
+    HttpRequest,
+    Limits,
+    McpHandler,
+    Response,
+    loop_factory,
+    plain_refusal,
+)
 from league.transport.http_server import PortTakenError, Server, serve
 from league.transport.http_tls import CertificateError, client_context, server_context
 
 if TYPE_CHECKING:
-    from league.hosting.sharing import SharedFiles, Sharing
+    from league.hosting.background import Background
+    from league.mcp_tables import McpCaller, MemberTools
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
@@ -84,8 +94,38 @@ def _clear_errors() -> Iterator[None]:
         raise CommandError(str(error), USAGE) from error
 
 
+class McpDoor(McpHandler, Protocol):
+    """Answers the MCP clients of an agent; a feature brings it (`league.features.DoorRow`)."""
+
+    is_open: bool
+    """True while the agent works: after its start, and until it is about to end."""
+
+    async def own_answer(self, raw: bytes, caller: McpCaller) -> Response | None:
+        """The answer to a plain request about the agent's own tools; None for any other request."""
+
+    async def close(self) -> None:
+        """End all sessions and streams."""
+
+
+class Follower(Protocol):
+    """Writes files while one agent works."""
+
+    def release_journal(self) -> None:
+        """Leave the journal alone: it will be closed."""
+
+    async def finish(self) -> None:
+        """Write the last files, now that the journal is closed."""
+
+
+class Followers(Protocol):
+    """Writes files for all agents of a process (`league.features.FollowerRow`)."""
+
+    def follow(self, machine: Callable[[], Machine], journal: LiveJournal) -> Follower:
+        """Keep the files of one more agent."""
+
+
 class HostedAgent:
-    """An agent behind a port. The port is opened first: until the agent has started, callers are told to try later."""
+    """An agent behind a port. The port is opened first: until the agent has started, callers are asked to try later."""
 
     def __init__(self) -> None:
         self.agent: Agent | None = None
@@ -93,12 +133,13 @@ class HostedAgent:
         """Where others find it, once it listens."""
         self.gauges: Callable[[Agent], Mapping[str, float]] = lambda _: {}
         """What else /metrics shows."""
-        self.tables: Callable[[], ServerTables] = lambda: member_tables(self)
-        """What it offers MCP clients, once it has started."""
-        self.own_tools: OwnTools | None = None
-        self.mcp = McpDoor(lambda: self.tables(), self._answer_mcp, self._answer_plainly, self.refusal)
+        self.views: Mapping[str, Background] = {}
+        """A manager's views that take long, by name."""
+        self.tools: MemberTools | None = None
+        """What a member offers MCP clients beside its messages."""
+        self.mcp = _open_mcp_door(self)
         self._server: Server | None = None
-        self._sharing: Sharing | None = None
+        self._follower: Follower | None = None
 
     @property
     def running(self) -> Agent:
@@ -113,7 +154,7 @@ class HostedAgent:
 
     def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
         """A request to /mcp; the answer itself where it is there at once."""
-        if self.agent is not None and self.own_tools is None:
+        if self.agent is not None and self.tools is None:
             return self.agent.respond(raw, origin)
         return self.post(raw, origin)
 
@@ -121,17 +162,20 @@ class HostedAgent:
         """A request to /mcp; `is_mcp`: its caller speaks MCP."""
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        if self.own_tools is not None:
-            answer = await self.own_tools.answer(raw, McpCaller(origin, authorization))
+        if self.tools is not None and self.mcp is not None:
+            from league.mcp_tables import McpCaller  # most agents have no tools of their own
+
+            answer = await self.mcp.own_answer(raw, McpCaller(origin, authorization))
             if answer is not None:
                 return answer
         return await self.agent.post(raw, origin, is_mcp=is_mcp)
 
-    async def _answer_plainly(self, request: HttpRequest) -> Response:
+    async def answer_plainly(self, request: HttpRequest) -> Response:
+        """The answer to a request that is not for the MCP door after all."""
         return await self.post(request.body, request.address, _authorization(request))
 
-    async def _answer_mcp(self, request: HttpRequest) -> Response:
-        """The same to a caller that speaks MCP, where the official package does not."""
+    async def answer_mcp(self, request: HttpRequest) -> Response:
+        """The answer to a caller that speaks MCP, where the official package does not serve it."""
         version = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
         return mcp_door.refusal(request.body, version) or await self.post(
             request.body, request.address, _authorization(request), is_mcp=True
@@ -149,7 +193,7 @@ class HostedAgent:
         self.endpoint = endpoint_at(door.host, self._server.port, "https" if door.tls else "http")
 
     async def start(
-        self, setup: Setup, journal: Callable[[Agent], LiveJournal], shared: SharedFiles | None = None
+        self, setup: Setup, journal: Callable[[Agent], LiveJournal], followers: Followers | None = None
     ) -> Agent:
         """From an open port to an agent at work."""
         agent = Agent(setup)
@@ -160,21 +204,24 @@ class HostedAgent:
             await self.stop(grace_s=0)
             raise
         self.agent = agent
-        self.mcp.is_open = True
-        self._sharing = shared.follow(lambda: agent.machine, opened) if shared else None
+        if self.mcp is not None:
+            self.mcp.is_open = True
+        if followers is not None:
+            self._follower = followers.follow(lambda: agent.machine, opened)
         return agent
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
         """Take no more requests, then close the journal, then write the last shared files."""
-        await self.mcp.close()
+        if self.mcp is not None:
+            await self.mcp.close()
         if self._server is not None:
             await self._server.close(grace_s)
-        if self._sharing is not None:
-            self._sharing.release_journal()
+        if self._follower is not None:
+            self._follower.release_journal()
         if self.agent is not None:
             await self.agent.stop()
-        if self._sharing is not None:
-            await self._sharing.finish()
+        if self._follower is not None:
+            await self._follower.finish()
 
     def basic_pages(self) -> dict[str, Callable[[], Response]]:
         """What every role serves beside /mcp."""
@@ -191,6 +238,14 @@ class HostedAgent:
     def _metrics(self) -> Response:
         text = self.agent.meter.prometheus(self.gauges(self.agent)) if self.agent else ""
         return Response(200, text.encode(), "text/plain; version=0.0.4")
+
+
+def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
+    row = next(features.own(DoorRow), None)
+    if row is None:
+        return None
+    open_door: Callable[[HostedAgent], McpDoor] = features.load(row.open)
+    return open_door(host)
 
 
 def _authorization(request: HttpRequest) -> str:
@@ -244,17 +299,14 @@ def open_journal(agent: Agent, location: str, identity: Mapping[str, str], trans
         raise CommandError(str(error)) from error
 
 
-def open_shared(folder: str | None, beside: str = "") -> SharedFiles | None:
-    """Where the agents of this process write their shared files, if they do: in this folder, which must be one, or
-    (None) beside the journal, if that can be written: nobody asked for them there."""
-    if folder == "":
+def open_shared(folder: str | None, beside: str = "") -> Followers | None:
+    """Where the agents of this process write their shared files, if they do: in this folder, or (None) beside the
+    journal, where they are written only if that is possible."""
+    row = next(features.own(FollowerRow), None)
+    if folder == "" or row is None:
         return None
-    from league.hosting.sharing import SharedFiles, check_folder  # knows all three roles: only who shares pays for it
-
-    if folder is None:
-        return SharedFiles(_journal_path(beside).parent, console.complain)
-    check_folder(Path(folder))
-    return SharedFiles(Path(folder), console.complain)
+    open_followers: Callable[..., Followers] = features.load(row.open)
+    return open_followers(folder, _journal_path(beside).parent if folder is None else None, console.complain)
 
 
 def _journal_path(location: str) -> Path:

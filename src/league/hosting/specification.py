@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from league.hosting import CommandError, did_you_mean
+from league.terminal import CommandError, did_you_mean
 
 _HEADING: Final = re.compile(r"^(#{2,3}) ((?:\d+(?:\.\d+)?|[A-Z])(?=\s)) ?(.*)$")
 

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from league.agent.agent import Agent
-from league.hosting import USAGE, CommandError, console
 from league.manager.league import LeagueManager
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES
+from league.terminal import USAGE, CommandError, console
 
 Start = Literal["when-full", "manual", "at"]
 _BY_NAME: Mapping[str, Start] = {"when-full": "when-full", "manual": "manual"}

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import msgspec
 
@@ -25,9 +25,6 @@ from league.storage.journal import decode
 from league.storage.notices import UNFIT, JournalError, UnfitEventError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
-
-if TYPE_CHECKING:
-    from league.promises import Evidence
 
 JOURNAL = "journal.db"
 FIRST_EVENTS = 20
@@ -61,7 +58,7 @@ def read_journals(location: str, match_id: str | None = None, letters: bool = Tr
     """Read a journal, or all journals of a folder. With a match, only its letters and records are read, and what else
     was told of deviations."""
     path = urls.parse(location).path
-    found = _read_all(path, match_id, letters)
+    found = read_all(path, match_id, letters)
     if path.is_dir() and not found.files:
         raise JournalError(f"there is no journal in {path}")
     has_matches = any(isinstance(event, MatchTaken) for one in found.referees.values() for event in one.events)
@@ -97,27 +94,6 @@ def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Se
     return found
 
 
-def evidence(location: str) -> Evidence:
-    """A journal, or all journals of a folder, as evidence for the promises."""
-    from league.promises import Evidence  # a manager reads journals too, and checks no promise
-
-    path = urls.parse(location).path
-    found = _read_all(path, None, letters=False)
-    if not found.has_events:
-        raise JournalError(f"there is no journal in {path}" if path.is_dir() else f"{path} holds no event")
-    referees = {agent_id: one.events for agent_id, one in found.referees.items()}
-    if found.path is None:
-        return Evidence(referees=referees, players=found.players)
-    league = _manager_after(found.manager, path)
-    return Evidence(
-        manager=found.manager,
-        referees=referees,
-        players=found.players,
-        finished=league.is_finished,
-        waiting=league.waiting,
-    )
-
-
 def records_of(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, RefereeJournal]:
     """Referees' journals from match records: the referee of each, and its events as JSON. Whatever is not an event is
     skipped, since a referee may send anything."""
@@ -149,7 +125,7 @@ def role_of(events: Sequence[Event], stated: str | None = None) -> Role | None:
 
 
 @dataclass(slots=True)
-class _Found:
+class FoundJournals:
     """The journals at a location, by the role that wrote them."""
 
     files: Sequence[Path]
@@ -160,8 +136,9 @@ class _Found:
     players: dict[str, Sequence[Event]] = field(default_factory=dict)
 
 
-def _read_all(path: Path, match_id: str | None, letters: bool) -> _Found:
-    found = _Found(sorted(path.glob("*.db")) if path.is_dir() else [path])
+def read_all(path: Path, match_id: str | None, letters: bool) -> FoundJournals:
+    """Read every journal at a path, which may be a folder."""
+    found = FoundJournals(sorted(path.glob("*.db")) if path.is_dir() else [path])
     league_id = _league_of(found.files)
     for file in found.files:
         with open_for_reading(file) as journal:
@@ -254,7 +231,7 @@ def replay(location: str, until: int | None = None) -> Replayed:
             raise JournalError(f"{path} holds {last} events; there is no event {until}")
         # No further than asked: what comes after it may be damaged.
         events = [event for _, event in journal.events_after(0, until)]
-    return Replayed(_manager_after(events, path), len(events), max(last, len(events)))
+    return Replayed(manager_after(events, path), len(events), max(last, len(events)))
 
 
 def blank_manager(created: LeagueCreated) -> LeagueManager:
@@ -267,7 +244,8 @@ def manager_with(ledger: Ledger) -> LeagueManager:
     return LeagueManager(ledger.settings, _no_chance, ledger=ledger)
 
 
-def _manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
+def manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
+    """A manager that has replayed these events of the journal at a path."""
     manager = first_manager(events[0] if events else None, path)
     for seq, event in enumerate(events, start=1):
         apply(manager, seq, event, path)

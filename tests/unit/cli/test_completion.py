@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from league.cli.main import COMMANDS, command_parsers, main
+from league.cli.main import command_parsers, main, modules
 from tests.support.processes import WATCHDOG_S
 
 
@@ -36,9 +36,9 @@ def options(command: str) -> set[str]:
 
 def test_bash_completes_every_command_and_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     written = script("bash", capsys)
-    assert completed(written, "") == {*COMMANDS, "--help", "--version"}
+    assert completed(written, "") == {*modules(), "--help", "--version"}
     assert completed(written, "ma") == {"manager", "match"}
-    for command in COMMANDS:
+    for command in modules():
         assert completed(written, command, "-") == options(command), command
 
 
@@ -54,7 +54,7 @@ def test_bash_completes_values_where_there_are_few_and_file_names_where_not(caps
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_scripts_for_other_shells_name_everything(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     written = script(shell, capsys)
-    for command in COMMANDS:
+    for command in modules():
         lines = [line for line in written.splitlines() if command in line]
         for flag in options(command):
             said = flag if shell == "zsh" else f" -l {flag[2:]} " if flag.startswith("--") else f" -s {flag[1:]} "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from league.cli.main import COMMANDS, main
+from league.cli.main import main, modules
 
 SPEC = Path(__file__).parents[3] / "spec" / "league-v2.md"
 
@@ -15,7 +15,7 @@ SPEC = Path(__file__).parents[3] / "spec" / "league-v2.md"
 def test_league_alone_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out = capsys.readouterr().out
-    assert all(re.search(rf"^ +{name} ", out, re.MULTILINE) for name in COMMANDS)
+    assert all(re.search(rf"^ +{name} ", out, re.MULTILINE) for name in modules())
 
 
 @pytest.mark.parametrize(

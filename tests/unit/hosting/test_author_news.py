@@ -11,13 +11,14 @@ import pytest
 
 from league import LeagueQueryError, LeagueResult, PastMatch, Player, ReceivedError, Round, Standings, Turn
 from league.agent.agent import Agent
-from league.hosting import author_news, console
+from league.hosting import author_news
 from league.hosting.author_news import AuthorNews
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
 from league.player.league import QueryAnswer
 from league.protocol.messages import LeagueQueryResponse
 from league.protocol.parts import QueryError, StandingsRow
+from league.terminal import console
 from tests.support.player_rig import Rig
 from tests.unit.player.test_strategies import past
 

@@ -10,12 +10,12 @@ import pytest
 
 from league.agent.watch import ErrorNote
 from league.events import AgentApplied, Event, Registered
-from league.hosting.display import shown
 from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
 from league.protocol.exchanges import Role
-from league.simulation.node import Node
-from league.simulation.runs import Plan
-from league.simulation.world import World
+from league.terminal.display import shown
+from league_lab.simulation.node import Node
+from league_lab.simulation.runs import Plan
+from league_lab.simulation.world import World
 
 SENTENCES: Mapping[Role, Mapping[type[Event], Sentence]] = {
     Role.MANAGER: MANAGER,

@@ -13,8 +13,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import pytest
 
 from league.cli.main import main
-from league.hosting import USAGE, CommandError, options
-from league.hosting.addresses import LOOPBACK, seen_by_others
+from league.hosting import options
 from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
 from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
@@ -23,6 +22,9 @@ from league.machine import Information, Refusal
 from league.protocol import endpoints
 from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
+from league.terminal import USAGE, CommandError
+from league.terminal.addresses import LOOPBACK, seen_by_others
+from league_minds.options import ModelOptions
 
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
@@ -269,7 +271,10 @@ def typed_as(one: Option) -> object:
 @pytest.mark.parametrize("role", options.ROLES)
 def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions]) -> None:
     hints = get_type_hints(role, {**vars(options), "Profile": Profile, "Mode": Mode, **vars(endpoints)})
-    told = {one.name: hints[one.name] for one in fields(role) if one.name != "given"}
+    told = {one.name: hints[one.name] for one in fields(role) if one.name not in ("given", "more")}
+    if role is options.PlayerOptions:
+        model_hints = get_type_hints(ModelOptions)
+        told |= {one.name: model_hints[one.name] for one in fields(ModelOptions)}
     assert told == {one.name: typed_as(one) for one in options.options_of(role)}
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from league.hosting import CommandError, start_time
+from league.hosting import start_time
+from league.terminal import CommandError
 
 EAST = timezone(timedelta(hours=2))
 NOW = datetime(2026, 5, 1, 18, 0, 30, tzinfo=EAST)

@@ -18,12 +18,12 @@ from league.protocol.jsonrpc import MESSAGE_LIMIT, encode_body
 from league.protocol.messages import MatchResultReport
 from league.referee import messages
 from league.referee.context import LONGEST_DETAIL
-from league.reports.explain import explain
 from league.reports.journals import Journals, records_of
-from league.reports.match_facts import facts_of
-from league.simulation.world import World
 from league.transport import letters
 from league.transport.letters import Speaker
+from league_lab.simulation.world import World
+from league_records.explain import explain
+from league_records.match_facts import facts_of
 from tests.support.referee_rig import Rig, announced, of_manager
 
 REFEREE = Speaker(Role.REFEREE, "referee:REF01", STRICT)

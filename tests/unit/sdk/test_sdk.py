@@ -15,10 +15,11 @@ import pytest
 import league
 from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
 from league.cli.main import main
-from league.hosting import CommandError, authors, players
+from league.hosting import authors, players
 from league.hosting.author_code import Raised, ask_author
 from league.hosting.players import enter
 from league.protocol.parts import MoveRequest
+from league.terminal import CommandError
 from tests.unit.player.test_strategies import past
 from tests.unit.sdk.test_example_players import CALL
 

@@ -136,7 +136,7 @@ def test_who_the_manager_is_must_be_known_before_anybody_is_called_on_its_word()
 
 
 def test_what_is_this_machines_own_is_asked_of_the_system() -> None:
-    from league.hosting.addresses import is_own, seen_by_others
+    from league.terminal.addresses import is_own, seen_by_others
 
     def own(text: str) -> bool:
         ip: IpAddress | None = parse(f"http://{text}/").ip

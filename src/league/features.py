@@ -1,0 +1,153 @@
+"""What a slice offers the core: rows of plain data.
+
+A slice is a package that holds everything about one feature: commands, pages, tools, strategies, templates. It exposes
+one `FEATURE`, made of rows. The command line, the HTTP server and the MCP tables of the core are made of such rows, and
+the core imports no slice.
+
+A row holds texts only. A target such as `"league_kit.check_command:COMMANDS"` is imported when its row is used, so a
+feature costs nothing until somebody asks for it.
+
+Looking up entry points takes as long as all of `league --version`. So `make generate` writes the rows of our own
+features into `feature_table.py`. Features of other distributions are announced by the entry point group
+`league.features`; they are looked up for names that the table does not have, for completion, and by a manager that
+starts to serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeVar
+
+ENTRY_POINTS = "league.features"
+
+
+class CommandRow(NamedTuple):
+    """A command of `league`, in its group of `league --help`."""
+
+    name: str
+    group: str
+    module: str
+    """It has a tuple `COMMANDS` of `league.terminal.Command`, one of which has this name."""
+
+
+class ScriptRow(NamedTuple):
+    """A name of the package `league`, for scripts: `league.NAME`."""
+
+    name: str
+    target: str
+
+
+class ViewRow(NamedTuple):
+    """Something to see of a league: the page `/api/NAME`, the same from a journal, an MCP tool and an MCP resource.
+
+    `observe` takes the manager and must be quick, because the league waits for it. `work_out` takes what was observed,
+    in a thread of its own, and may take long. `document` turns the result into JSON.
+    """
+
+    name: str
+    title: str
+    about: str
+    observe: str
+    work_out: str
+    document: str
+
+
+class SectionRow(NamedTuple):
+    """A section of the league page, made of the view of the same name.
+
+    `parts` takes the view's result, or None while it is being worked out, and returns a `league_dashboard.sections`
+    `Section`. `templates` is the package whose folder `templates` has `NAME_section.html`, the section itself, and
+    `NAME_parts.html`, a macro for each of its parts.
+    """
+
+    view: str
+    parts: str
+    templates: str
+
+
+class PagesRow(NamedTuple):
+    """Pages that a manager serves beside `/mcp` and `/api`. `open` takes the running league and returns the pages."""
+
+    open: str
+
+
+class FollowerRow(NamedTuple):
+    """Writes files while an agent works. `open` takes the folder, or None and the journal's location."""
+
+    open: str
+
+
+class DoorRow(NamedTuple):
+    """Answers MCP clients. `open` takes the hosted agent and returns its door."""
+
+    open: str
+
+
+class ExportRow(NamedTuple):
+    """A format of `league export`. `export` takes the manager and all journals and yields files."""
+
+    format: str
+    about: str
+    export: str
+    needs_letters: bool = False
+
+
+class StrategyRow(NamedTuple):
+    """A strategy for `league player --strategy NAME`.
+
+    `make` takes the player's options and the strategy's own, and returns a `league.hosting.players.Entrant`. `options`
+    names the dataclass of those options, whose `OPTIONS` are added to the command line.
+    """
+
+    name: str
+    about: str
+    make: str
+    options: str = ""
+    needs_server: bool = False
+    """True if it plays only for a player that is served."""
+
+
+Row = CommandRow | ScriptRow | ViewRow | SectionRow | PagesRow | FollowerRow | DoorRow | ExportRow | StrategyRow
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+class Feature(NamedTuple):
+    """All that a slice offers. `page` is its page of the documentation."""
+
+    name: str
+    about: str
+    page: str
+    rows: tuple[Row, ...]
+
+
+def load(target: str) -> Any:
+    """Import what a row names as `module:attribute`. Any: rows of every kind name something else."""
+    from importlib import import_module
+
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def own(kind: type[AnyRow]) -> Iterator[AnyRow]:
+    """The rows of this kind in our own features."""
+    from league.feature_table import FEATURES
+
+    return (row for feature in FEATURES for row in feature.rows if isinstance(row, kind))
+
+
+def every(kind: type[AnyRow]) -> Iterator[AnyRow]:
+    """The rows of this kind in all installed features."""
+    yield from own(kind)
+    for feature in _by_others():
+        yield from (row for row in feature.rows if isinstance(row, kind))
+
+
+def _by_others() -> Iterator[Feature]:
+    from importlib.metadata import entry_points
+
+    from league.feature_table import FEATURES
+
+    own_names = {feature.name for feature in FEATURES}
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name not in own_names:
+            yield point.load()

@@ -1,0 +1,93 @@
+"""Play by language models: under which conditions, how much of it was the model's own, and whether it may be rated
+(spec section 8.17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from league.events import ResultAccepted
+from league.manager.excuses import declined
+from league.manager.league import LeagueManager
+from league.manager.ledger import ScheduledMatch
+from league.manager.roster import Member
+from league.protocol.experiment import Conditions, Provenance, said
+
+MOST_FALLBACKS: Final = 0.2
+MOST_PROVIDER_ERRORS: Final = 0.1
+"""Beyond such a share of its choices a player is not rated."""
+NOTHING: Final = Provenance(choices=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlay:
+    """How a language model played for a player, as that says itself (spec section 8.17)."""
+
+    player_id: str
+    display_name: str
+    conditions: tuple[Conditions, ...]
+    """The newest last; more than one if they were changed."""
+    choices: int
+    fallbacks: int
+    """Choices that the model did not make."""
+    provider_errors: int
+    """Choices in which its provider failed."""
+    declined: int
+    """Those of them that were not made at all."""
+    tokens: int
+    thinking_s: float
+    """A choice, without what was waited."""
+    waited_s: float
+    """In all, because of rate limits."""
+    not_rated: str
+    """Why the player is not rated; empty if it is."""
+
+
+def models(manager: LeagueManager) -> tuple[ModelPlay, ...]:
+    """Every player that leaves its choices to a language model, by its own word."""
+    return tuple(found for one in manager.ledger.roster.of_role("player") if (found := model_play(manager, one)))
+
+
+def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
+    """How a language model played for this player; None if none does."""
+    matches = [manager.ledger.matches[one] for one in manager.ledger.matches_of.get(player.agent_id, ())]
+    total, lost = NOTHING, player.declined + sum(_is_declined(one, player.agent_id) for one in matches)
+    for reported in filter(None, (_provenance(one, player.agent_id) for one in matches)):
+        total = total.plus(reported)
+    if not player.conditions and not total.choices:
+        return None
+    choices, errors = total.choices + lost, total.provider_errors + lost
+    return ModelPlay(
+        player_id=player.agent_id,
+        display_name=player.display_name,
+        conditions=player.conditions,
+        choices=choices,
+        fallbacks=total.fallbacks,
+        provider_errors=errors,
+        declined=lost,
+        tokens=total.tokens,
+        thinking_s=round(total.thinking_s / total.choices, 3) if total.choices else 0.0,
+        waited_s=round(total.waited_s, 3),
+        not_rated="; ".join(_objections(choices, total.fallbacks, errors, len(player.conditions))),
+    )
+
+
+def _provenance(match: ScheduledMatch, player_id: str) -> Provenance | None:
+    """What its referee reported, if it can be read: that may be anything."""
+    result = match.result
+    by_player = result.details.get("provenance") if isinstance(result, ResultAccepted) else None
+    return said(Provenance, by_player.get(player_id)) if isinstance(by_player, dict) else None
+
+
+def _is_declined(match: ScheduledMatch, player_id: str) -> bool:
+    return isinstance(match.result, ResultAccepted) and player_id in declined(match.result, match.players)
+
+
+def _objections(choices: int, fallbacks: int, errors: int, conditions: int) -> Iterator[str]:
+    if fallbacks > MOST_FALLBACKS * choices:
+        yield f"{fallbacks / choices:.0%} of its choices are not the model's"
+    if errors > MOST_PROVIDER_ERRORS * choices:
+        yield f"its provider failed in {errors / choices:.0%} of its choices"
+    if conditions > 1:
+        yield "its conditions were changed during the league"

@@ -1,0 +1,105 @@
+"""What all commands share: errors as one sentence, printing, the parser, and the shape of a command.
+
+This package is a leaf: it imports neither agents nor their hosting, so that a command may use it without knowing them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from io import TextIOBase
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO, cast
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+USAGE = 2
+"""The exit status for wrong usage; 0 is success, 1 failure."""
+
+
+class CommandError(Exception):
+    """A command cannot do its work; the sentence is for the person who ran it."""
+
+    def __init__(self, sentence: str, status: int = 1) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Command(NamedTuple):
+    """A command of `league`. `configure` adds its arguments to a parser, `run` returns the exit status.
+
+    This is not a dataclass: importing dataclasses takes longer than all of `league --help`.
+    """
+
+    name: str
+    help: str
+    example: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports an error in one sentence instead of printing the whole usage."""
+
+    @property
+    def known_options(self) -> Iterable[str]:
+        """The options as they are typed: --players, --help, …"""
+        return self._option_string_actions
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Everything that argparse prints passes here."""
+        from league.terminal.display import shown
+
+        if isinstance(file, TextIOBase):
+            message = shown(message, cast("TextIO", file))
+        super()._print_message(message, file)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def did_you_mean(word: str, known_words: Iterable[str]) -> str:
+    """Return a suggestion to end a sentence with, or nothing if no known word is close."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word, list(known_words), n=1)
+    if not matches:
+        return ""
+    return f"; did you mean {matches[0]}?"
+
+
+def examples(*lines: str, note: str = "") -> str:
+    """Return the end of a command's help: its examples, and a note below them."""
+    text = "\n  ".join(("examples:", *lines))
+    if note:
+        text += f"\n{note}"
+    return text
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`: one JSON document on stdout, nothing else."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+
+
+def print_json(document: object) -> None:
+    """Print the document of `--json`."""
+    import json
+
+    json.dump(document, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
+    """Print lines for people, to stdout unless another stream is given."""
+    from league.terminal.display import show
+
+    show("\n".join(lines), stream)
+
+
+def print_result(as_json: bool, document: object, lines: Iterable[str]) -> None:
+    """Print a command's result: the document for `--json`, the lines for people."""
+    if as_json:
+        print_json(document)
+    else:
+        print_lines(lines)

@@ -1,0 +1,75 @@
+"""What agents print. Nobody waits for it: a terminal that is held, or a pipe that nobody reads, stops no league.
+
+Every line passes here, so nothing that an agent prints shows a token or moves a cursor.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Final, Literal
+
+from league.terminal import display
+
+Stream = Literal["stdout", "stderr"]
+
+MOST_WAITING: Final = 1_000
+"""More lines than this do not wait for a slow reader."""
+LAST_LINES_S: Final = 1.0
+"""How long the last lines may take when the process ends."""
+
+
+class Console:
+    """Lines on their way to stdout and stderr, written by one thread, so that they keep their order. Lines that find no
+    room are counted."""
+
+    def __init__(self) -> None:
+        self._lines: SimpleQueue[tuple[Stream, str] | Event] = SimpleQueue()
+        self._dropped = 0
+        self._writer: Thread | None = None
+
+    def put(self, stream: Stream, text: str) -> None:
+        """Print this as soon as somebody reads it."""
+        if self._lines.qsize() >= MOST_WAITING:
+            self._dropped += 1
+            return
+        if self._writer is None:
+            self._writer = Thread(target=self._write, name="console", daemon=True)
+            self._writer.start()
+        if self._dropped:
+            self._lines.put((stream, f"({self._dropped} lines were not shown: nobody read them)"))
+            self._dropped = 0
+        self._lines.put((stream, display.harmless(text, keep="\n\t")))
+
+    def flush(self, seconds: float = LAST_LINES_S) -> None:
+        """Wait until everything is written, but not longer than this."""
+        if self._writer is not None:
+            written = Event()
+            self._lines.put(written)
+            written.wait(seconds)
+
+    def _write(self) -> None:
+        while True:
+            line = self._lines.get()
+            if isinstance(line, Event):
+                line.set()
+                continue
+            stream, text = line
+            with suppress(OSError, ValueError):  # whoever read it has gone
+                display.show(text, getattr(sys, stream))
+
+
+_CONSOLE = Console()
+flush = _CONSOLE.flush
+
+
+def say(text: str) -> None:
+    """Tell whoever started us what happens."""
+    _CONSOLE.put("stdout", text)
+
+
+def complain(text: str) -> None:
+    """Tell whoever started us what is wrong, or what is not the output of the command."""
+    _CONSOLE.put("stderr", text)

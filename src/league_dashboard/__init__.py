@@ -1,0 +1,18 @@
+"""The dashboard: a league, a match and a player as pages for people."""
+
+from __future__ import annotations
+
+from league.features import CommandRow, ExportRow, Feature, PagesRow
+
+FEATURE = Feature(
+    name="dashboard",
+    about="Pages for people: the league, its matches, its players.",
+    page="docs/how-to/run-a-class-league.md",
+    rows=(
+        CommandRow("view", "Watch and understand", "league_dashboard.view_command"),
+        PagesRow("league_dashboard.serving:open_dashboard"),
+        ExportRow(
+            "site", "the dashboard: open site/index.html", "league_dashboard.journal_league:site", needs_letters=True
+        ),
+    ),
+)

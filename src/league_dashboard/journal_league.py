@@ -1,0 +1,98 @@
+"""The league in a journal, as its pages need it; and all of its pages as files of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from league.events import Event
+from league.manager.league import LeagueManager
+from league.reports.journals import Journals
+from league.storage.reading import open_for_reading
+from league_dashboard import rendering
+from league_dashboard.answers import Answering, AnswerLog
+from league_dashboard.history import LeagueHistory
+from league_dashboard.history_view import HistoryView, as_it_was
+from league_dashboard.league_view import completed, league_view
+from league_dashboard.match_view import match_page
+from league_dashboard.player_view import player_page
+from league_dashboard.rendering import SITE, SITE_BELOW, Renderer
+from league_dashboard.sections import sections_of
+from league_records.match_facts import MatchFacts, facts_of
+from league_records.shared_files import File
+
+Shown = TypeVar("Shown")
+
+
+class JournalLeague:
+    """For a dashboard: a manager replayed from its journal, with all journals at hand."""
+
+    is_live = False
+
+    def __init__(self, manager: LeagueManager, journals: Journals, history: LeagueHistory) -> None:
+        self.history = history
+        self._manager, self._journals = manager, journals
+
+    @property
+    def position(self) -> int:
+        return self._journals.seq
+
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        return show(self._manager)
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
+        return facts_of(match_id, self._journals)
+
+    async def records(self, player_id: str) -> Sequence[Event]:
+        return _records(self._manager, self._journals, player_id)
+
+    async def answering(self) -> Mapping[str, Answering]:
+        return _answering(self._journals)
+
+    async def changed(self) -> None:
+        """It never does."""
+
+
+def _records(manager: LeagueManager, journals: Journals, player_id: str) -> Sequence[Event]:
+    """What referees wrote down of the matches of a player."""
+    matches = set(manager.ledger.matches_of.get(player_id, ()))
+    told = (event for one in journals.referees.values() for event in one.events)
+    return [event for event in told if getattr(event, "match_id", None) in matches]
+
+
+def _answering(journals: Journals) -> Mapping[str, Answering]:
+    log = AnswerLog()
+    for one in journals.referees.values():
+        log.add(one.events)
+    return log.of_players()
+
+
+def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
+    """The dashboard as files that open without a server."""
+    assert journals.path is not None, "the manager's journal is among them"
+    with open_for_reading(journals.path) as journal:
+        yield from _pages(manager, journals, LeagueHistory(journal))
+
+
+def _pages(manager: LeagueManager, journals: Journals, history: LeagueHistory) -> Iterator[File]:
+    above = Renderer(SITE)
+    below = Renderer(SITE_BELOW)
+    rounds = manager.ledger.finished_rounds
+    now = HistoryView(rounds, journals.seq)
+    view = completed(league_view(manager), sections_of(manager), _answering(journals), now)
+    yield PurePosixPath("index.html"), above.league(view).encode()
+    for round_id in range(1, rounds + 1):
+        moment = history.after_round(round_id)
+        assert moment is not None, "it is over"
+        yield PurePosixPath("round", f"{round_id}.html"), below.league(as_it_was(moment, rounds)).encode()
+    for name in rendering.ASSETS:
+        yield PurePosixPath("assets", name), rendering.asset(name)
+    for match_id in manager.ledger.matches:
+        facts = facts_of(match_id, journals)
+        assert facts is not None, "the schedule has it"
+        yield PurePosixPath("match", rendering.file_of(match_id)), below.match(match_page(facts)).encode()
+    for player_id in manager.player_ids:
+        page = player_page(manager, player_id, _records(manager, journals, player_id))
+        assert page is not None, "it is registered"
+        yield PurePosixPath("player", rendering.file_of(player_id)), below.player(page).encode()

@@ -1,0 +1,92 @@
+"""The league of a running manager, as its pages need it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+
+from league.agent.agent import Shown
+from league.events import Event
+from league.hosting.manager_api import journal_of
+from league.hosting.serving import HostedAgent
+from league.machine import Machine
+from league.manager.league import LeagueManager
+from league.reports.journals import records_of
+from league.storage.reading import JournalReader
+from league_dashboard.answers import Answering, AnswerLog
+from league_dashboard.history import LeagueHistory
+from league_records.live_facts import live_facts
+from league_records.match_facts import MatchFacts
+
+
+class LiveLeague:
+    """What the dashboard asks of a running manager."""
+
+    is_live = True
+
+    def __init__(self, host: HostedAgent) -> None:
+        self._host = host
+        self._shown_position = -1
+        """The position of the journal that was shown last."""
+        self._answers = AnswerLog()
+        self._answers_lock = Lock()
+        self._answers_position = 0
+        """Answers are read up to this position of the journal."""
+        self._history: LeagueHistory | None = None
+
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        if self._host.agent is None:
+            return None
+
+        def show_at(machine: Machine, journal_seq: int) -> Shown:
+            assert isinstance(machine, LeagueManager)
+            self._shown_position = journal_seq
+            return show(machine)
+
+        return await self._host.agent.shown(show_at)
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
+        return await live_facts(self._host, match_id)
+
+    async def records(self, player_id: str) -> Sequence[Event]:
+        journal = journal_of(self._host)
+        if journal is None:
+            return ()
+        records = await asyncio.to_thread(journal.records_with, player_id)
+        by_referee = records_of((record.referee_id, record.lines) for record in records)
+        return [event for record in by_referee.values() for event in record.events]
+
+    async def answering(self) -> Mapping[str, Answering]:
+        journal = journal_of(self._host)
+        if journal is None:
+            return {}
+        return await asyncio.to_thread(self._read_answers, journal)
+
+    def _read_answers(self, journal: JournalReader) -> Mapping[str, Answering]:
+        """Read the records that are new. One thread at a time does so, even if an earlier reader has gone meanwhile."""
+        with self._answers_lock:
+            self._answers_position, records = journal.records_after(self._answers_position)
+            for record in records:
+                for by_referee in records_of([(record.referee_id, record.lines)]).values():
+                    self._answers.add(by_referee.events)
+            return self._answers.of_players()
+
+    @property
+    def position(self) -> int:
+        return self._shown_position if self.history else 0
+
+    @property
+    def history(self) -> LeagueHistory | None:
+        journal = journal_of(self._host)
+        if journal is None:
+            return None
+        if self._history is None or self._history.journal is not journal:
+            self._history = LeagueHistory(journal)
+        return self._history
+
+    async def changed(self) -> None:
+        agent = self._host.running
+        if agent.journal_seq == self._shown_position:
+            agent.changed.clear()
+            await agent.changed.wait()

@@ -1,0 +1,160 @@
+"""Views become HTML. One renderer serves the first paint, the changed rows, the exported folder and a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from league.protocol.safe_text import without_tokens
+from league_dashboard.charts import points_chart
+from league_dashboard.league_view import LeagueView
+from league_dashboard.sections import Parts, section_rows
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from league_dashboard.match_view import MatchPage
+    from league_dashboard.player_view import PlayerPage
+
+_FOLDER: Final = Path(__file__).parent
+ASSETS: Final[Mapping[str, str]] = {
+    "dashboard.css": "text/css; charset=utf-8",
+    "dashboard.js": "text/javascript; charset=utf-8",
+    "feed.js": "text/javascript; charset=utf-8",
+    "proof.js": "text/javascript; charset=utf-8",
+    "operator.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The files beside the pages, with their media types."""
+MARKS: Final = 1 << 15
+"""A cross table of 99 players has some ten thousand: each is rendered once."""
+
+
+def asset(name: str) -> bytes:
+    """The content of a file beside the pages."""
+    return (_FOLDER / "assets" / name).read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How pages name each other: `root` leads to the league page. In an exported folder pages are files."""
+
+    root: str = "/"
+    to_files: bool = False
+
+    @property
+    def league(self) -> str:
+        return f"{self.root}index.html" if self.to_files else self.root
+
+    def round(self, round_id: int) -> str:
+        """The league after that round."""
+        return f"{self.root}round/{round_id}.html" if self.to_files else f"{self.root}?round={round_id}"
+
+    def match(self, match_id: str) -> str:
+        return f"{self.root}match/{self._page(match_id)}"
+
+    def player(self, player_id: str) -> str:
+        return f"{self.root}player/{self._page(player_id)}"
+
+    def asset(self, name: str) -> str:
+        return f"{self.root}assets/{name}"
+
+    def _page(self, name: str) -> str:
+        return quote(file_of(name) if self.to_files else name, safe="")
+
+
+def file_of(name: str) -> str:
+    """The file of a match or player in an exported folder."""
+    return f"{quote(name, safe='')}.html"
+
+
+SITE: Final = Links("", to_files=True)
+"""Of the league page in an exported folder."""
+SITE_BELOW: Final = Links("../", to_files=True)
+"""Of the pages in its subfolders."""
+
+
+def parts_of(view: LeagueView) -> Parts:
+    """The league page in pieces that are rendered, compared and sent one by one."""
+    parts: dict[str, Mapping[str, object]] = {
+        "announcement": {"announcement-now": view.progress.announcement},
+        "progress": {"progress-now": view.progress},
+        "history": {"history-now": view.history} if view.history else {},
+        "standings": {f"standing-{one.player.agent_id}": one for one in view.standings},
+        "matches": {f"match-{one.match_id}": one for one in view.matches},
+        "coming": {f"coming-{one.match_id}": one for one in view.coming},
+        "chart": {"chart-now": view.chart},
+        "columns": {"columns-now": view.columns} if view.cross else {},
+        "cross": {f"cross-{one.player.agent_id}": one for one in view.cross},
+        "applicants": {f"applicant-{one.applicant_id}": one for one in view.applicants},
+        "agents": {f"agent-{one.agent.agent_id}": one for one in view.agents},
+    }
+    for section in view.sections:
+        parts |= section.parts
+    return parts
+
+
+def _without_tokens(value: object) -> object:
+    """What a page shows of a value; markup of ours is masked already."""
+    return without_tokens(value) if type(value) is str else value
+
+
+class Renderer:
+    """HTML with these links. What others wrote is masked and escaped; a name that is missing is an error."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._engine = Environment(
+            loader=ChoiceLoader(
+                [FileSystemLoader(_FOLDER / "templates"), *(PackageLoader(row.templates) for row in section_rows())]
+            ),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_without_tokens,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        mark = lru_cache(MARKS)(lambda one: Markup(self._parts.mark_link(one)))
+        self._engine.globals |= {"links": links, "points_chart": points_chart, "mark": mark}
+
+    @cached_property
+    def _parts(self) -> Any:  # Any: the macros of a template are its attributes
+        return self._template("parts.html").module
+
+    def _template(self, name: str) -> Template:
+        return self._engine.get_template(name)
+
+    def part(self, list_id: str, data: object) -> str:
+        """One piece of the league page, by the macro that has the name of its list."""
+        for module in (self._parts, *self._section_parts):
+            macro = getattr(module, list_id, None)
+            if macro is not None:
+                return str(macro(data)).strip()
+        raise LookupError(f"no template has a macro {list_id!r}")
+
+    @cached_property
+    def _section_parts(self) -> tuple[Any, ...]:  # Any: as above
+        return tuple(self._template(f"{row.view}_parts.html").module for row in section_rows())
+
+    def league(self, view: LeagueView, lists: Mapping[str, Iterable[str]] | None = None, position: str = "") -> str:
+        """The league page; `lists` are its pieces if they are rendered already, `position` where its feed goes on."""
+        if lists is None:
+            lists = {name: [self.part(name, one) for one in part.values()] for name, part in parts_of(view).items()}
+        return self._template("league.html").render(view=view, lists=lists, position=position)
+
+    def match(self, page: MatchPage, position: str = "") -> str:
+        return self._template("match.html").render(page=page, told=page.explanation, position=position)
+
+    def player(self, page: PlayerPage) -> str:
+        return self._template("player.html").render(page=page)
+
+    def missing(self, sentence: str) -> str:
+        """There is no such page."""
+        return self._template("missing.html").render(sentence=sentence)

@@ -1,0 +1,368 @@
+"""The dashboard over HTTP: pages, the files beside them, and the feed of what changes.
+
+Viewers never hold up a league: the page is looked at four times a second at most, rendering takes a small share of one
+processor and looking back a smaller one, feeds are counted apart from everybody else, and their connections are the
+first to make room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from urllib.parse import parse_qs
+from uuid import uuid4
+
+from league.agent.agent import Shown
+from league.events import Event
+from league.hosting.background import Background
+from league.hosting.serving import HostedAgent
+from league.manager.league import LeagueManager
+from league.storage.notices import JournalError
+from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
+
+if TYPE_CHECKING:
+    from league_dashboard.answers import Answering
+    from league_dashboard.history import LeagueHistory, Moment
+    from league_dashboard.league_view import LeagueView
+    from league_dashboard.live_page import LivePage
+    from league_dashboard.rendering import Renderer
+    from league_records.match_facts import MatchFacts
+
+FRAME_S: Final = 0.25
+PAUSE: Final = 20
+"""After looking for what has changed, pause so many times as long as that took."""
+FEEDS: Final = 256
+QUIET_S: Final = 15.0
+"""A feed says something at least so often, or nobody would notice that its reader is gone."""
+EVENTS, MATCH, PLAYER, ASSETS = "/api/events", "/match/", "/player/", "/assets/"
+HTML: Final = "text/html; charset=utf-8"
+SAFE: Final[Headers] = (
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-cache"),
+)
+_FULL: Final = Response(503, b'{"error":"too many viewers at the moment"}', headers=(("retry-after", "10"),))
+_STARTING: Final = Response(503, b'{"error":"the league is starting"}', headers=(("retry-after", "1"),))
+
+
+class LeaguePages(Protocol):
+    """Where the pages get what they show."""
+
+    @property
+    def is_live(self) -> bool:
+        """Does it change while it is looked at?"""
+
+    async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
+        """A view of the league; None while there is nothing to show."""
+
+    async def facts(self, match_id: str) -> MatchFacts | None:
+        """What is known of a match, if there is such a match."""
+
+    async def records(self, player_id: str) -> Sequence[Event]:
+        """What referees wrote down of the matches of a player."""
+
+    async def answering(self) -> Mapping[str, Answering]:
+        """How players answer, by their ids."""
+
+    async def changed(self) -> None:
+        """Returns when there may be something new to show."""
+
+    @property
+    def position(self) -> int:
+        """How many events its journal had when it was shown last; 0 if there is none to look back into."""
+
+    @property
+    def history(self) -> LeagueHistory | None:
+        """The league as it was, if there is a journal."""
+
+
+class Turns:
+    """Who renders: one at a time, with a pause after each, so that the league has the processor."""
+
+    def __init__(self, *, waiting: int, pause: float, longest_pause_s: float) -> None:
+        self.lock = asyncio.Lock()
+        self._room = waiting
+        self._pause = pause
+        self._longest_pause_s = longest_pause_s
+
+    async def page(self, render: Callable[[], Awaitable[str | None]], missing: str) -> Response:
+        """A page, when its turn has come. The pause after it is so many times as long as it took."""
+        if self._room == 0:
+            return _FULL
+        self._room -= 1
+        try:
+            await self.lock.acquire()
+        finally:
+            self._room += 1
+        began = time.perf_counter()
+        try:
+            html = await render()
+        except JournalError as error:
+            return _page(_renderer().missing(f"The journal cannot be read: {error}").encode(), 503)
+        finally:
+            pause = min(self._longest_pause_s, self._pause * (time.perf_counter() - began))
+            asyncio.get_running_loop().call_later(pause, self.lock.release)
+        return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
+
+
+class _Look(NamedTuple):
+    """The league at a moment: its view, what was observed for other features, and how long it took to look."""
+
+    view: LeagueView
+    observations: Mapping[str, Any]
+    seconds: float
+
+
+def open_dashboard(host: HostedAgent, views: Mapping[str, Background]) -> Dashboard:
+    """The dashboard of a running manager."""
+    from league_dashboard.live_league import LiveLeague
+
+    return Dashboard(LiveLeague(host), views)
+
+
+class Dashboard:
+    """Answers what is asked at `/`, below `/match/`, `/player/` and `/assets/`, and at `/api/events`."""
+
+    def __init__(self, pages: LeaguePages, views: Mapping[str, Background]) -> None:
+        self._pages = pages
+        self._views = views
+        """Views of the league that sections show, by name."""
+        self._live: LivePage | None = None
+        self._look_again_at = 0.0
+        self._shown_results: dict[str, Any] = {}
+        """The results of the views on the page (Any: each feature has its own)."""
+        self._turns = Turns(waiting=32, pause=3, longest_pause_s=0.5)
+        # There is a league to spare only while it is played.
+        self._turns_back = Turns(waiting=8, pause=4 if pages.is_live else 0, longest_pause_s=5)
+        """A moment of long ago may take a second: whoever looks back gets a fifth of a processor."""
+        self._feeds = 0
+        self._refreshing: asyncio.Task[None] | None = None
+        self._newer = asyncio.Event()
+        """Set with the next edition, and then replaced."""
+        self._is_closing = False
+
+    async def answer(self, request: HttpRequest) -> Answer | None:
+        """The answer to a request; None if nothing is served there."""
+        handle = self._handler_of(request)
+        if handle is None:
+            return None
+        if request.method not in ("GET", "HEAD"):
+            return Response(405, b'{"error":"this page is read with GET"}', headers=(("allow", "GET, HEAD"),))
+        return await handle()
+
+    def _handler_of(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]] | None:
+        path = request.path
+        if path == "/":
+            return lambda: self._league(_asked(request, "at"), _asked(request, "round"))
+        if path == EVENTS and self._pages.is_live:
+            return lambda: self._feed(request)
+        if path.startswith(MATCH):
+            return lambda: self._match(path.removeprefix(MATCH))
+        if path.startswith(PLAYER):
+            return lambda: self._player(path.removeprefix(PLAYER))
+        if path.startswith(ASSETS):
+            return lambda: _asset(path.removeprefix(ASSETS))
+        return None
+
+    def close(self) -> None:
+        """End all feeds."""
+        self._is_closing = True
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        self._newer.set()
+
+    # --- pages --------------------------------------------------------------------------------------------------------
+
+    async def _league(self, at: str, round_id: str) -> Response:
+        if at or round_id:
+            return await self._past(at, round_id)
+        live = await self._look()
+        return _page(live.page) if live else _STARTING
+
+    async def _past(self, at: str, round_id: str) -> Response:
+        """The league as it was after an event of its journal, or after a round."""
+        number, missing = _number(at or round_id), "There is no such moment in the journal of this league."
+
+        async def render() -> str | None:
+            history = self._pages.history
+            rounds = await self._pages.shown(lambda manager: manager.ledger.finished_rounds)
+            if history is None or number is None or rounds is None:
+                return None
+            return await asyncio.to_thread(_moment, history.at if at else history.after_round, number, rounds)
+
+        return await self._turns_back.page(render, missing)
+
+    async def _match(self, match_id: str) -> Response:
+        from league_dashboard.match_view import match_page
+
+        async def render() -> str | None:
+            facts = await self._pages.facts(match_id)
+            if facts is None:
+                return None
+            position = self._live.position if self._live and self._pages.is_live else ""
+            return _renderer().match(match_page(facts), position)
+
+        return await self._turns.page(render, "There is no such match in this league.")
+
+    async def _player(self, player_id: str) -> Response:
+        from league_dashboard.player_view import player_page
+
+        async def render() -> str | None:
+            records = await self._pages.records(player_id)
+            page = await self._pages.shown(lambda manager: player_page(manager, player_id, records))
+            return _renderer().player(page) if page else None
+
+        return await self._turns.page(render, "There is no such player in this league.")
+
+    async def _look(self) -> LivePage | None:
+        """The league page as it is now, unless it was looked at a moment ago; None while there is nothing to show."""
+        async with self._turns.lock:
+            loop = asyncio.get_running_loop()
+            has_rested = loop.time() >= self._look_again_at or self._has_newer_results()
+            if self._live is not None and not has_rested:
+                return self._live
+            look = await self._pages.shown(self._view)
+            if look is None:
+                return None
+            for name, observations in look.observations.items():
+                self._views[name].begin(observations)
+            self._shown_results = self._latest_results()
+            answering = await self._pages.answering()
+            rendering_s = await asyncio.to_thread(self._show, look.view, dict(self._shown_results), answering)
+            self._newer.set()
+            self._newer = asyncio.Event()
+            self._look_again_at = loop.time() + max(FRAME_S, PAUSE * (look.seconds + rendering_s))
+            return self._live
+
+    def _has_newer_results(self) -> bool:
+        return any(view.latest is not self._shown_results.get(name) for name, view in self._views.items())
+
+    def _latest_results(self) -> dict[str, Any]:
+        return {name: view.latest for name, view in self._views.items()}
+
+    def _view(self, manager: LeagueManager) -> _Look:
+        from league_dashboard.league_view import league_view
+
+        began = time.perf_counter()
+        view = league_view(manager)
+        observations = {name: background.look(manager) for name, background in self._views.items()}
+        return _Look(view, observations, time.perf_counter() - began)
+
+    def _show(self, view: LeagueView, results: Mapping[str, Any], answering: Mapping[str, Answering]) -> float:
+        """Render what has changed, in a thread of its own; how long that took, in seconds."""
+        from league_dashboard.history_view import HistoryView
+        from league_dashboard.league_view import completed
+        from league_dashboard.live_page import LivePage
+        from league_dashboard.sections import section_rows, section_view
+
+        began = time.perf_counter()
+        live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
+        last = self._pages.position
+        history = HistoryView(view.progress.finished_rounds, last) if last else None
+        sections = tuple(section_view(row, results[row.view]) for row in section_rows() if row.view in results)
+        live.show(completed(view, sections, answering, history))
+        self._live = live
+        return time.perf_counter() - began
+
+    # --- the feed -----------------------------------------------------------------------------------------------------
+
+    async def _feed(self, request: HttpRequest) -> Answer:
+        live = self._live or await self._look()
+        if live is None:
+            return _STARTING
+        if self._feeds >= FEEDS or self._is_closing:
+            return _FULL
+        position = request.headers.get(b"last-event-id", _asked(request, "after").encode()).decode("latin-1")
+        return StreamingResponse(
+            200, self._frames(live, live.edition_at(position)), headers=SAFE, may_be_broken_off=True
+        )
+
+    async def _frames(self, live: LivePage, edition: int) -> AsyncGenerator[bytes, None]:
+        self._feeds += 1
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._keep_fresh())
+        try:
+            while not self._is_closing:
+                newer = self._newer
+                if edition < live.edition:
+                    edition, frame = live.frame(edition)
+                    yield frame
+                    continue
+                try:
+                    async with asyncio.timeout(QUIET_S):
+                        await newer.wait()
+                except TimeoutError:
+                    yield b":\n\n"
+        finally:
+            self._feeds -= 1
+
+    async def _keep_fresh(self) -> None:
+        """As long as anybody follows: looks when something has changed, but not too often."""
+        while self._feeds and not self._is_closing:
+            await self._look()
+            await asyncio.sleep(max(0.0, self._look_again_at - asyncio.get_running_loop().time()))
+            await self._something_new()
+
+    async def _something_new(self) -> None:
+        """Return when the league or a result about it may have changed."""
+        waiting = {asyncio.create_task(self._pages.changed())}
+        for name, view in self._views.items():
+            waiting.add(asyncio.create_task(view.newer(self._shown_results.get(name))))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+
+async def open_page(address: str) -> None:
+    """Open it in the reader's browser, if there is one."""
+    import webbrowser
+
+    await asyncio.to_thread(webbrowser.open, address)
+
+
+def _asked(request: HttpRequest, name: str) -> str:
+    """A value of the query; nothing if it is not there."""
+    return parse_qs(request.query.decode("latin-1")).get(name, [""])[0]
+
+
+def _number(text: str) -> int | None:
+    """A position or a round; None if it can be neither."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+
+
+def _moment(find: Callable[[int], Moment | None], number: int, rounds: int) -> str | None:
+    """The page of a moment, if there is such a moment."""
+    from league_dashboard.history_view import as_it_was
+
+    moment = find(number)
+    return _renderer().league(as_it_was(moment, rounds)) if moment else None
+
+
+def _page(html: bytes, status: int = 200) -> Response:
+    return Response(status, html, HTML, headers=SAFE)
+
+
+@cache
+def _renderer() -> Renderer:
+    """Made when somebody looks: an agent that shows no page does not pay for the engine."""
+    from league_dashboard.rendering import Links, Renderer
+
+    return Renderer(Links())
+
+
+async def _asset(name: str) -> Response:
+    from league_dashboard import rendering
+
+    if name not in rendering.ASSETS:
+        return Response(404, b'{"error":"there is nothing at this path"}')
+    return Response(200, rendering.asset(name), rendering.ASSETS[name], headers=SAFE)

@@ -1,0 +1,85 @@
+"""`league view`: the dashboard of a journal, after the league."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from league.cli.source import journal_errors
+from league.hosting.options import ManagerOptions
+from league.terminal import USAGE, Command, CommandError, examples
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from league.transport.http import Answer, HttpRequest, Response
+    from league_dashboard.journal_league import JournalLeague
+
+EXAMPLE = examples(
+    "league view league-data/my_league              with the referees' journals beside it: every message",
+    "league view league-data/my_league/journal.db --port 8080 --open",
+    note="\nIt shows the league as the journal has it now, to this machine alone, until Ctrl-C.",
+)
+HOST = "127.0.0.1"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder of all journals")
+    port = f"where to serve (default: {ManagerOptions.usual_port}, or the next one free)"
+    parser.add_argument("--port", type=int, metavar="N", help=port)
+    parser.add_argument("--open", action="store_true", help="open it in a browser")
+
+
+def run(args: argparse.Namespace) -> int:
+    from league.hosting.serving import run_loop
+
+    if args.port is not None and not 0 <= args.port <= 65535:
+        raise CommandError(f"{args.port} is no port: they go from 0 to 65535", USAGE)
+    return run_loop(partial(_serve, args, _read(args.journal)))
+
+
+def _read(location: str) -> JournalLeague:
+    from league.reports.journals import read_journals, replay
+    from league.storage.reading import open_for_reading
+    from league_dashboard.history import LeagueHistory
+    from league_dashboard.journal_league import JournalLeague
+
+    with journal_errors():
+        journals = read_journals(location)
+        if journals.path is None:
+            raise CommandError(f"{location} holds no manager's journal; a league is viewed from that")
+        manager = replay(str(journals.path), journals.seq).manager
+        return JournalLeague(manager, journals, LeagueHistory(open_for_reading(journals.path)))
+
+
+async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.Event) -> int:
+    from league.features import ViewRow, every
+    from league.hosting.background import Background
+    from league.hosting.bare_posts import NOTHING_HERE
+    from league.hosting.serving import Door, HostedAgent
+    from league.terminal import console
+    from league.transport.http import App
+    from league_dashboard.serving import Dashboard, open_page
+
+    dashboard = Dashboard(league, {row.name: Background(row) for row in every(ViewRow)})
+    host = HostedAgent()
+
+    async def rest(request: HttpRequest) -> Answer:
+        return await dashboard.answer(request) or NOTHING_HERE
+
+    async def no_messages(_raw: bytes, _origin: str) -> Response:
+        return NOTHING_HERE
+
+    port = ManagerOptions.usual_port if args.port is None else args.port
+    await host.listen(Door(HOST, limit=1 << 16), port, App(no_messages, rest=rest), next_free=args.port is None)
+    address = host.endpoint.removesuffix("mcp")
+    console.say(f"ready: {address}")
+    if args.open:
+        await open_page(address)
+    await stop.wait()
+    await host.stop()
+    return 0
+
+
+COMMANDS = (Command("view", "show the dashboard of a journal", EXAMPLE, configure, run),)

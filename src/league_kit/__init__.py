@@ -1,0 +1,15 @@
+"""The conformance kit: an agent is judged by the protocol and by raw bytes, clause by clause."""
+
+from __future__ import annotations
+
+from league.features import CommandRow, Feature
+
+FEATURE = Feature(
+    name="kit",
+    about="Check an agent or a message against the protocol.",
+    page="docs/reference/conformance.md",
+    rows=(
+        CommandRow("check", "Write a player", "league_kit.check_command"),
+        CommandRow("validate", "Write a player", "league_kit.validate_command"),
+    ),
+)

@@ -1,0 +1,91 @@
+"""`league validate`: is this message right? If not, every violated clause, the decisive one first."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from league.terminal import USAGE, Command, CommandError, add_json_option, print_result
+
+if TYPE_CHECKING:
+    from league.protocol.errors import Violation
+    from league_kit.verdicts import DocumentVerdict
+
+EXAMPLE = """\
+examples:
+  league validate message.json
+  echo '{"jsonrpc": "2.0", "id": 1, "method": "league_query"}' | league validate --json
+
+exit status: 0 the message is right, 1 it is not, 2 it cannot be read"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file to read; - or nothing is stdin")
+    parser.add_argument(
+        "--profile",
+        choices=("strict", "compat"),
+        default="strict",
+        help="strict: the documents only; compat: known habits of agents are recorded, not refused (default: strict)",
+    )
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from league.protocol.envelope import Reading
+    from league_kit.verdicts import judge
+
+    verdict = judge(_read(args.file), Reading(args.profile))
+    print_result(args.json, _as_json(verdict, with_deviations=args.profile == "compat"), _as_lines(verdict))
+    return 0 if verdict.valid else 1
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror or error}", USAGE) from error
+
+
+def _as_json(verdict: DocumentVerdict, with_deviations: bool) -> dict[str, object]:
+    document: dict[str, object] = {
+        "valid": verdict.valid,
+        "message_type": verdict.message_type,
+        "violations": [_violation_as_json(one) for one in verdict.violations],
+    }
+    if with_deviations:
+        document["deviations"] = [_violation_as_json(one) for one in verdict.deviations]
+    if verdict.reads_as is not None:
+        document["reads_as"] = verdict.reads_as
+    return document
+
+
+def _violation_as_json(one: Violation) -> dict[str, str]:
+    return {name: getattr(one, name) for name in ("code", "name", "path", "detail", "requirement")}
+
+
+def _as_lines(verdict: DocumentVerdict) -> list[str]:
+    lines = [_line(one) for one in verdict.violations]
+    if verdict.valid:
+        lines.append(f"valid: {_what(verdict)}")
+    return lines + [f"recorded: {_line(one)}" for one in verdict.deviations]
+
+
+def _what(verdict: DocumentVerdict) -> str:
+    from league.protocol.errors import ERRORS
+
+    if verdict.reads_as is None:
+        return str(verdict.message_type)
+    return f"a JSON-RPC error without a message; it reads as {verdict.reads_as} {ERRORS[verdict.reads_as].name}"
+
+
+def _line(one: Violation) -> str:
+    from league.protocol.safe_text import escaped
+
+    # What others wrote may hold anything; one violation stays one line, and a terminal stays as it is.
+    text = f"{one.code} {one.name} {one.path or 'the document'}: {one.detail} [{one.requirement}]"
+    return escaped(text)
+
+
+COMMANDS = (Command("validate", "judge a message, bare or in JSON-RPC", EXAMPLE, configure, run),)

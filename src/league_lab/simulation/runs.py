@@ -1,0 +1,152 @@
+"""Many simulated leagues, one seed each, on all cores; and the fewest faults that still break the same promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from random import Random
+from typing import TypeVar
+
+from league.events import LeagueSettings
+from league.workers import worker_pool
+from league_lab.promises import PromiseFinding, check
+from league_lab.promises.history import in_force
+from league_lab.simulation.faults import KINDS
+from league_lab.simulation.world import World
+
+Some = TypeVar("Some")
+TWIN_EVERY = 50
+"""Promise 18 costs a second run: it is checked on every fiftieth seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is simulated, whatever the seed."""
+
+    players: int = 8
+    referees: int = 2
+    faults: float = 0.1
+    game_type: str = "even_odd"
+    double: bool = False
+    dialects: float = 0.0
+    outages: float = 0.0
+    """How many of the leagues have power cuts, 0 to 1."""
+    cheats: float = 0.0
+    """How many of the players cheat, and how many of the leagues have a rogue referee, 0 to 1."""
+    late: int = 0
+    """How many more players come when the league may have begun."""
+
+    def settings(self, seed: int) -> LeagueSettings:
+        return LeagueSettings(
+            league_id=f"sim_{seed}",
+            game_type=self.game_type,
+            players=self.players,
+            referees=self.referees,
+            double=self.double,
+            late="admit" if self.late else "refuse",
+        )
+
+    @classmethod
+    def drawn(cls, seed: int) -> Plan:
+        """A shape by chance, mostly small: some faults need many matches for few referees, or all kinds at once."""
+        dice = Random(f"{seed}/shape")
+        return cls(
+            players=min(dice.randint(2, 20) for _ in range(3)),
+            referees=dice.randint(1, 6),
+            faults=dice.choice((0.0, 0.1, 0.3, 0.5, 0.8, 1.0)),
+            game_type=dice.choice(("even_odd", "even_odd", "rock_paper_scissors", "tic_tac_toe")),
+            double=dice.random() < 0.1,
+            dialects=dice.choice((0.0, 0.0, 0.4, 1.0)),
+            outages=dice.choice((0.0, 0.0, 1.0)),
+            cheats=dice.choice((0.0, 0.0, 0.3, 1.0)),
+            late=dice.choice((0, 0, 0, 1, 2)),
+        )
+
+    def command(self, seed: int) -> str:
+        """What plays this league again."""
+        shares = {"dialects": self.dialects, "outages": self.outages, "cheats": self.cheats, "late": self.late}
+        return " ".join(
+            [
+                f"league simulate --leagues 1 --seed {seed} --players {self.players} --referees {self.referees}",
+                f"--faults {self.faults} --game {self.game_type}",
+                *(["--double"] if self.double else []),
+                *(f"--{name} {share}" for name, share in shares.items() if share),
+            ]
+        )
+
+    def world(self, seed: int, excluded: frozenset[str] = frozenset()) -> World:
+        """The league of this seed, ready to run."""
+        shares = (self.dialects, self.outages, self.cheats)
+        return World(self.settings(seed), seed, self.faults, excluded, *shares, self.late)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The result of one seed."""
+
+    seed: int
+    matches: int
+    technical_losses: int
+    finished: bool
+    faults: Counter[str]
+    broken: tuple[PromiseFinding, ...] = ()
+    unobservable: tuple[int, ...] = ()
+    excluded: frozenset[str] = field(default_factory=frozenset)
+
+
+def play_drawn(seed: int) -> tuple[Plan, Run]:
+    """The league of this seed, of a shape that is drawn from it too."""
+    plan = Plan.drawn(seed)
+    return plan, play(plan, seed)
+
+
+def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
+    """One league, from its seed to the verdict on its promises."""
+    world = plan.world(seed, excluded)
+    evidence = world.run()
+    if seed % TWIN_EVERY == 0:
+        twin = plan.world(seed, excluded)
+        twin.run()
+        evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
+    report = check(evidence)
+    results = in_force(evidence.manager)
+    return Run(
+        seed,
+        matches=len(results),
+        technical_losses=sum(event.status == "TECHNICAL_LOSS" for event in results),
+        finished=evidence.finished,
+        faults=world.faults.seen,
+        broken=tuple(one for one in report.findings if one.verdict == "broken"),
+        unobservable=tuple(one.promise for one in report.findings if one.verdict == "unobservable"),
+        excluded=excluded,
+    )
+
+
+def play_many(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:
+    """All these seeds, in order."""
+    return _on_all_cores(partial(play, plan), seeds, jobs)
+
+
+def play_drawn_many(seeds: Sequence[int], jobs: int) -> Iterator[tuple[Plan, Run]]:
+    """All these seeds, in order, each league of a shape of its own."""
+    return _on_all_cores(play_drawn, seeds, jobs)
+
+
+def _on_all_cores(play_one: Callable[[int], Some], seeds: Sequence[int], jobs: int) -> Iterator[Some]:
+    if jobs == 1:
+        yield from map(play_one, seeds)
+        return
+    with worker_pool(jobs) as pool:
+        yield from pool.map(play_one, seeds, chunksize=max(1, min(10, len(seeds) // (jobs * 4))))
+
+
+def shortest(plan: Plan, seed: int) -> Run:
+    """The same seed with as few kinds of faults as still break the same promise."""
+    worst = play(plan, seed)
+    for kind in KINDS:
+        fewer = play(plan, seed, worst.excluded | {kind})
+        if {one.promise for one in fewer.broken} & {one.promise for one in worst.broken}:
+            worst = fewer
+    return worst

@@ -1,0 +1,56 @@
+"""A person at the terminal: asked until the answer is one of the options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TextIO
+
+from league.hosting.options import PlayerOptions
+from league.hosting.players import Entrant
+
+
+class Offered(Protocol):
+    """What a person is shown of a turn."""
+
+    @property
+    def match_id(self) -> str: ...
+
+    @property
+    def opponent_id(self) -> str: ...
+
+    @property
+    def options(self) -> Sequence[str]: ...
+
+    @property
+    def view(self) -> Mapping[str, object]: ...
+
+
+class Human:
+    """Reads choices from `source` and prints to `output`; the end of the input is an error."""
+
+    def __init__(self, source: TextIO | None = None, output: TextIO | None = None) -> None:
+        self._in = source or sys.stdin
+        self._out = output or sys.stdout
+
+    def choose(self, turn: Offered) -> str:
+        options = ", ".join(turn.options)
+        self._say(f"\n{turn.match_id} against {turn.opponent_id or 'somebody'}")
+        for name, value in turn.view.items():
+            self._say(f"  {name}: {value}")
+        while True:
+            self._say(f"your choice ({options}):")
+            line = self._in.readline()
+            if not line:
+                raise EOFError("nobody is at the terminal any more")
+            if line.strip() in turn.options:
+                return line.strip()
+            self._say(f"{line.strip()!r} is none of {options}")
+
+    def _say(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+
+def entrant(_options: PlayerOptions | None) -> Entrant:
+    """A player whose choices a person types."""
+    return Entrant(Human(), "Human")

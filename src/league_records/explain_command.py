@@ -1,0 +1,80 @@
+"""`league explain`: why a match ended so."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from league.cli.source import add_match_options, journal_errors, match_in, source_of
+from league.terminal import Command, CommandError, print_result
+from league.terminal import tables as terminal
+from league.terminal.display import Style, paint
+
+if TYPE_CHECKING:
+    from league_records.match_facts import MatchFacts
+
+EXAMPLE = """\
+examples:
+  league explain R1M1 --journal league-data/my_league        manager's and referees' journals: the whole story
+  league explain R1M1 --manager http://127.0.0.1:8000        what a running manager shows
+  league explain R1M1 --journal league-data/my_league --json
+
+Clauses are named by requirement and section of spec/league-v2.md. No token is ever shown."""
+
+
+configure = add_match_options
+
+
+def run(args: argparse.Namespace) -> int:
+    import msgspec
+
+    from league_records.explain import VERDICT, explain, explanation_lines
+    from league_records.letters import clean
+
+    explanation = explain(_case(args))
+    lines = (
+        paint(line, Style.STRONG) if line.startswith(VERDICT) else terminal.plain(line)
+        for line in explanation_lines(explanation)
+    )
+    print_result(args.json, clean(msgspec.to_builtins(explanation)), lines)
+    return 0
+
+
+def _case(args: argparse.Namespace) -> MatchFacts:
+    found = _in_journals(args) if args.journal and not args.manager else _on_pages(args)
+    if found is None:
+        raise CommandError(f"there is no match {args.match_id!r} in this league (E014 MATCH_NOT_FOUND)")
+    return found
+
+
+def _in_journals(args: argparse.Namespace) -> MatchFacts | None:
+    from league.reports.journals import read_journals
+    from league_records.match_facts import facts_of
+
+    with journal_errors():
+        return facts_of(args.match_id, read_journals(args.journal, args.match_id))
+
+
+def _on_pages(args: argparse.Namespace) -> MatchFacts | None:
+    from league_records.match_facts import facts_from_pages
+
+    source = source_of(args)
+    match = match_in(source, args.match_id)
+    if match is None:
+        return None
+    league, agents = source.get("/api/league"), source.get("/api/agents")["agents"]
+    try:
+        return facts_from_pages(match, league, agents)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CommandError(f"the pages of this manager cannot be read: {error!r}") from error
+
+
+COMMANDS = (
+    Command(
+        "explain",
+        "tell why a match ended so: every message, attempt, time and fault, in words",
+        EXAMPLE,
+        configure,
+        run,
+    ),
+)

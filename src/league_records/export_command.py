@@ -1,0 +1,90 @@
+"""`league export`: a league as files for other tools."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from league import features
+from league.cli.source import journal_errors
+from league.features import ExportRow
+from league.terminal import USAGE, Command, CommandError, add_json_option, print_result, tables
+
+if TYPE_CHECKING:
+    from league_records.exports import Files
+
+
+def _configure_export(parser: argparse.ArgumentParser) -> None:
+    formats = [row.format for row in features.every(ExportRow)]
+    parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder of all journals")
+    parser.add_argument("--to", metavar="DIR", required=True, help="the folder to write into; made if it is missing")
+    parser.add_argument("--format", choices=formats, default="shared", help="which files (default: shared)")
+    groups = "with csv: a class list, a line NAME,GROUP for each student, for the column `group` of grades.csv"
+    parser.add_argument("--groups", metavar="FILE", type=Path, help=groups)
+    add_json_option(parser)
+
+
+def _export(args: argparse.Namespace) -> int:
+    from league.reports.journals import read_journals, replay
+    from league_records.shared_files import ExportError, write_files
+
+    row = next(row for row in features.every(ExportRow) if row.format == args.format)
+    export: Callable[..., Files] = features.load(row.export)
+    if args.groups:
+        if args.format != "csv":
+            raise CommandError("--groups is for grades.csv: it goes with --format csv", USAGE)
+        export = partial(export, groups=_class_list(args.groups))
+    try:
+        with journal_errors():
+            journals = read_journals(args.journal, letters=row.needs_letters)
+            if journals.path is None:
+                raise CommandError(f"{args.journal} holds no manager's journal; a league is exported from that")
+            manager = replay(str(journals.path), journals.seq).manager
+            files = write_files(Path(args.to), export(manager, journals))
+    except ExportError as error:
+        raise CommandError(str(error)) from error
+    line = f"{tables.counted(len(files), 'file')} written to {tables.plain(args.to)}"
+    print_result(args.json, {"format": args.format, "to": args.to, "files": files}, [line])
+    return 0
+
+
+def _class_list(file: Path) -> dict[str, str]:
+    """The names of a class list with their groups; a line of another shape is an error."""
+    groups: dict[str, str] = {}
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            for number, row in enumerate(csv.reader(stream), 1):
+                cells = [cell.strip() for cell in row]
+                if any(cells) and (len(cells) != 2 or not cells[0] or cells[0] in groups):
+                    what = "names somebody again" if cells[0] in groups else "is not NAME,GROUP"
+                    raise CommandError(f"{file}: line {number} {what}", USAGE)
+                if any(cells):
+                    groups[cells[0]] = cells[1]
+    except (OSError, ValueError, csv.Error) as error:
+        raise CommandError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}", USAGE) from error
+    return groups
+
+
+COMMANDS = (
+    Command(
+        "export",
+        "write a league as files for other tools",
+        """\
+examples:
+  league export league-data/my_league --to shared-files            the files of section 8.14, one for each match
+  league export league-data/my_league --to tables --format csv     standings.csv, matches.csv, agents.csv, grades.csv
+  league export league-data/my_league --to tables --format csv --groups class.csv
+  league export league-data/my_league/journal.db --to out --format json
+  league export league-data/my_league --to site --format site      the dashboard: open site/index.html
+
+Files that are there are replaced. No token and no secret is ever written. Transcripts need the referees' journals
+beside the manager's. grades.csv is for a spreadsheet (UTF-8 with a byte order mark): names, groups, ranks, points; who
+is on the class list and did not take part is in it without a rank.""",
+        _configure_export,
+        _export,
+    ),
+)

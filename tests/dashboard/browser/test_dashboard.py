@@ -1,0 +1,149 @@
+"""The dashboard in a real browser: a league watched from its registrations to its champion, and its pages as files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from league.events import LeagueStartOrdered
+from league.games import draw
+from tests.dashboard.browser.showcase import SCREENS, Screen, keep_picture, pages_on, seen
+from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_match, problems, standings, table
+from tests.support.processes import Processes
+
+LOOKED_OVER = (("desktop", "light"), ("phone", "dark"), ("projector", "dark"))
+"""Every layout and every colour once: looking for problems takes long."""
+HOSTILE = "<img src=x onerror=document.title='taken'>"
+
+
+def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Browser, processes: Processes) -> None:
+    manager = processes.manager(players=4, start="manual", league_id="cup")
+    address = f"http://127.0.0.1:{manager.port}/"
+    with opened(browser, address) as page:
+        page.evaluate("window.isTheSamePage = true")
+        players = processes.players(manager, name=HOSTILE, count=4, time_scale=10)
+        processes.referee(manager, time_scale=10)
+        expect(page.locator(".waiting")).to_contain_text("4 of 4 players and 1 of 1 referees", timeout=WATCHDOG_MS)
+        assert table(page) == standings(processes, "--manager", address)
+        manager.kill()
+        expect(page.locator("#feed")).to_have_class("lost", timeout=WATCHDOG_MS)
+        manager = processes.manager(players=4, start="manual", league_id="cup", port=manager.port)
+        expect(page.locator("#feed")).to_have_text("live", timeout=WATCHDOG_MS)
+        assert processes.run("start", "--manager", address, "--state", processes.folder).returncode == 0
+        expect(page.locator("#progress h2")).to_contain_text("Champion:", timeout=WATCHDOG_MS)
+        assert players.wait() == 0
+        assert table(page) == standings(processes, "--manager", address)
+        expect(page.locator("#findings")).to_contain_text("6 count.", timeout=WATCHDOG_MS)
+        assert re.search(r"\d\.\d{3} s", page.locator("#agent-P01").inner_text())
+        assert measures(page) == points_per_match(processes, address)
+        assert page.evaluate("window.isTheSamePage")
+        assert HOSTILE in page.locator("#standings").inner_text()
+        assert page.title() == "cup"
+        assert page.locator("#standings img").count() == 0
+        page.locator("#matches a.number").first.click()
+        expect(page.locator("#proof")).to_have_class("holds", timeout=WATCHDOG_MS)
+        letter = page.locator(".step.letter details").first
+        letter.locator("summary").click()
+        expect(letter.locator("pre")).to_contain_text("GAME_INVITATION", timeout=WATCHDOG_MS)
+        assert re.search("tok_[a-zA-Z0-9]", page.content()) is None
+        page.locator(".pairing a").first.click()
+        expect(page.locator(".facts")).to_contain_text("points", timeout=WATCHDOG_MS)
+        assert HOSTILE in page.locator("h1").inner_text()
+
+
+def test_orders_are_given_with_the_admin_token_and_with_nothing_else(browser: Browser, processes: Processes) -> None:
+    manager = processes.manager(players=2, start="manual", league_id="cup")
+    token = (processes.folder / "admin-token").read_text(encoding="utf-8").strip()
+    with opened(browser, f"http://127.0.0.1:{manager.port}/", allowed=("401", "409")) as page:
+        said = page.locator("#order-answer")
+
+        def use(text: str) -> None:
+            page.get_by_label("Admin token").fill(text)
+            press("Use")
+
+        def press(order: str) -> None:
+            page.get_by_role("button", name=order, exact=True).click()
+
+        page.get_by_text("Give orders to this league").click()
+        expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled(timeout=WATCHDOG_MS)
+        use("not-the-token")
+        press("Start")
+        expect(said).to_have_text("start: this is not the admin token of this league.", timeout=WATCHDOG_MS)
+        use(token)
+        press("Start")
+        expect(said).to_contain_text("a league needs 2 players and 1 referee", timeout=WATCHDOG_MS)
+        assert processes.events("manager", LeagueStartOrdered) == []
+        processes.players(manager, count=2, time_scale=10)
+        expect(page.locator(".waiting")).to_contain_text("2 of 2 players", timeout=WATCHDOG_MS)
+        press("Pause")
+        expect(said).to_have_text("pause: the league has not started.", timeout=WATCHDOG_MS)
+        referee = processes.referee(manager, time_scale=10)
+        expect(page.locator(".waiting")).to_contain_text("1 of 1 referees", timeout=WATCHDOG_MS)
+        referee.kill()  # so that the league is not over before it is paused
+        page.reload()
+        page.get_by_text("Give orders to this league").click()
+        press("Start")
+        expect(said).to_have_text("start: done.", timeout=WATCHDOG_MS)
+        assert len(processes.events("manager", LeagueStartOrdered)) == 1
+        press("Pause")
+        expect(said).to_have_text("pause: done.", timeout=WATCHDOG_MS)
+        expect(page.locator(".waiting")).to_have_text("Paused by the operator.", timeout=WATCHDOG_MS)
+        assert problems(page) == []
+        assert token not in page.content()
+        press("Forget")
+        expect(page.get_by_role("button", name="Close", exact=True)).to_be_disabled(timeout=WATCHDOG_MS)
+
+
+def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path, processes: Processes) -> None:
+    with opened(browser, (site / "index.html").as_uri()) as page:
+        assert table(page) == standings(processes, "--journal", str(site.parent / "manager.db"))
+        expect(page.locator("#measures > tr")).to_have_count(4, timeout=WATCHDOG_MS)
+        page.locator("#standings th a").first.click()
+        expect(page.locator(".facts")).to_contain_text("rank", timeout=WATCHDOG_MS)
+        page.locator(".matches a.number").first.click()
+        expect(page.locator("#proof")).to_have_class("holds", timeout=WATCHDOG_MS)
+        letter = page.locator(".step.letter details").first
+        letter.locator("summary").click()
+        assert "GAME_INVITATION" in letter.locator("pre").inner_text()
+        page.locator("header a.button").click()
+        expect(page.locator("#standings > tr")).to_have_count(4, timeout=WATCHDOG_MS)
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda one: f"{one.name}-{one.scheme}")
+def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, showcase: Path, screen: Screen) -> None:
+    """Each is kept as a picture, for those who want to look themselves."""
+    real = [] if screen.name == "projector" else [(site, "match/R2M1.html")]
+    for where, name in [*((showcase, one) for one in pages_on(screen)), *real]:
+        with seen(browser, where, name, screen) as page:
+            if screen[::3] in LOOKED_OVER:
+                assert problems(page) == [], name
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= screen.width, f"{name} is wider than the screen"
+            keep_picture(page, name, screen)
+
+
+def test_the_browser_draws_as_the_referee_draws(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "match" / "R1M1.html").as_uri()) as page:
+        for number in range(200):
+            seed = number.to_bytes(2, "big") * 16
+            named = ("liga|ü", f"R{number}M1", number % 3 + 1)
+            found = page.evaluate("([seed, label]) => drawOf(seed, label)", [seed.hex(), "{}|{}|{}".format(*named)])
+            assert found == {"commitment": draw.commitment(seed, *named), "number": draw.number(seed, *named)}
+
+
+def test_a_page_may_run_no_script_but_its_own(browser: Browser, processes: Processes) -> None:
+    manager = processes.manager(players=4)
+    context = browser.new_context()
+    page = context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda told: refused.append(told.text) if "Content Security Policy" in told.text else None)
+    page.goto(f"http://127.0.0.1:{manager.port}/")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.isTaken = true'}))"
+    )
+    assert page.evaluate("window.isTaken === undefined")
+    assert refused
+    context.close()

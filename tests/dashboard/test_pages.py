@@ -1,0 +1,209 @@
+"""The pages of a match and a player say what `league explain` says, with the draw's proof and the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from msgspec import Raw
+
+from examples.games.nim import league_nim
+from league import events as e
+from league.games import registry
+from league.storage.reading import open_for_reading
+from league_dashboard.answers import AnswerLog
+from league_dashboard.board_view import board_views
+from league_dashboard.league_view import completed, league_view
+from league_dashboard.match_view import match_page
+from league_dashboard.player_view import player_page
+from league_dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
+from league_dashboard.sections import sections_of
+from league_records.explain import explain
+from league_records.match_facts import MatchFacts
+from tests.support.managed import Managed
+from tests.support.referee_rig import Rig
+from tests.support.stories import facts_in, journals_of, letters_of, on_disk
+
+AT = 1_750_000_000.0
+
+
+def test_the_page_of_a_match_tells_what_explain_tells() -> None:
+    rig = Rig().given().plays()
+    facts = facts_in(journals_of(rig, letters=letters_of(rig)))
+    page = match_page(facts)
+    html = Renderer(Links()).match(page)
+    told = explain(facts)
+    assert page.explanation == told
+    assert told.draw is not None
+    assert told.draw.holds
+    assert f'data-seed="{told.draw.seed}" data-label="{told.league_id}|{told.match_id}|1"' in html
+    steps = [step for attempt in page.attempts for step in attempt.steps]
+    assert len(steps) == sum(len(one.lines) for one in told.attempts)
+    lines = [line for attempt in told.attempts for line in attempt.lines]
+    assert [step.is_letter for step in steps] == [line.kind == "letter" for line in lines]
+    letters = [step for step in steps if step.is_letter]
+    assert letters
+    assert all(step.from_lane != step.to_lane for step in letters)
+    assert any("GAME_INVITATION" in step.body for step in letters)
+
+
+def test_arrows_go_from_the_sender_to_the_receiver() -> None:
+    facts = facts_in(journals_of(Rig().given().plays()))
+    records = {referee_id: replace(one, letters={}) for referee_id, one in facts.records.items()}
+    attempt = match_page(replace(facts, records=records)).attempts[-1]
+    joined = [step for step in attempt.steps if step.text.endswith(" joined.")]
+    assert {(step.from_lane, step.to_lane) for step in joined} == {(2, 1), (3, 1)}
+
+
+def record(kind: Callable[..., e.Event], at: float, **fields: object) -> e.Event:
+    return kind(at=AT + at, match_id="R1M1", attempt=1, **fields)
+
+
+TOLD = [
+    record(e.MatchBegun, 0.0),
+    record(e.PlayerJoined, 0.2, player_id="P01"),
+    record(e.PlayerJoined, 1.0, player_id="P02"),
+    record(e.MoveMade, 1.5, player_id="P02", turn=1, choice="even"),
+    record(e.MoveMade, 4.0, player_id="P01", turn=1, choice="odd"),
+]
+
+
+def test_answer_times_run_from_the_question_to_the_answer() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("A")
+    page = player_page(managed.manager, "P01", TOLD)
+    assert page is not None
+    assert {what: round(one.median, 6) for what, one in page.times} == {"invitation": 0.2, "choice": 3.0}
+    assert player_page(managed.manager, "P99", TOLD) is None
+    assert player_page(managed.manager, "REF01", TOLD) is None
+
+
+def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("A")
+    log = AnswerLog()
+    log.add(TOLD)
+    failed = {"phase": "choice", "turn": 1, "code": "E001", "detail": "no answer in time", "retry": None}
+    log.add([record(e.AttemptFailed, 2.0, player_id="P02", **failed)])
+    found = log.of_players()
+    assert {one: told.failures for one, told in found.items()} == {"P01": 0, "P02": 1}
+    times = found["P01"].times
+    assert times is not None
+    assert (times.count, round(times.median, 6), round(times.p95, 6)) == (2, 0.2, 3.0)
+    view = completed(league_view(managed.manager), sections_of(managed.manager), found)
+    rows = Renderer(Links()).league(view).split('<tr id="agent-')
+    assert "<td>0.200 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
+    assert " s</td>" not in next(one for one in rows if one.startswith("REF01"))
+
+
+def test_records_that_were_read_are_not_read_again(tmp_path: Path) -> None:
+    one, other = (
+        e.MatchRecordKept(at=AT, match_id=match_id, attempt=1, referee_id="REF01", written=Raw(b"[]"))
+        for match_id in ("a", "b")
+    )
+    path = on_disk(tmp_path / "journal.db", [one, e.RoundOpened(at=AT, round_id=1), other])
+    with open_for_reading(path) as journal:
+        assert journal.records_after(0) == (3, [one, other])
+        assert journal.records_after(1) == (3, [other])
+        assert journal.records_after(3) == (3, [])
+
+
+def test_a_fault_is_shown_with_its_clause_and_what_helps() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("-B")
+    failed = record(
+        e.AttemptFailed, 5.0, player_id="P01", phase="join", turn=0, code="E001", detail="no answer in time", retry=None
+    )
+    page = player_page(managed.manager, "P01", [failed])
+    assert page is not None
+    (mistake,) = page.mistakes
+    assert mistake.code.startswith("E001")
+    assert "JOIN.in_time" in mistake.clause
+    assert mistake.hint in Renderer(Links()).player(page).replace("&#39;", "'").replace("&#34;", '"')
+
+
+@pytest.mark.parametrize("name", ["R1M1", "a b", "../x", "50%", "ü"])
+def test_links_of_an_exported_folder_lead_to_its_files(name: str) -> None:
+    assert unquote(SITE.match(name)) == f"match/{file_of(name)}"
+    assert unquote(SITE_BELOW.player(name)) == f"../player/{file_of(name)}"
+    assert "/" not in file_of(name)
+    assert unquote(Links().match(name)) == f"/match/{name}"
+
+
+def ended(moves: object, game: str = "tic_tac_toe") -> MatchFacts:
+    """A match whose referee reported these moves."""
+    result = e.ResultAccepted(
+        at=AT,
+        match_id="R1M1",
+        attempt=1,
+        referee_id="REF01",
+        status="WIN",
+        winner="P01",
+        points={"P01": 3, "P02": 0},
+        details={"moves": moves},
+        verified=True,
+        reported_at="",
+    )
+    return MatchFacts("R1M1", "cup", game, 1, ("P01", "P02"), "COMPLETED", attempt=1, referee_id="REF01", result=result)
+
+
+WON = [{"P01": "4"}, {"P02": "0"}, {"P01": "3"}, {"P02": "1"}, {"P01": "5"}]
+
+
+def test_the_page_of_a_match_shows_the_board_after_every_move() -> None:
+    boards = board_views(ended(WON))
+    assert [one.caption for one in boards][:2] == ["Start", "1. P01: 4"]
+    assert len(boards) == len(WON) + 1
+    assert [[cell.text for cell in row] for row in boards[-1].rows] == [["O", "O", ""], ["X", "X", "X"], ["", "", ""]]
+    for before, after in pairwise(boards):
+        assert [cell.text for row in before.rows for cell in row if cell.is_new].count("") == 0
+        assert sum(cell.is_new for row in after.rows for cell in row) == 1
+    html = Renderer(Links()).match(match_page(ended(WON)))
+    assert html.count('<table class="board">') == len(boards)
+    assert "<caption>5. P01: 5</caption>" in html
+
+
+def test_a_game_of_others_shows_its_board_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "BUILT_IN", {"nim": league_nim.GAME})
+    last = board_views(ended([{"P01": "3"}, {"P02": "2"}], "nim"))[-1]
+    assert "".join(cell.text for cell in last.rows[0]) == "|" * 10
+    assert sum(cell.is_new for cell in last.rows[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("moves", "shown"),
+    [
+        (None, 0),
+        ("4", 0),
+        ([], 1),
+        ([{"P01": "9"}], 1),
+        ([{"P01": ["4"]}], 1),
+        ([{"P03": "4"}], 1),
+        ([{}], 1),
+        ([{"P01": "4"}, {"P01": "5"}], 2),
+        ([{"P01": "4"}, 7], 2),
+    ],
+)
+def test_moves_that_cannot_be_played_end_the_boards(moves: object, shown: int) -> None:
+    assert len(board_views(ended(moves))) == shown
+
+
+def test_a_game_without_a_board_shows_none() -> None:
+    assert board_views(ended(WON, "even_odd")) == ()
+    assert 'class="board"' not in Renderer(Links()).match(match_page(ended([], "rock_paper_scissors")))
+
+
+def test_a_match_that_is_being_played_says_what_the_manager_knows_and_what_it_does_not() -> None:
+    given = e.MatchAssigned(at=AT, match_id="R1M1", referee_id="REF01", attempt=1)
+    running = replace(ended(WON), result=None, status="RUNNING", manager=(given,), limit_s=206.0)
+    page = match_page(running)
+    assert not page.is_over
+    assert "given to REF01 at 15:06:40 UTC" in page.pending
+    assert "206 s" in page.pending
+    assert "nobody can see here who has answered" in Renderer(Links()).match(page)
+    assert page.boards == ()
+    assert match_page(ended(WON)).pending == ""

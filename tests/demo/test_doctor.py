@@ -1,0 +1,115 @@
+"""`league doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.cli.main import main
+from league.terminal import addresses
+from league_demo import doctor_command as doctor
+
+
+@pytest.fixture(autouse=True)
+def _in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def examined(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
+    """The exit status, and each check with its verdict and detail."""
+    status = main(["doctor", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["ok"] == (status == 0)
+    return status, {one["check"]: one for one in document["checks"]}
+
+
+def test_a_machine_that_runs_the_tests_is_ready(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, checks = examined(capsys)
+    assert status == 0
+    for name in ("Python", "clock", "loopback", "journal"):
+        assert checks[name]["verdict"] == "ok"
+    assert "can be written and synced" in checks["disk"]["detail"], "a busy machine's disk may be slow, which is noted"
+    assert {"port 8000", "port 8001", "port 8101", "address", "event loop"} <= checks.keys()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict", "told"),
+    [
+        ("192.168.1.5", "ok", "others see 192.168.1.5; --host 0.0.0.0 --endpoints lan lets them in"),
+        ("203.0.114.9", "ok", "others see 203.0.114.9; --host 0.0.0.0 --endpoints public lets them in"),
+        ("169.254.7.7", "note", "others see 169.254.7.7, which is link-local: agents there are not called"),
+        (None, "note", "this machine has no network: agents on others cannot reach it; --endpoints local"),
+    ],
+)
+def test_the_policy_is_named_that_fits_this_machines_address(
+    seen: str | None, verdict: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "seen_by_others", lambda: seen)
+    status, checks = examined(capsys)
+    assert (status, checks["address"]["verdict"]) == (0, verdict)
+    assert checks["address"]["detail"].startswith(told)
+
+
+def test_the_examination_is_also_told_to_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("A league can be played here: league demo\n")
+
+
+def test_a_taken_port_is_named_with_who_has_it_and_keeps_no_league_from_running(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        monkeypatch.setattr(doctor, "USUAL_PORTS", {port: "manager"})
+        monkeypatch.setattr("league.cli.pages.TIMEOUT_S", 0.1)
+        status, checks = examined(capsys)
+    assert status == 0
+    assert checks[f"port {port}"]["verdict"] == "note"
+    holder = f"(process {os.getpid()})" if sys.platform == "linux" else "another program"
+    assert holder in checks[f"port {port}"]["detail"]
+
+
+def test_a_folder_that_cannot_be_written_keeps_a_league_from_running(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refuses)
+    status, checks = examined(capsys)
+    assert status == 1
+    assert checks["disk"]["verdict"] == "problem"
+
+
+def test_a_clock_of_long_ago_keeps_a_league_from_running(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_000_000.0)
+    status, checks = examined(capsys)
+    assert status == 1
+    assert "1970-01-12" in checks["clock"]["detail"]
+
+
+def test_a_package_that_is_missing_keeps_a_league_from_running(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "NEEDED", ("no_such_package",))
+    status, checks = examined(capsys)
+    assert (status, checks["no_such_package"]["verdict"]) == (1, "problem")
+
+
+def test_who_listens_everywhere_is_found_at_the_address_others_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "seen_by_others", lambda: "192.0.2.7")
+    assert addresses.endpoint_at("0.0.0.0", 8001) == "http://192.0.2.7:8001/mcp"
+    assert addresses.endpoint_at("127.0.0.1", 8001) == "http://127.0.0.1:8001/mcp"
+    assert addresses.endpoint_at("::1", 8001) == "http://[::1]:8001/mcp"
+    monkeypatch.setattr(addresses, "seen_by_others", lambda: None)
+    assert addresses.endpoint_at("::", 8001) == "http://127.0.0.1:8001/mcp"

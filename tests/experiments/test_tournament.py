@@ -1,0 +1,295 @@
+"""Many matches without servers: what is played, what is remembered, what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import league
+from league.cli.main import main
+from league.player.strategies import Turn
+from league.terminal import CommandError
+from league_experiments.series import MatchEnd
+from league_experiments.tournament import Score, score_of, tournament
+from league_statistics import points
+
+MINE = """
+from league import Player
+
+class First(Player):
+    games = ("tic_tac_toe",)
+
+    async def move(self, turn):
+        return turn.options[0]
+
+class Faulty(Player):
+    def choose_parity(self, call):
+        if call.match_id == "M3":
+            raise ValueError("my bug")
+        return "Even" if call.match_id == "M2" else "even"
+"""
+
+
+class Diarist(league.Player):
+    """Keeps all it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.diary: list[Any] = []
+        DIARISTS.append(self)
+
+    def choose_parity(self, call: league.ChooseParityCall) -> league.Parity:
+        self.diary.append((call.match_id, call.context.opponent_id if call.context else None, len(self.history)))
+        return "even"
+
+    def on_match_over(self, match: league.PastMatch) -> None:
+        self.diary.append(match)
+
+
+DIARISTS: list[Diarist] = []
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE, "utf-8")
+    return file
+
+
+def same(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name != "seconds"}
+
+
+# --- what is played ---------------------------------------------------------------------------------------------------
+
+
+def test_every_pair_meets_as_often_as_asked_and_every_match_is_counted_for_both() -> None:
+    result = tournament(["random", "mirror", "always_even"], meetings=7, seed=1)
+    document = result.document
+    assert (document["matches"], document["distinct_matches"]) == (21, 21)
+    assert [(one["first"], one["second"], one["played"]) for one in document["pairs"]] == [
+        ("random", "mirror", 7),
+        ("random", "always_even", 7),
+        ("mirror", "always_even", 7),
+    ]
+    assert sum(row["wins"] for row in result.standings) == sum(row["losses"] for row in result.standings)
+    assert {row["played"] for row in result.standings} == {14}
+    points = [row["points_per_match"] for row in result.standings]
+    assert points == sorted(points, reverse=True)
+
+
+def test_the_same_seed_gives_the_same_results_however_many_processes_share_the_work() -> None:
+    settings: dict[str, Any] = {"meetings": 1_200, "seed": 11}
+    alone = tournament(["random", "frequency"], jobs=1, **settings)
+    shared = tournament(["random", "frequency"], jobs=3, **settings)
+    assert same(alone.document) == same(shared.document)
+    assert [one.result.ends for one in alone.pairs] == [one.result.ends for one in shared.pairs]
+    assert same(tournament(["random", "frequency"], jobs=1, meetings=1_200, seed=12).document) != same(alone.document)
+
+
+def test_the_rules_decide_as_in_a_league() -> None:
+    """Two that always differ: one of them is right, so nobody draws; two that never differ always draw."""
+    assert tournament(["always_even", "always_odd"], meetings=50, seed=3).document["pairs"][0]["draws"] == 0
+    assert tournament(["always_even", "always_even"], meetings=50, seed=3).document["pairs"][0]["draws"] == 50
+
+
+def test_a_strategy_is_called_and_told_as_in_a_league() -> None:
+    DIARISTS.clear()
+    tournament([Diarist, "always_odd"], meetings=3, seed=5)
+    diary = DIARISTS[-1].diary
+    assert diary[0] == ("M1", "P02", 0)
+    assert diary[2] == ("M2", "P02", 1)
+    for match, role in zip(diary[1::2], ("PLAYER_A", "PLAYER_B", "PLAYER_A"), strict=True):
+        assert (match.role, match.my_choice, match.opponent_choice) == (role, "even", "odd")
+        assert match.outcome == ("WIN" if match.drawn_number % 2 == 0 else "LOSS")
+
+
+def test_what_a_strategy_remembers_is_what_its_index_says() -> None:
+    """Mirror repeats the last choice of its opponent: against one that alternates they always differ but the first."""
+    seen: list[tuple[str, str]] = []
+
+    class Watcher:
+        def choose(self, turn: Turn) -> str:
+            if turn.history:
+                last = turn.history[-1]
+                seen.append((str(last.my_choice), str(last.opponent_choice)))
+            return "odd"
+
+    tournament([Watcher, "mirror"], meetings=10, seed=9)
+    assert seen[1:] == [("odd", "odd")] * 8
+
+
+def test_failing_code_is_a_technical_loss_told_once_and_counted(mine: Path) -> None:
+    document = tournament([f"{mine}:Faulty", "always_odd"], meetings=5, seed=1).document
+    assert document["pairs"][0]["technical_losses"] == 2
+    assert {(one["failure"], one["times"]) for one in document["failures"]} == {
+        ("ValueError: my bug", 1),
+        ("chose 'Even', which is none of even, odd", 1),
+    }
+
+
+# --- what counts once -------------------------------------------------------------------------------------------------
+
+
+def test_matches_that_repeat_each_other_move_for_move_are_one_observation(mine: Path) -> None:
+    strategies = [f"{mine}:First", "always_odd"]
+    document = tournament(strategies, game="tic_tac_toe", meetings=40, seed=1).document
+    assert (document["matches"], document["distinct_matches"]) == (40, 2)
+    assert document["pairs"][0]["played"] == 2
+    opened = tournament(strategies, game="tic_tac_toe", meetings=60, openings=6, seed=1).document
+    assert opened["distinct_matches"] == 12
+    by_chance = tournament(["random", "always_odd"], game="tic_tac_toe", meetings=40, seed=1).document
+    assert by_chance["distinct_matches"] == 40
+
+
+def test_in_a_game_of_chance_every_match_is_an_observation_of_its_own(mine: Path) -> None:
+    document = tournament(["always_even", "always_odd"], meetings=40, seed=1).document
+    assert document["distinct_matches"] == 40
+    faulty = tournament([f"{mine}:Faulty", "always_odd"], meetings=40, seed=1).document
+    assert faulty["distinct_matches"] == 40
+
+
+def test_a_game_in_which_nobody_takes_turns_has_no_openings() -> None:
+    with pytest.raises(CommandError, match="even_odd has no openings"):
+        tournament(["random", "mirror"], openings=2)
+    with pytest.raises(CommandError, match="tic_tac_toe has only 72 openings"):
+        tournament(["random", "mirror"], game="tic_tac_toe", openings=100)
+
+
+# --- how sure ---------------------------------------------------------------------------------------------------------
+
+
+def test_scores_add_up_from_how_matches_ended() -> None:
+    counts = [2, 3, 1, 1, 2, 4]
+    assert score_of(counts, 0) == Score(wins=5, draws=2, losses=6, technical_losses=5)
+    assert score_of(counts, 1) == Score(wins=2, draws=2, losses=9, technical_losses=6)
+    assert len(counts) == len(MatchEnd)
+
+
+@pytest.mark.parametrize("played", [10, 30, 300])
+@pytest.mark.parametrize("chances", [(0.25, 0.5, 0.25), (0.5, 0.0, 0.5), (0.9, 0.05, 0.05), (0.0, 1.0, 0.0)])
+def test_the_interval_holds_the_truth_about_as_often_as_it_says(played: int, chances: tuple[float, ...]) -> None:
+    dice, held, runs = Random(f"{played}/{chances}"), 0, 2_000
+    truth = 3 * chances[0] + chances[1]
+    for _ in range(runs):
+        ends = dice.choices((0, 1, 2), chances, k=played)
+        low, high = points.interval(ends.count(0), ends.count(1), ends.count(2))
+        held += low <= truth <= high
+    assert held / runs >= 0.93
+    assert 0 <= low <= high <= 3
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "compare-strategies.md"
+
+
+def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(capsys: pytest.CaptureFixture[str]) -> None:
+    scripts = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (script,) = [one for one in scripts if "league.tournament(" in one]
+    exec(compile(script.replace("meetings=1000", "meetings=10, jobs=1"), str(PAGE), "exec"), {})
+    assert [line.split()[0] for line in sorted(capsys.readouterr().out.splitlines())] == [
+        "frequency",
+        "mirror",
+        "random",
+    ]
+
+
+# --- from a notebook, from the command line ---------------------------------------------------------------------------
+
+
+def test_it_works_inside_a_running_loop_with_async_strategies(mine: Path) -> None:
+    async def cell() -> Any:
+        return league.tournament([f"{mine}:First", "random"], game="tic_tac_toe", meetings=4, seed=1, jobs=1)
+
+    assert asyncio.run(cell()).document["matches"] == 4
+
+
+def test_the_command_prints_a_table_or_one_document_and_writes_files(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "results"
+    arguments = ["tournament", "--strategy", f"{mine}:Faulty,random", "--meetings", "6", "--seed", "4", "--jobs", "1"]
+    assert main([*arguments, "--to", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["strategy", "played", "won"]
+    assert any("failed 1 times: ValueError: my bug" in line for line in lines)
+    assert main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    kept = json.loads((folder / "tournament.json").read_text("utf-8"))
+    assert same(kept) == {**same(document), "repeat": kept["repeat"]}
+    assert len(kept["repeat"]["strategies"][f"{mine}:Faulty"]) == 64
+    matches = list(csv.DictReader((folder / "matches.csv").read_text("utf-8").splitlines()))
+    assert [one["ended"] for one in matches][1:3] == ["FIRST_FAILED", "FIRST_FAILED"]
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(folder / "standings.parquet").to_pylist()
+    assert [row["strategy"] for row in table] == [row["strategy"] for row in document["standings"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--strategy", "random"], "at least two strategies"),
+        (["--strategy", "rnadom,mirror"], "there is no strategy 'rnadom'; did you mean random?"),
+        (["--strategy", "nowhere.py:Mine,mirror"], "there is no file nowhere.py"),
+        (["--strategy", "random,mirror", "--meetings", "0"], "at least 1"),
+        (["--strategy", "random,mirror", "--game", "chess"], "there is no game 'chess'"),
+    ],
+)
+def test_what_cannot_be_played_is_told_in_a_sentence(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tournament", *arguments]) in (1, 2)
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert told in err
+
+
+def test_a_tournament_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import os, pathlib, time\n"
+        "class Slow:\n"
+        "    def choose(self, turn):\n"
+        "        pathlib.Path(f'worker-{os.getpid()}').touch()\n"
+        "        time.sleep(0.01)\n"
+        "        return turn.options[0]\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "league", "tournament", "--strategy", "./slow.py:Slow,random"]
+    process = subprocess.Popen([*command, "--meetings", "100000", "--jobs", "2"], cwd=tmp_path)
+    try:
+        workers = _until(lambda: [int(one.name.partition("-")[2]) for one in tmp_path.glob("worker-*")])
+        assert process.pid not in workers
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    _until(lambda: not any(_is_running(one) for one in workers))
+
+
+def _until(condition: Any, seconds: float = 60.0) -> Any:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come about")
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"

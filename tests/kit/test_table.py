@@ -1,0 +1,119 @@
+"""The table of checks is the list of what can be observed in a player, and what the kit says is itself right."""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from league.protocol.envelope import STRICT, unseal
+from league_kit.checks import SECTIONS, player_checks
+from league_kit.clauses import clauses_for
+from league_kit.conventions import Object
+from league_kit.kit import Options
+from league_kit.messages import MessageWriter
+from league_kit.outcome import Verdict
+from league_kit.runner import check_player, chosen, run, scenarios_of
+from league_kit.scenarios import SCENARIOS
+from tests.kit import test_broken_members, test_broken_players
+from tests.kit.defects import Defect, failed
+from tests.kit.players import Conforming, checked
+from tests.support.http_wire import free_port
+
+ROOT = Path(__file__).parents[2]
+REQUIREMENTS = tomllib.loads((ROOT / "spec" / "requirements.toml").read_text(encoding="utf-8"))["requirement"]
+NOW = 1_750_000_000.0
+TESTED_ELSEWHERE = {
+    "PLAYER.survives_nonsense",
+    "PLAYER.talks_to_no_player",
+    "REGISTER.stops_when_rejected",
+    "REGISTER.waits_for_approval",
+    "KEEPING.bounded",  # never testable
+}
+
+
+def test_there_is_a_check_for_every_clause_that_can_be_observed_in_a_player() -> None:
+    observable = [one["id"] for one in REQUIREMENTS if "player" in one["observable"]]
+    assert list(player_checks()) == observable
+
+
+def test_the_kit_carries_the_clauses_as_the_specification_has_them() -> None:
+    wanted = {
+        one["id"]: (one.get("player_level", one["level"]), one["section"], one["sentence"]) for one in REQUIREMENTS
+    }
+    for clause in clauses_for("player").values():
+        assert (clause.level, clause.section, clause.sentence) == wanted[clause.id]
+
+
+def test_no_clause_is_checked_in_two_sections() -> None:
+    names = [name for section in SECTIONS for name in section.CHECKS]
+    assert len(names) == len(set(names))
+
+
+def test_checks_name_scenarios_that_exist() -> None:
+    assert {one for check in player_checks().values() for one in check.scenarios} <= set(SCENARIOS)
+
+
+def test_every_check_is_failed_by_some_broken_player() -> None:
+    found: set[str] = set()
+    for case in (*test_broken_players.DEFECTS, *test_broken_members.DEFECTS):
+        defect: Defect = case.values[0]
+        found |= defect.fails | defect.warned
+    assert set(player_checks()) - found == TESTED_ELSEWHERE
+
+
+@pytest.mark.parametrize("name", ["JSON.utf8", "JOIN.in_time", "GAME_OVER_ACK.status", "SIZE.from_the_manager"])
+def test_one_check_alone_finds_what_the_whole_run_finds(name: str) -> None:
+    report = checked(Conforming("Ada"), only=(name,))
+    assert [(one.clause.id, one.verdict) for one in report.results] == [(name, Verdict.PASS)]
+    assert report.record.played < set(SCENARIOS)
+
+
+def test_a_name_before_a_dot_stands_for_all_below_it() -> None:
+    assert chosen(("GAME_JOIN_ACK",)) == [
+        f"GAME_JOIN_ACK.{one}" for one in ("match_id", "player_id", "arrival_timestamp", "accept")
+    ]
+    assert scenarios_of(["RPC.methods"], alone=False) >= {"dialect", "readings", "methods"}
+    with pytest.raises(ValueError, match="no check JOIN"):
+        chosen(("JOIN.late",))
+
+
+def _said_by_the_kit() -> dict[str, Object]:
+    writer = MessageWriter("P01", "http://127.0.0.1:1/referee/mcp", "http://127.0.0.1:1/opponent/mcp", "tok_m", "tok_r")
+    return {
+        "announcement": writer.announcement(1, NOW),
+        "standings": writer.standings(1, NOW, 20),
+        "round completed": writer.round_completed(1, NOW),
+        "league completed": writer.league_completed(7, NOW),
+        "invitation": writer.invitation(1, NOW),
+        "call": writer.parity_call(1, NOW, NOW + 30),
+        "move": writer.move_call(1, NOW, NOW + 30, "rock_paper_scissors", ["rock"]),
+        "game over": writer.game_over(1, NOW, "odd"),
+        "match left": writer.called_off(1, NOW),
+        "match left in another game": writer.called_off(1, NOW, "rock_paper_scissors"),
+        "game error": writer.game_error(1, NOW, "even"),
+    }
+
+
+@pytest.mark.parametrize("name", _said_by_the_kit())
+def test_what_the_kit_says_is_strictly_right(name: str) -> None:
+    assert unseal(_said_by_the_kit()[name], STRICT).violations == ()
+
+
+def test_nobody_there_is_one_failure_and_the_rest_is_untestable() -> None:
+    report = check_player(Options(f"http://127.0.0.1:{free_port()}/mcp"))
+    assert failed(report) == {"HTTP.post_mcp"}
+    assert report.counts[Verdict.PASS] == 0
+    assert len(report.record.probes) <= 2
+
+
+def test_a_run_leaves_nothing_behind_in_its_loop() -> None:
+    async def alone(player: Conforming) -> set[str]:
+        await run(Options(player.endpoint, only=("RPC.ping",)))
+        await asyncio.sleep(0)
+        return {str(one) for one in asyncio.all_tasks() if one is not asyncio.current_task()}
+
+    with Conforming("Ada") as player:
+        assert asyncio.run(alone(player)) == set()

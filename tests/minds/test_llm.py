@@ -1,0 +1,217 @@
+"""How a language model is asked for a choice: in the time of its turn, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league.machine import Considered, NoChoice
+from league.player.strategies import Turn
+from league.protocol.experiment import Provenance
+from league_minds.llm import LanguageModel, NoReply, Reply, Surroundings
+from league_minds.prompts import Prompt
+from tests.support.language_models import completion
+
+REFUSED = NoReply("the connection was refused")
+LIMITED = Reply(429, b'{"error": {"message": "slow down"}}', 3.0)
+
+
+def says(text: str | None, tokens: int | None = 12) -> Reply:
+    return Reply(200, json.dumps(completion(text, tokens).body).encode())
+
+
+Answer = Reply | NoReply
+Timed = tuple[float, Answer]
+
+
+class Script:
+    """A provider that gives these answers, one after the other and the last for ever; a pair begins with the seconds it
+    takes."""
+
+    def __init__(self, *answers: Answer | Timed) -> None:
+        self.answers: list[Timed] = [(0.0, one) if isinstance(one, Reply | NoReply) else one for one in answers]
+        self.t = 1000.0
+        self.asked_at: list[float] = []
+        self.bodies: list[dict[str, Any]] = []
+
+    async def post(self, body: bytes, seconds: float) -> Answer:
+        assert seconds > 0
+        self.asked_at.append(self.t - 1000.0)
+        self.bodies.append(json.loads(body))
+        takes, answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.t += min(takes, seconds)
+        return answer if takes < seconds else NoReply("no answer in time", is_late=True)
+
+    async def sleep(self, seconds: float) -> None:
+        assert seconds >= 0
+        self.t += seconds
+
+    def model(self, **changed: Any) -> LanguageModel:
+        known: dict[str, Any] = {"model": "m", "prompt": Prompt(), "corrections": 2, "temperature": None, **changed}
+        around = Surroundings(self.post, lambda: self.t, self.sleep)
+        return LanguageModel(**known, around=around, rules=lambda _: "Be lucky.")
+
+
+def turn(**changed: Any) -> Turn:
+    return Turn("even_odd", "R1M1", "P02", changed.pop("options", ("even", "odd")), b"\x01" * 32, **changed)
+
+
+def chosen(script: Script, model: LanguageModel | None = None, **changed: Any) -> Considered | NoChoice:
+    began, asked = script.t, turn(**changed)
+    value = asyncio.run((model or script.model()).choose(asked))
+    assert script.t - began <= asked.seconds, "the deadline is always kept"
+    return value
+
+
+def made(value: Considered | NoChoice) -> tuple[str, Provenance]:
+    assert isinstance(value, Considered)
+    assert value.provenance is not None
+    return value.choice, value.provenance
+
+
+def test_a_model_is_asked_and_its_choice_is_sent() -> None:
+    script = Script((2.5, says("Odd")))
+    assert made(chosen(script)) == ("odd", Provenance(tokens=12, thinking_s=2.5))
+    (body,) = script.bodies
+    assert body.keys() == {"model", "messages", "stream"}
+    assert "Be lucky." in body["messages"][0]["content"]
+
+
+def test_the_temperature_is_sent_if_one_is_set() -> None:
+    script = Script(says("odd"))
+    chosen(script, script.model(temperature=0.5))
+    assert script.bodies[0]["temperature"] == 0.5
+
+
+def test_a_model_is_corrected_in_the_same_conversation() -> None:
+    script = Script(says("banana"), says("I mean odd"))
+    assert made(chosen(script)) == ("odd", Provenance(tokens=24))
+    first, second = script.bodies
+    assert second["messages"][:1] == first["messages"]
+    assert [one["role"] for one in second["messages"]] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("answer", ["banana", "", None, "even or odd? " * 20_000])
+@pytest.mark.parametrize("corrections", [0, 1, 5])
+def test_after_its_corrections_any_option_is_the_fallback_and_counted_as_one(
+    answer: str | None, corrections: int
+) -> None:
+    script = Script(says(answer))
+    choice, provenance = made(chosen(script, script.model(corrections=corrections)))
+    assert choice in ("even", "odd")
+    assert (provenance.fallbacks, provenance.provider_errors) == (1, 0)
+    assert len(script.bodies) == 1 + corrections
+    assert len(json.dumps(script.bodies[-1])) < 10_000
+
+
+def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
+    script = Script((99.0, says("odd")))
+    choice, provenance = made(chosen(script, seconds=30.0))
+    assert choice in ("even", "odd")
+    assert (provenance.fallbacks, provenance.provider_errors, provenance.thinking_s) == (1, 0, 29.0)
+
+
+# --- a provider that fails --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", [
+    REFUSED, Reply(500, b"oops"), Reply(503, b""), Reply(401, b'{"error": {"message": "no key"}}'),
+    Reply(200, b'{"choic'), Reply(200, b"[" * 1_000_000), Reply(500, b"[" * 1_000_000),
+    Reply(200, b"[]"), Reply(200, b'{"choices": []}'), Reply(301, b""),
+])  # fmt: skip
+def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: Reply | NoReply) -> None:
+    script = Script(failure)
+    value = chosen(script, seconds=30.0)
+    assert isinstance(value, NoChoice)
+    assert value.is_outage
+    assert value.detail
+    assert value.provenance is not None
+    assert (value.provenance.provider_errors, value.provenance.fallbacks) == (1, 0)
+    assert script.asked_at == [0, 0.5, 1.5, 3.5, 7.5, 15.5]
+    assert script.t == 1029.0, "it has waited: whoever asks again soon would find the same"
+
+
+def test_a_provider_that_is_back_in_time_is_counted_as_failing_but_the_model_chooses() -> None:
+    script = Script(REFUSED, Reply(500, b"oops"), says("odd"))
+    choice, provenance = made(chosen(script))
+    assert (choice, provenance.provider_errors, provenance.fallbacks, provenance.waited_s) == ("odd", 1, 0, 0.0)
+
+
+def test_a_rate_limit_is_waited_for_as_long_as_the_provider_says_and_is_no_error() -> None:
+    script = Script(LIMITED, (2.0, says("odd")))
+    assert made(chosen(script)) == ("odd", Provenance(tokens=12, thinking_s=2.0, waited_s=3.0))
+    assert script.asked_at == [0, 3]
+
+
+def test_a_rate_limit_beyond_the_turn_is_an_outage_and_holds_for_the_next_turn() -> None:
+    script = Script(Reply(429, b"", 60.0), says("odd"))
+    model = script.model()
+    value = chosen(script, model, seconds=30.0)
+    assert isinstance(value, NoChoice)
+    assert value.is_outage
+    assert script.t == 1029.0
+    assert isinstance(chosen(script, model, seconds=30.0), NoChoice)
+    assert made(chosen(script, model, seconds=30.0))[0] == "odd"
+    assert script.asked_at == [0, 60]
+
+
+def test_an_outage_after_an_answer_that_could_not_be_read_is_an_outage() -> None:
+    value = chosen(Script(says("banana"), REFUSED))
+    assert isinstance(value, NoChoice)
+    assert value.is_outage
+
+
+# --- spending ---------------------------------------------------------------------------------------------------------
+
+
+def test_after_its_spending_cap_the_model_is_not_asked_any_more() -> None:
+    script = Script(says("odd"))
+    value = chosen(script, script.model(cap=100), tokens_spent=100)
+    assert isinstance(value, NoChoice)
+    assert (value.is_outage, script.bodies) == (False, [])
+    assert "100 tokens" in value.detail
+    assert made(chosen(script, script.model(cap=100), tokens_spent=99))[0] == "odd"
+
+
+def test_no_correction_is_asked_for_beyond_the_cap() -> None:
+    script = Script(says("banana"))
+    assert made(chosen(script, script.model(cap=100), tokens_spent=90))[1].fallbacks == 1
+    assert len(script.bodies) == 1
+
+
+def test_tokens_that_the_provider_does_not_count_are_estimated() -> None:
+    script = Script(says("odd", tokens=None))
+    _, provenance = made(chosen(script))
+    assert provenance.tokens == pytest.approx(len(json.dumps(script.bodies[0])) / 4, rel=0.1)
+
+
+def test_where_nothing_is_offered_nothing_is_asked() -> None:
+    script = Script(says("odd"))
+    assert isinstance(chosen(script, options=()), NoChoice)
+    assert script.bodies == []
+
+
+KEYS = ("choices", "message", "content", "usage", "total_tokens", "error")
+anything = st.one_of(
+    st.binary(max_size=50).map(lambda body: Reply(200, body)),
+    st.builds(Reply, st.integers(100, 599), st.binary(max_size=20), st.none() | st.floats(0, 1e6)),
+    st.builds(NoReply, st.text(max_size=10), st.booleans()),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+        max_leaves=8,
+    ).map(lambda body: Reply(200, json.dumps(body).encode())),
+)
+
+
+@given(st.lists(st.tuples(st.floats(0, 40), anything), min_size=1, max_size=6), st.floats(0.2, 60))
+def test_whatever_a_provider_does_the_turn_ends_in_time_with_a_legal_choice_or_none(
+    answers: list[tuple[float, Reply | NoReply]], seconds: float
+) -> None:
+    value = chosen(Script(*answers), seconds=seconds)
+    assert isinstance(value, NoChoice) or value.choice in ("even", "odd")

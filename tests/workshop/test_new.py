@@ -1,0 +1,123 @@
+"""`league new player`: what it writes, and what it refuses to write over."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from league.cli.main import main
+from league_workshop import new_command as new
+
+STARTERS = {
+    "python": ([], ["player.py", "test_player.py", "README.md"]),
+    "python with the SDK": (["--sdk"], ["player.py", "test_player.py", "README.md"]),
+    "javascript": (["--language", "javascript"], ["player.mjs", "player.test.mjs", "README.md"]),
+}
+
+
+def refused(status: int, *arguments: str | Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one sentence it refuses with."""
+    assert main(["new", "player", *map(str, arguments)]) == status
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    return err
+
+
+@pytest.mark.parametrize(("options", "contents"), STARTERS.values(), ids=STARTERS)
+def test_a_starter_is_a_player_with_its_test_and_its_readme(
+    options: list[str], contents: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "far" / "away"
+    assert main(["new", "player", str(folder), "--json", *options]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["folder"], told["name"], told["files"]) == (str(folder), "away", contents)
+    assert {one.name for one in folder.iterdir()} == set(contents)
+    assert [one.name for one in folder.parent.iterdir()] == ["away"]
+    for line in ("league check player http://127.0.0.1:8101/mcp", "league spar ", "--manager http://"):
+        assert line in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("options", "contents"), STARTERS.values(), ids=STARTERS)
+def test_the_name_stands_once_in_the_player_and_as_a_string(
+    options: list[str], contents: list[str], tmp_path: Path
+) -> None:
+    name = 'Ada "the 1st" \\ é'
+    assert main(["new", "player", str(tmp_path / "one"), "--name", name, *options]) == 0
+    code = (tmp_path / "one" / contents[0]).read_text(encoding="utf-8")
+    assert code.count(json.dumps(name, ensure_ascii=False)) == 1
+    assert new.USUAL_NAME not in code
+
+
+def test_without_a_name_the_folder_gives_it_if_managers_take_it(tmp_path: Path) -> None:
+    for folder, name in (("ada", '"ada"'), ("a" * 51, new.PLACEHOLDER)):
+        assert main(["new", "player", str(tmp_path / folder)]) == 0
+        assert f"NAME = {name}\n" in (tmp_path / folder / "player.py").read_text(encoding="utf-8")
+
+
+def test_next_steps_can_be_pasted_into_a_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "player", str(tmp_path / "my player")]) == 0
+    steps = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert f"cd '{tmp_path / 'my player'}'" in steps
+    assert any(line.startswith("league check player http://127.0.0.1:8101/mcp ") for line in steps)
+
+
+def test_an_empty_folder_is_filled_and_stays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tmp_path.stat().st_ino
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "player", "."]) == 0
+    assert {one.name for one in tmp_path.iterdir()} == set(new.PYTHON.contents)
+    assert tmp_path.stat().st_ino == before
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "player.py").write_text("mine", encoding="utf-8")
+    assert "is not empty" in refused(1, tmp_path, capsys=capsys)
+    assert [one.name for one in tmp_path.iterdir()] == ["player.py"]
+    assert "is no folder" in refused(1, tmp_path / "player.py", capsys=capsys)
+    assert "cannot write" in refused(1, tmp_path / "player.py" / "below", capsys=capsys)
+    assert (tmp_path / "player.py").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["a new folder", "an empty folder"])
+def test_a_full_disk_leaves_nothing_behind(
+    exists: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "one"
+    if exists:
+        folder.mkdir()
+    write = Path.write_text
+
+    def fills_up(path: Path, text: str, encoding: str) -> int:
+        if path.name == "README.md":
+            raise OSError(28, "No space left on device")
+        return write(path, text, encoding)
+
+    monkeypatch.setattr(Path, "write_text", fills_up)
+    assert "No space left" in refused(1, folder, capsys=capsys)
+    assert list(tmp_path.rglob("*")) == ([folder] if exists else [])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--language", "cobol"],
+        ["--language", "javascript", "--sdk"],
+        ["--name", ""],
+        ["--name", "x" * 51],
+        ["--name", "two\nlines"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_writes_nothing(options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(2, tmp_path / "one", *options, capsys=capsys)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_starter_has_one_place_for_the_strategy_and_one_for_the_name() -> None:
+    folder = files("league_workshop") / "starters"
+    for path in ("python/player.py", "python_sdk/player.py", "javascript/player.mjs"):
+        code = folder.joinpath(*path.split("/")).read_text(encoding="utf-8")
+        assert (code.count("Your strategy goes here"), code.count(new.PLACEHOLDER)) == (1, 1)
