@@ -42,8 +42,8 @@ def _features() -> Iterator[Feature]:
 
 def _table(features: tuple[Feature, ...]) -> str:
     kinds = sorted({type(row).__name__ for feature in features for row in feature.rows} | {"Feature"})
-    lines = [MARKS + TABLE_HEAD, f"from league.features import {', '.join(kinds)}", ""]
-    lines.append("FEATURES: tuple[Feature, ...] = (")
+    lines = [MARKS + TABLE_HEAD, "from league.features import (", *(f"    {kind}," for kind in kinds), ")"]
+    lines += ["", "FEATURES: tuple[Feature, ...] = ("]
     for feature in features:
         lines.append(f"    Feature(name={feature.name!r}, about={feature.about!r}, page={feature.page!r}, rows=(")
         lines += [f"        {row!r}," for row in feature.rows]

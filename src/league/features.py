@@ -16,6 +16,7 @@ starts to serve.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 ENTRY_POINTS = "league.features"
@@ -136,18 +137,48 @@ def own(kind: type[AnyRow]) -> Iterator[AnyRow]:
 
 
 def every(kind: type[AnyRow]) -> Iterator[AnyRow]:
-    """The rows of this kind in all installed features."""
-    yield from own(kind)
-    for feature in _by_others():
-        yield from (row for row in feature.rows if isinstance(row, kind))
+    """The rows of this kind in all installed features. A name that we have already is ours."""
+    names = set()
+    for row in own(kind):
+        names.add(row[0])
+        yield row
+    for feature in _by_others().features:
+        for other in feature.rows:
+            if isinstance(other, kind) and other[0] not in names:
+                names.add(other[0])
+                yield other
 
 
-def _by_others() -> Iterator[Feature]:
+def problems() -> tuple[str, ...]:
+    """A sentence for each installed feature that cannot be used."""
+    return _by_others().problems
+
+
+class _Others(NamedTuple):
+    features: tuple[Feature, ...]
+    problems: tuple[str, ...]
+
+
+@cache
+def _by_others() -> _Others:
+    """The features of other distributions. One that is broken is left out, and harms no other."""
     from importlib.metadata import entry_points
 
     from league.feature_table import FEATURES
 
     own_names = {feature.name for feature in FEATURES}
+    features: list[Feature] = []
+    problems: list[str] = []
     for point in entry_points(group=ENTRY_POINTS):
-        if point.name not in own_names:
-            yield point.load()
+        if point.name in own_names:
+            continue
+        try:
+            feature = point.load()
+        except Exception as error:  # noqa: BLE001 - code of others: whatever is wrong with it
+            problems.append(f"the feature {point.name!r} cannot be used: {type(error).__name__}: {error}")
+            continue
+        if isinstance(feature, Feature):
+            features.append(feature)
+        else:
+            problems.append(f"the feature {point.name!r} cannot be used: {point.value} is not a league.features.Feature")
+    return _Others(tuple(features), tuple(problems))

@@ -1,9 +1,9 @@
 """Sections of the league page that other features bring.
 
 A section shows the result of a view (`league.features.ViewRow`). Its feature turns the result into parts: lists of
-pieces, each piece plain data under the id of its HTML element. Two templates of the feature render them, `NAME_section.html` the
-section and `NAME_parts.html` a macro for each list. The live page compares, renders and sends such pieces as it does
-its own.
+pieces, each piece plain data under the id of its HTML element. Two templates of the feature render them:
+`NAME_section.html` is the section, and `NAME_parts.html` has a macro for each list. The live page compares, renders and
+sends these pieces as it does its own.
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 SEAMS = {"league/storage/file_lock.py", "league/hosting/system.py"}
@@ -25,7 +28,21 @@ def unix_only(path: Path) -> Iterator[str]:
             yield node.arg
 
 
+def used_in(source: Path) -> dict[str, list[str]]:
+    """What only Unix has, by the file that uses it."""
+    found = {path.relative_to(source).as_posix(): sorted(unix_only(path)) for path in source.rglob("*.py")}
+    return {path: used for path, used in found.items() if used}
+
+
 def test_only_the_seams_use_what_only_unix_has() -> None:
-    found = {path.relative_to(SOURCE).as_posix(): sorted(unix_only(path)) for path in SOURCE.rglob("*.py")}
-    assert {path: used for path, used in found.items() if used and path not in SEAMS} == {}
-    assert all(found[path] for path in SEAMS), "a seam that is none any more"
+    found = used_in(SOURCE)
+    assert {path: used for path, used in found.items() if path not in SEAMS} == {}
+    assert set(found) >= SEAMS, "a seam that is none any more"
+
+
+@pytest.mark.parametrize("package", sorted(path.name for path in SOURCE.glob("league*")))
+def test_a_planted_use_is_found_in_every_package(package: str, tmp_path: Path) -> None:
+    shutil.copytree(SOURCE / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / package / "__init__.py").open("a", encoding="utf-8") as file:
+        file.write("\nimport fcntl\n")
+    assert used_in(tmp_path)[f"{package}/__init__.py"] == ["fcntl"]

@@ -21,9 +21,10 @@ BUILT_IN = ("even_odd", "rock_paper_scissors", "tic_tac_toe")
 @pytest.fixture(autouse=True)
 def _forgotten_afterwards() -> Iterator[None]:
     registry.plug_ins.cache_clear()
+    before = set(sys.modules)
     yield
     registry.plug_ins.cache_clear()
-    for module in [name for name in sys.modules if name.startswith("league_")]:
+    for module in [name for name in sys.modules if name.startswith("league_") and name not in before]:
         del sys.modules[module]
 
 

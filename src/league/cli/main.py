@@ -85,15 +85,17 @@ def _modules_by_others() -> dict[str, str]:
 
 def _known_command(name: str) -> Command | None:
     """The command of this name; None if no name was given. An unknown name is wrong usage."""
+    from league.features import problems
+
     if not name:
         return None
-    own = modules()
-    module = own.get(name)
+    module = modules().get(name)
     if module is None:
         everything = _modules_by_others()
         module = everything.get(name)
         if module is None:
-            parser_for(None).error(f"there is no command {name!r}{did_you_mean(name, everything)}")
+            trouble = "".join(f"; {problem}" for problem in problems())
+            parser_for(None).error(f"there is no command {name!r}{did_you_mean(name, everything)}{trouble}")
     return _command(name, module)
 
 

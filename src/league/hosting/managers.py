@@ -75,6 +75,8 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     ready(host)
     if not options.quiet:
         console.complain(f"journal: {location}")
+    for problem in features.problems():
+        console.complain(problem)
     serving.say_if_too_few_files(settings.players + settings.max_referees)
     for notice in (size_notice(settings.players, settings.profile), OPEN * (settings.enrolment == "open")):
         if notice:
