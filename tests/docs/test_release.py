@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from email import message_from_bytes
 from email.message import Message
@@ -95,3 +96,13 @@ def test_the_citation_names_this_version_and_its_date() -> None:
 def test_the_command_line_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"league {__version__}\n"
+
+
+def test_all_tests_run_on_every_python_that_is_promised() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    promised = [name.removeprefix(prefix) for name in project["classifiers"] if name.startswith(prefix)]
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    assert 'python: ["' + '", "'.join(f"3.{minor}" for minor in promised) + '"]' in workflow
+    assert project["requires-python"] == f">=3.{promised[0]}"
+    assert f"We support 3.{promised[0]} to 3.{promised[-1]}." in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
