@@ -76,7 +76,7 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 test-deep: $(VENV)/.dev ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
 
-bench: $(VENV)/.dev ## run the benchmarks, write docs/explanation/speed.md
+bench: $(VENV)/.dev ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
 	$(BIN)/python -m benchmarks $(ARGS)
 
 generate: $(VENV)/.dev ## write the generated files anew

@@ -1,58 +1,61 @@
-"""Benchmarks: CPU time of ours beside a yardstick measured in the same minute on the same machine.
+"""Benchmarks: the CPU time of our code beside a yardstick, measured in the same minute on the same machine.
 
-A benchmark is a module here with `NAME` and `run() -> list[Row]`, and one entry in `BENCHMARKS` of `__main__.py`.
+A benchmark is a module here with `run() -> list[Row]`, and one section in `SECTIONS` of `page.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+
+AsyncCall = Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: what we take, what the yardstick takes, and the ratio we want to stay below."""
+    """One line of a table: our cost, the cost of a yardstick, and the largest ratio of the two that we accept."""
 
-    what: str
+    title: str
     ours: float
     yardstick: float
     yardstick_name: str
     unit: str
     goal: float | None = None
-    """None: it is shown for comparison."""
+    """None: the row is shown for comparison only."""
     detail: str = ""
-    """What the number is made of."""
+    """A sentence below the table, without its full stop."""
 
     @property
     def ratio(self) -> float:
         return self.ours / self.yardstick
 
     @property
-    def kept(self) -> bool:
+    def meets_goal(self) -> bool:
         return self.goal is None or self.ratio <= self.goal
 
 
 def median_cpu_seconds(calls: Sequence[Callable[[], object]], rounds: int = 15, slice_s: float = 0.02) -> list[float]:
-    """CPU seconds of one call of each, the median of all rounds, with the garbage collector on. Rounds are interleaved:
-    a slow moment hits all alike."""
-    repeats = [_repeats(call, slice_s) for call in calls]
-    spent: list[list[float]] = [[] for _ in calls]
+    """Measure the CPU seconds of one call of each function: the median of all rounds, with the garbage collector on."""
+    repeats = [_repeats_in(slice_s, call) for call in calls]
+    samples: list[list[float]] = [[] for _ in calls]
     gc.collect()
+    # The calls take turns, so that a slow moment of the machine hits all of them alike.
     for _ in range(rounds):
-        for call, times, some in zip(calls, repeats, spent, strict=True):
-            some.append(_timed(call, times) / times)
-    return [median(some) for some in spent]
+        for index, call in enumerate(calls):
+            samples[index].append(_timed(call, repeats[index]) / repeats[index])
+    return [median(seconds) for seconds in samples]
 
 
-def _repeats(call: Callable[[], object], slice_s: float) -> int:
-    """How many calls fill a slice of time; the clock's own steps must not matter."""
+def _repeats_in(slice_s: float, call: Callable[[], object]) -> int:
+    """Find the number of calls that fill a slice of time, so that the resolution of the clock does not matter."""
     repeats = 1
-    while (spent := _timed(call, repeats)) < slice_s / 10:
+    while (seconds := _timed(call, repeats)) < slice_s / 10:
         repeats *= 4
-    return max(1, int(repeats * slice_s / spent))
+    return max(1, int(repeats * slice_s / seconds))
 
 
 def _timed(call: Callable[[], object], repeats: int) -> float:
@@ -60,3 +63,22 @@ def _timed(call: Callable[[], object], repeats: int) -> float:
     for _ in range(repeats):
         call()
     return time.process_time() - start
+
+
+async def median_cpu_seconds_async(
+    calls: Sequence[AsyncCall], repeats: int = 1, at_once: int = 1, rounds: int = 15
+) -> list[float]:
+    """Measure the CPU seconds of one call of each coroutine function, with several calls in flight."""
+    samples: list[list[float]] = [[] for _ in calls]
+    gc.collect()
+    for _ in range(rounds):
+        for index, call in enumerate(calls):
+            start = time.process_time()
+            await asyncio.gather(*(_repeat(call, repeats // at_once) for _ in range(at_once)))
+            samples[index].append((time.process_time() - start) / repeats)
+    return [median(seconds) for seconds in samples]
+
+
+async def _repeat(call: AsyncCall, repeats: int) -> None:
+    for _ in range(repeats):
+        await call()

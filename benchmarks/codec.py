@@ -1,4 +1,4 @@
-"""What reading a request costs (gate, decode, validate) beside a bare json.loads of the same bytes."""
+"""The cost of reading a request (gate, decode, validate) beside a bare json.loads of the same bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from league.protocol.jsonrpc import MANAGER_LIMIT, decode_call, encode_body, enc
 from league.protocol.messages import GameInvitation, LeagueStandingsUpdate, Message
 from league.protocol.parts import StandingsRow
 
-NAME = "codec"
 COMPAT = Reading("compat")
 
 
@@ -21,13 +20,14 @@ def run() -> list[Row]:
     ]
 
 
-def _row(what: str, raw: bytes, goal: float) -> Row:
+def _row(name: str, raw: bytes, goal: float) -> Row:
+    # A message that is rejected early would look fast.
     if read_call(decode_call(raw, MANAGER_LIMIT), COMPAT).message is None:
-        raise ValueError(f"{what} is not a right message")
+        raise ValueError(f"{name} is not a valid message")
     ours, bare = median_cpu_seconds(
         (lambda: read_call(decode_call(raw, MANAGER_LIMIT), COMPAT), lambda: json.loads(raw))
     )
-    return Row(f"{what}, {len(raw)} bytes", ours * 1e6, bare * 1e6, "json.loads", "us", goal)
+    return Row(f"{name}, {len(raw)} bytes", ours * 1e6, bare * 1e6, "json.loads", "us", goal)
 
 
 def _request(method: str, message: Message) -> bytes:

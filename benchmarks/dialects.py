@@ -1,18 +1,17 @@
-"""What it costs to speak with everybody: the usual call through the line that knows other words beside a plain one,
-the other conventions beside the usual, and how many calls a league spends on finding out.
+"""The cost of talking to agents by others: a usual call through the caller that knows other conventions beside a plain
+call, each convention beside the usual one, and the calls a league spends on finding out which one a player uses.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from statistics import median
 
-from benchmarks import Row, median_cpu_seconds
+from benchmarks import Row, median_cpu_seconds, median_cpu_seconds_async
 from league.events import ResultAccepted
 from league.machine import Address, Answering
 from league.protocol import jsonrpc
@@ -30,9 +29,8 @@ from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
 from tests.support.processes import Processes
 
-NAME = "dialects"
 LIMIT = 10_240
-CALLS, ROUNDS = 960, 15
+CALLS = 960
 COMPAT = Reading("compat")
 PLAYER = Speaker(Role.PLAYER, "player:P01", COMPAT)
 INVITATION = GameInvitation(
@@ -54,7 +52,9 @@ JOIN = GameJoinAck(
 )
 BODY = jsonrpc.encode_body(INVITATION)
 SPEAKERS = ("SPEC", "TYPE", "TYPE in small letters", "TOOLS", "TOOLS in a session", "NESTED", "BARE", "BARE or 400")
-MOST_EXTRA_CALLS = 2
+MAX_EXTRA_CALLS = 2
+"""Accepted for each player."""
+# An attempt to find out shows as an invitation in another form, or as a question about tools.
 ABOUT_MATCHES = (
     *(b'"message_type":"%s"' % kind for kind in (b"GAME_INVITATION", b"CHOOSE_PARITY_CALL", b"GAME_OVER")),
     b'"tools/list"',
@@ -64,69 +64,62 @@ ABOUT_MATCHES = (
 
 def run() -> list[Row]:
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        line, plain = runner.run(_line())
-    rows = [Row("a call of the usual kind", line * 1e6, plain * 1e6, "without other words", "us", 1.15)]
-    return [*rows, *_frames(), _finding_out()]
+        through_caller, plain = runner.run(_measure_caller())
+    usual = Row("a usual call", through_caller * 1e6, plain * 1e6, "without other conventions", "us", 1.15)
+    return [usual, *_conventions(), _finding_out()]
 
 
 async def _acknowledge(_raw: bytes, _origin: str) -> Response:
     return Response(200, b'{"jsonrpc":"2.0","id":1,"result":{}}')
 
 
-async def _line() -> tuple[float, float]:
-    """CPU seconds of one call through the line, and of the same bytes through the client alone."""
-
+async def _measure_caller() -> list[float]:
+    """Measure the CPU seconds of one call through the caller, and of the same bytes through the client alone."""
     server = await serve("127.0.0.1", 0, App(_acknowledge))
     client = HttpClient()
-    line, to = Caller(client), Address("P01", f"http://127.0.0.1:{server.port}/mcp")
+    caller = Caller(client)
+    player = Address("P01", f"http://127.0.0.1:{server.port}/mcp")
 
     async def plain() -> None:
-        await client.post(to.endpoint, letters.write_call(1, INVITATION, BODY, to), 10.0, LIMIT)
+        await client.post(player.endpoint, letters.write_call(1, INVITATION, BODY, player), 10.0, LIMIT)
 
-    async def through_the_line() -> None:
-        await line.call(1, INVITATION, BODY, to, 10.0, LIMIT)
+    async def through_the_caller() -> None:
+        await caller.call(1, INVITATION, BODY, player, 10.0, LIMIT)
 
-    spent: tuple[list[float], list[float]] = ([], [])
     try:
-        for _ in range(ROUNDS):
-            for some, call in zip(spent, (through_the_line, plain), strict=True):
-                some.append(await _timed(call))
+        return await median_cpu_seconds_async((through_the_caller, plain), repeats=CALLS)
     finally:
         await client.close()
         await server.close()
-    return median(spent[0]), median(spent[1])
 
 
-async def _timed(call: Callable[[], Awaitable[None]]) -> float:
-    start = time.process_time()
-    for _ in range(CALLS):
-        await call()
-    return (time.process_time() - start) / CALLS
-
-
-def _frames() -> list[Row]:
-    """A call and its answer, written and read on both sides."""
-    others = [one for one in Convention if one is not Convention.SPEC]
-    usual, *times = median_cpu_seconds([_exchange(one) for one in (Convention.SPEC, *others)])
+def _conventions() -> list[Row]:
+    """Compare a call and its answer, written and read on both sides, in each convention."""
+    foreign = [convention for convention in Convention if convention is not Convention.SPEC]
+    usual, *seconds = median_cpu_seconds([_exchange(convention) for convention in (Convention.SPEC, *foreign)])
     return [
-        Row(f"an invitation as {one.name}", spent * 1e6, usual * 1e6, "as SPEC", "us", 2.5)
-        for one, spent in zip(others, times, strict=True)
+        Row(f"an invitation as {convention.name}", cost * 1e6, usual * 1e6, "as SPEC", "us", 2.5)
+        for convention, cost in zip(foreign, seconds, strict=True)
     ]
 
 
 def _exchange(convention: Convention) -> Callable[[], object]:
-    to = Address("P01", "http://x", None, convention)
+    player = Address("P01", "http://x", None, convention)
 
-    def once() -> object:
-        asked = letters.read_request(letters.write_call(1, INVITATION, BODY, to), PLAYER)
-        return letters.read_answer(letters.write_answer(asked, Answering(1, JOIN), PLAYER, 1.7e9), INVITATION, COMPAT)
+    def exchange() -> object:
+        request = letters.read_request(letters.write_call(1, INVITATION, BODY, player), PLAYER)
+        answer = letters.write_answer(request, Answering(1, JOIN), PLAYER, 1.7e9)
+        return letters.read_answer(answer, INVITATION, COMPAT)
 
-    return once
+    return exchange
 
 
 def _finding_out() -> Row:
-    """All calls about matches to players of eight conventions, beside those that a league cannot do without."""
-    with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes, ExitStack() as stack:
+    """Count the calls about matches to players of eight conventions, beside those that a league cannot do without."""
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(StringIO()))  # the processes of tests print all they said at their end
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        processes = stack.enter_context(Processes(Path(folder)))
         manager = processes.manager(players=len(SPEAKERS))
         peers = [stack.enter_context(Peer(name, convention=CONVENTIONS[name])) for name in SPEAKERS]
         for peer in peers:
@@ -135,12 +128,12 @@ def _finding_out() -> Row:
         referee.wait()
         manager.stop()
         matches = len(processes.events("manager", ResultAccepted))
-    made = sum(_is_about_a_match(one.body) for peer in peers for one in peer.received)
+    calls = sum(_is_about_a_match(call.body) for peer in peers for call in peer.received)
     needed = matches * 2 * 3
-    goal = (needed + MOST_EXTRA_CALLS * len(SPEAKERS)) / needed
-    what = f"calls to {len(SPEAKERS)} players of {len(SPEAKERS)} conventions in {matches} matches"
-    return Row(what, made, needed, "three a match and player", "calls", goal)
+    goal = round((needed + MAX_EXTRA_CALLS * len(SPEAKERS)) / needed, 2)
+    title = f"calls to {len(SPEAKERS)} players of {len(SPEAKERS)} conventions in {matches} matches"
+    return Row(title, calls, needed, "three per match and player", "calls", goal)
 
 
 def _is_about_a_match(body: bytes) -> bool:
-    return any(one in body for one in ABOUT_MATCHES)
+    return any(sign in body for sign in ABOUT_MATCHES)

@@ -1,4 +1,4 @@
-"""What it costs to make an entry durable, with many in flight, beside a commit for each.
+"""The cost of a durable entry, with many in flight, beside a commit for each.
 
 Time on the clock, not on the processor: most of it is waiting for the disk.
 """
@@ -20,12 +20,11 @@ from league.storage.journal import Entry, encode
 from league.storage.notices import Durable, Notice
 from league.storage.sqlite import SqliteJournal
 
-NAME = "journal"
-FEW = 150
-"""So many commits must do: a slow disk makes fewer than 400 in a second."""
+COMMITS = 150
+"""Not more, since a slow disk makes fewer than 400 commits in a second."""
 ROUNDS = 7
 GOALS = {1: 1.6, 32: 0.15, 256: 0.08}
-"""By entries in flight; alone, an entry pays for being handed to the writer and back."""
+"""By entries in flight. A single entry pays for the way to the writer's thread and back."""
 
 EVENT = ResultAccepted(
     at=1768471200.25,
@@ -42,7 +41,7 @@ EVENT = ResultAccepted(
 
 
 class _Shell:
-    """Keeps so many entries in flight, as a shell under load does."""
+    """Keeps a number of entries in flight, as an agent's shell under load does."""
 
     def __init__(self, path: Path) -> None:
         self._changed = Condition()
@@ -61,9 +60,11 @@ class _Shell:
     def run(self, in_flight: int) -> None:
         last = self._appended + _entries(in_flight)
         while self._appended < last:
-            for _ in range(min(in_flight - (self._appended - self._durable), last - self._appended)):
+            room = in_flight - (self._appended - self._durable)
+            for _ in range(min(room, last - self._appended)):
                 self._journal.append(Entry((EVENT,)))
                 self._appended += 1
+            # One durable entry makes room for the next one.
             oldest = self._appended - in_flight
             with self._changed:
                 self._changed.wait_for(partial(self._is_durable, oldest + 1))
@@ -75,11 +76,11 @@ class _Shell:
 
 
 def _entries(in_flight: int) -> int:
-    return max(FEW, 20 * in_flight)
+    return max(COMMITS, 20 * in_flight)
 
 
 def _commit_each(connection: sqlite3.Connection) -> None:
-    for _ in range(FEW):
+    for _ in range(COMMITS):
         with connection:
             connection.execute("INSERT INTO events(at, body) VALUES (?, ?)", (EVENT.at, encode(EVENT)))
 
@@ -93,34 +94,28 @@ def _plain(path: Path) -> sqlite3.Connection:
 
 
 def _best_seconds(calls: Sequence[Callable[[], None]]) -> list[float]:
-    """The best of all rounds, which are interleaved: a slow moment hits all alike."""
-    best = [float("inf")] * len(calls)
+    """Return the fewest seconds of each call. They take turns, so that a slow moment hits all alike."""
+    best = [float("inf") for _ in calls]
     for _ in range(ROUNDS):
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             start = time.perf_counter()
             call()
-            best[place] = min(best[place], time.perf_counter() - start)
+            best[index] = min(best[index], time.perf_counter() - start)
     return best
 
 
 def run() -> list[Row]:
-    # Below the working directory, since the system's folder for such files is often no disk at all.
+    # Below the working directory, since the system's folder for temporary files is often in memory.
     with (
         tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".journal-") as folder,
         closing(_plain(Path(folder, "plain.db"))) as plain,
         closing(_Shell(Path(folder, "journal.db"))) as shell,
     ):
         calls = [partial(_commit_each, plain), *(partial(shell.run, in_flight) for in_flight in GOALS)]
-        plainly, *ours = _best_seconds(calls)
-    each = plainly / FEW * 1e6
-    return [
-        Row(
-            f"durable entry, {in_flight} in flight",
-            spent / _entries(in_flight) * 1e6,
-            each,
-            "a commit each",
-            "us",
-            goal,
-        )
-        for (in_flight, goal), spent in zip(GOALS.items(), ours, strict=True)
-    ]
+        commits_s, *ours_s = _best_seconds(calls)
+    commit_us = commits_s / COMMITS * 1e6
+    rows = []
+    for (in_flight, goal), seconds in zip(GOALS.items(), ours_s, strict=True):
+        entry_us = seconds / _entries(in_flight) * 1e6
+        rows.append(Row(f"a durable entry, {in_flight} in flight", entry_us, commit_us, "a commit each", "us", goal))
+    return rows

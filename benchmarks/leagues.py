@@ -1,6 +1,9 @@
-"""Whole leagues in one process: a manager, referees and players as agents with HTTP on loopback, all on one loop, so
-that one clock sees all of it. Everything is on: the gate, tokens, machines, the durable journals of manager and
-referees with their transcripts, logs and metrics. A `Way` leaves some of it out, to see what it costs.
+"""Plays whole leagues in one process: a manager, referees and players with HTTP on loopback, all on one loop, so that
+one clock sees all of it. Everything is on: the gate, tokens, machines, the durable journals of manager and referees
+with their transcripts, logs and metrics. `Features` turn some of it off, to see what it costs.
+
+A league comes up first: everybody registers and answers a ping. Only then does the clock start, and the operator starts
+the league. The measurement ends when everybody knows that the league is over.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
@@ -48,8 +51,8 @@ from league.transport.http_server import serve
 from league.transport.letters import Speaker
 from league_dashboard.serving import open_dashboard
 
-LOST_S = 600.0
-"""A league that takes longer than this has lost something."""
+WATCHDOG_S = 600.0
+"""A league that takes longer than this has lost a message."""
 FILES_PER_PLAYER = 10
 COMPAT = Reading("compat")
 """The usual profile: `strict` takes no tables of more than 100 rows (S-21)."""
@@ -57,8 +60,8 @@ COMPAT = Reading("compat")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A league. A player plays one match in a round, so half as many matches as players are played at once, if the
-    referees have room for them."""
+    """The size of a league. Each player plays one match in a round, so there are half as many matches at once as there
+    are players, if the referees have room for them."""
 
     players: int
     rounds: int
@@ -74,21 +77,21 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What is on."""
+class Features:
+    """The parts of a league that can be turned off."""
 
     is_durable: bool = True
     transcript: Mode = "full"
     is_logged: bool = True
 
 
-EVERYTHING = Way()
+EVERYTHING = Features()
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one match: CPU and clock time in seconds, what the threads of journals have of the CPU time, and the calls it
-    took by kind; of the whole league, how long each choice took."""
+    """The cost of one match in seconds, and its calls by kind of message. `storing` is the part of the CPU time that
+    the threads of journals spend; `choices` are the seconds that each choice of the league took."""
 
     cpu: float
     clock: float
@@ -102,60 +105,73 @@ class Cost:
 
 
 class Stopwatch:
-    """CPU and clock time from here on, with the garbage collector on."""
+    """Measures CPU and clock time from its creation on, with the garbage collector on."""
 
     def __init__(self) -> None:
         gc.collect()
-        self._took: float | None = None
-        self._cpu, self._loop, self._clock = time.process_time(), time.thread_time(), time.perf_counter()
+        self._clock: float | None = None
+        self._cpu_start = time.process_time()
+        self._loop_start = time.thread_time()
+        self._clock_start = time.perf_counter()
 
     def stop_clock(self) -> None:
-        if self._took is None:
-            self._took = time.perf_counter() - self._clock
+        if self._clock is None:
+            self._clock = time.perf_counter() - self._clock_start
 
     def stop(self, matches: int, calls: Mapping[str, int]) -> Cost:
-        cpu, loop = time.process_time() - self._cpu, time.thread_time() - self._loop
+        cpu = time.process_time() - self._cpu_start
+        loop = time.thread_time() - self._loop_start
         self.stop_clock()
-        assert self._took is not None
+        assert self._clock is not None
         kinds = {kind: count / matches for kind, count in calls.items()}
-        return Cost(cpu / matches, self._took / matches, (cpu - loop) / matches, kinds)
+        return Cost(cpu / matches, self._clock / matches, (cpu - loop) / matches, kinds)
 
 
 async def play(
     size: Size,
-    way: Way = EVERYTHING,
+    features: Features = EVERYTHING,
     watch: Callable[[], Stopwatch] = Stopwatch,
     beside: Callable[[int], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> Cost:
-    """A league from the operator's start until everybody knows that it is over. Its clock stops with the last result:
-    what follows waits for the next standings update, which costs no CPU. `beside` is what else happens from before
-    the start until after the end, at the manager's port."""
+    """Play a league and measure it. `beside` is something else that happens at the manager's port, from before the
+    start until after the end."""
+    # Both ends of all connections are in this process.
     allow_files(1000 + FILES_PER_PLAYER * size.players)
     with tempfile.TemporaryDirectory() as folder:
         async with AsyncExitStack() as stack:
-            place = Place(Path(folder), way, stack)
+            place = Place(Path(folder), features, stack)
             agents = await _bring_up(size, place)
             manager = agents[0]
-            async with asyncio.timeout(LOST_S):
+            members = agents[1:]
+            async with asyncio.timeout(WATCHDOG_S):
+                # The start of a league would otherwise wait for members that have not answered yet.
                 await _until(manager, lambda machine: len(machine.player_ids) == size.players)
-                await asyncio.gather(*(_until(one, lambda machine: bool(machine.agent_id)) for one in agents[1:]))
-                await _until(manager, lambda _: manager.meter.totals().sent["ping", "answered"] >= len(agents) - 1)
+                await asyncio.gather(*(_until(member, lambda machine: bool(machine.agent_id)) for member in members))
+                await _until(manager, lambda _: manager.meter.totals().sent["ping", "answered"] >= len(members))
                 async with beside(place.ports[0]):
-                    before, since = _calls(agents), watch()
-                    await manager.operate(Operate("start", "start"))
-                    await _until(manager, lambda machine: machine.is_finished)
-                    since.stop_clock()
-                    await _until(manager, lambda machine: machine.has_notified_everybody)
-                    cost = since.stop(size.matches, _calls(agents) - before)
+                    cost = await _measured(size, agents, watch)
             _check(manager, size)
-            return replace(cost, choices=sorted(_choices(agents)))
+            return replace(cost, choices=sorted(_choices(members)))
 
 
+async def _measured(size: Size, agents: list[Agent], watch: Callable[[], Stopwatch]) -> Cost:
+    manager = agents[0]
+    calls_before = _calls(agents)
+    stopwatch = watch()
+    await manager.operate(Operate("start", "start"))
+    await _until(manager, lambda machine: machine.is_finished)
+    # What follows waits for the next standings update. That takes time on the clock, but no CPU.
+    stopwatch.stop_clock()
+    await _until(manager, lambda machine: machine.has_notified_everybody)
+    return stopwatch.stop(size.matches, _calls(agents) - calls_before)
+
+
+# A league with lost matches would look fast.
 def _check(manager: Agent, size: Size) -> None:
     machine: Any = manager.machine
-    played = [machine.ledger.matches[one].result for one in machine.completed]
-    if len(played) != size.matches or any(one.status == "TECHNICAL_LOSS" for one in played):
-        raise RuntimeError(f"{len(played)} of {size.matches} matches were played, or some were not played properly")
+    results = [machine.ledger.matches[match_id].result for match_id in machine.completed]
+    if len(results) != size.matches or any(result.status == "TECHNICAL_LOSS" for result in results):
+        raise RuntimeError(f"{len(results)} of {size.matches} matches were played, or some were not played properly")
 
 
 def _calls(agents: list[Agent]) -> Counter[str]:
@@ -167,11 +183,15 @@ def _calls(agents: list[Agent]) -> Counter[str]:
 
 
 def _choices(agents: list[Agent]) -> Iterator[float]:
-    """Seconds from the call for each choice, which leaves when both have joined, until it is made."""
-    desks = (agent.machine for agent in agents)
-    for match in (match for desk in desks if isinstance(desk, RefereeDesk) for match in desk.matches.values()):
-        asked_at = max(one.at for one in match.events if isinstance(one, PlayerJoined))
-        yield from (one.at - asked_at for one in match.events if isinstance(one, MoveMade))
+    """Yield the seconds from the call for each choice, which leaves when both players have joined, to the choice."""
+    for agent in agents:
+        if not isinstance(agent.machine, RefereeDesk):
+            continue
+        for match in agent.machine.matches.values():
+            called_at = max(event.at for event in match.events if isinstance(event, PlayerJoined))
+            for event in match.events:
+                if isinstance(event, MoveMade):
+                    yield event.at - called_at
 
 
 async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
@@ -180,71 +200,87 @@ async def _until(agent: Agent, holds: Callable[[Any], bool]) -> None:
         await agent.changed.wait()
 
 
-async def _bring_up(size: Size, here: Place) -> list[Agent]:
-    """The manager, the referees and the players, each role with a client of its own but on this loop, as if each were
-    hosted in one process."""
-    clients = {role: _client(count) for role, count in _counts(size).items()}
-    for client in clients.values():
-        here.stack.push_async_callback(client.close)
+async def _bring_up(size: Size, place: Place) -> list[Agent]:
+    """Start the manager, the referees and the players. Each role has its own client, as if it were hosted in its own
+    process."""
+    manager_client = _client(1, place)
+    referee_client = _client(size.referees, place)
+    player_client = _client(size.players, place)
     at_once = max(size.at_once // size.referees, 10)
-    door, home = await here.open_door(shows_pages=True)
-    agents = [here.start("manager", _manager(size, at_once, clients[Role.MANAGER]), door)]
+    door = await place.open_manager_door()
+    home = door.endpoint
+    agents = [place.start("manager", _manager(size, at_once, manager_client), door)]
     for number in range(size.referees):
-        door, endpoint = await here.open_door()
-        meta = RefereeMeta(**_meta(f"Referee {number}", endpoint), max_concurrent_matches=at_once)
+        door = await place.open_door()
+        meta = RefereeMeta(**_meta(f"Referee {number}", door.endpoint), max_concurrent_matches=at_once)
         desk = partial(RefereeDesk, meta, home, sources.chance, settings=RefereeSettings(profile="compat"))
-        agents.append(here.start(f"referee{number}", _member(Role.REFEREE, desk, clients[Role.REFEREE]), door))
+        agents.append(place.start(f"referee{number}", _member(Role.REFEREE, desk, referee_client), door))
     for number in range(size.players):
-        door, endpoint = await here.open_door()
-        player_meta = PlayerMeta(**_meta(f"Player {number}", endpoint))
+        door = await place.open_door()
+        player_meta = PlayerMeta(**_meta(f"Player {number}", door.endpoint))
         player = partial(Competitor, player_meta, home, sources.chance, profile="compat")
-        setup = _member(Role.PLAYER, player, clients[Role.PLAYER], partial(_think, door))
-        agents.append(here.start("", setup, door))
+        setup = _member(Role.PLAYER, player, player_client, partial(_think, door.hosted))
+        agents.append(place.start("", setup, door))
     return agents
 
 
-def _counts(size: Size) -> Mapping[Role, int]:
-    return {Role.MANAGER: 1, Role.REFEREE: size.referees, Role.PLAYER: size.players}
+def _client(agents: int, place: Place) -> HttpClient:
+    """Make the client of agents that are hosted together."""
+    client = HttpClient(limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * agents))
+    place.stack.push_async_callback(client.close)
+    return client
 
 
-def _client(count: int) -> HttpClient:
-    """Of so many agents hosted together."""
-    return HttpClient(limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * count))
+class Door(NamedTuple):
+    """Where one agent is served."""
+
+    hosted: HostedAgent
+    endpoint: str
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where agents listen, and keep what they keep."""
+    """Where agents listen and keep their files."""
 
     folder: Path
-    way: Way
+    features: Features
     stack: AsyncExitStack
     ports: list[int] = field(default_factory=list)
 
-    async def open_door(self, *, shows_pages: bool = False) -> tuple[HostedAgent, str]:
-        door = HostedAgent()
-        dashboard = open_dashboard(door, {row.name: Background(row) for row in every(ViewRow)})
-        app = App(door.respond, rest=other_pages(door, [dashboard]) if shows_pages else None)
+    async def open_door(self) -> Door:
+        hosted = HostedAgent()
+        return await self._serve(hosted, App(hosted.respond))
+
+    async def open_manager_door(self) -> Door:
+        """Open a door that serves the pages of a manager too."""
+        hosted = HostedAgent()
+        dashboard = open_dashboard(hosted, {row.name: Background(row) for row in every(ViewRow)})
+        door = await self._serve(hosted, App(hosted.respond, rest=other_pages(hosted, [dashboard])))
+        # The stack ends the feeds before it closes the server.
+        self.stack.callback(dashboard.close)
+        return door
+
+    async def _serve(self, hosted: HostedAgent, app: App) -> Door:
         server = await serve("127.0.0.1", 0, app, Limits(body=jsonrpc.MANAGER_LIMIT))
         self.ports.append(server.port)
         self.stack.push_async_callback(server.close, 0.0)
-        self.stack.callback(dashboard.close)
-        return door, f"http://127.0.0.1:{server.port}/mcp"
+        return Door(hosted, f"http://127.0.0.1:{server.port}/mcp")
 
-    def start(self, name: str, setup: Setup, door: HostedAgent) -> Agent:
-        """An agent; one without a name keeps nothing, as players of a script do."""
-        if name and self.way.is_logged:
+    def start(self, name: str, setup: Setup, door: Door) -> Agent:
+        """Start an agent. An agent without a name stores nothing, like a player in a script."""
+        if name and self.features.is_logged:
             setup.log = Log(self.folder / f"{name}.log")
-        agent = door.agent = Agent(setup)
+        agent = Agent(setup)
+        door.hosted.agent = agent
         agent.start(self._journal(name, agent))
         self.stack.push_async_callback(agent.stop)
         return agent
 
     def _journal(self, name: str, agent: Agent) -> LiveJournal:
-        if not name or not self.way.is_durable:
+        if not name or not self.features.is_durable:
             return VolatileJournal()
-        path, settings = self.folder / f"{name}.db", Settings(transcript=self.way.transcript)
-        return SqliteJournal(path, agent.notice, identity={"role": name}, settings=settings)
+        settings = Settings(transcript=self.features.transcript)
+        return SqliteJournal(self.folder / f"{name}.db", agent.notice, identity={"role": name}, settings=settings)
 
 
 def _manager(size: Size, at_once: int, client: HttpClient) -> Setup:
@@ -280,18 +316,19 @@ def _member(role: Role, build: Callable[..., Machine], client: HttpClient, think
 
 
 def _speaker(role: Role, machine: Any) -> Speaker:
-    return _speaker_called(role, machine.agent_id or "unregistered")
+    return _named_speaker(role, machine.agent_id or "unregistered")
 
 
+# The shell asks for the speaker with every letter, and keeps no copy.
 @lru_cache
-def _speaker_called(role: Role, name: str) -> Speaker:
+def _named_speaker(role: Role, name: str) -> Speaker:
     return Speaker(role, f"{role.value}:{name}", COMPAT)
 
 
-async def _think(door: HostedAgent, ask: Ask) -> object:
+async def _think(hosted: HostedAgent, ask: Ask) -> object:
     strategy = strategies.find("random")
     assert strategy is not None
-    assert door.agent is not None
-    machine = door.agent.machine
+    assert hosted.agent is not None
+    machine = hosted.agent.machine
     assert isinstance(machine, Competitor)
     return strategy.choose(machine.turn(ask))

@@ -1,5 +1,5 @@
-"""What a match costs from end to end: CPU time of a whole league with everything on, per match, beside the floors; how
-it changes with the matches played at once; what durability, the transcript and the log add; and which calls it takes.
+"""The CPU time of a match from end to end, in a league with everything on, beside the floors; how it changes with the
+number of matches at once; what durability, the transcript and the log add; and which calls a match takes.
 
 A league also announces rounds, sends standings and probes its members: nearly as many calls again as the seven.
 """
@@ -14,28 +14,34 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import league
 from benchmarks import Row
 from benchmarks.floors import CALLS, Floor, bare_floor, fastapi_httpx, strict_floor
-from benchmarks.leagues import EVERYTHING, Cost, Size, Stopwatch, Way, play
+from benchmarks.leagues import EVERYTHING, Cost, Features, Size, Stopwatch, play
+from benchmarks.page import BARE_FLOOR
 from league.transport.http import loop_factory
 
-NAME = "matches"
 ROUNDS = 3
-SIZES = {2: Size(4, 6), 32: Size(64, 4)}
-"""By matches at once."""
-IN_A_ROW = {2: 10, 32: 1}
-"""So many leagues are played one after the other, so that some 120 matches are played in each size. A league of twelve
+SMALL = Size(4, 6)
+"""Two matches at once."""
+LARGE = Size(64, 4)
+"""Thirty-two matches at once."""
+SMALL_LEAGUES = 10
+"""Small leagues are played one after the other, so that each size has some 120 matches. A single league of twelve
 matches after something else measures how long the processor takes to find our code and data again."""
-SPARE = {
-    "not durable": Way(is_durable=False, transcript="off"),
-    "no transcript": Way(transcript="off"),
-    "no log": Way(is_logged=False),
-}
-IN_MEMORY = SPARE["not durable"]
+IN_MEMORY = Features(is_durable=False, transcript="off")
+NO_TRANSCRIPT = Features(transcript="off")
+NO_LOG = Features(is_logged=False)
+FLOOR_MATCHES = 64
+BARE_MATCHES = 448
+"""The bare floor is so fast that it needs more matches for a sample of the same length."""
 NEEDED_CALLS = 12.0
+SOURCE = Path(league.__file__).parents[1]
+LIBRARIES = "Python and libraries"
 
 
 @dataclass(slots=True)
@@ -43,19 +49,48 @@ class _Contender:
     """Something that plays matches, and what they cost each time."""
 
     play: Callable[[], Awaitable[Cost]]
-    in_a_row: int = 1
+    times: int = 1
     costs: list[Cost] = field(default_factory=list)
 
     @property
     def cpu(self) -> float:
-        """Microseconds a match, the median."""
-        return median(one.cpu for one in self.costs) * 1e6
+        """The median of microseconds per match."""
+        return median(cost.cpu for cost in self.costs) * 1e6
+
+    @property
+    def calls(self) -> float:
+        return median(cost.calls for cost in self.costs)
 
     @property
     def threads(self) -> str:
-        """Who spends it."""
-        storing = median(one.storing for one in self.costs) * 1e6
+        """The share of each thread in the CPU time."""
+        storing = median(cost.storing for cost in self.costs) * 1e6
         return f"the loop {self.cpu - storing:,.0f} us, the threads of the journals {storing:,.0f} us"
+
+
+@dataclass(frozen=True, slots=True)
+class _Contenders:
+    """All that take turns, by name."""
+
+    bare_small: _Contender
+    bare_large: _Contender
+    strict: _Contender
+    fastapi_small: _Contender
+    fastapi_large: _Contender
+    small: _Contender
+    large: _Contender
+    small_in_memory: _Contender
+    large_in_memory: _Contender
+    no_transcript: _Contender
+    no_log: _Contender
+
+    async def take_turns(self) -> None:
+        """Measure each several times, in turns, so that a slow moment of the machine hits all alike."""
+        for _ in range(ROUNDS):
+            for name in self.__slots__:
+                contender: _Contender = getattr(self, name)
+                for _ in range(contender.times):
+                    contender.costs.append(await contender.play())
 
 
 def run() -> list[Row]:
@@ -63,94 +98,98 @@ def run() -> list[Row]:
         import fastapi  # noqa: F401 - only here: the league itself needs neither
         import httpx  # noqa: F401
     except ImportError as missing:
-        sys.exit(f"{missing}: this benchmark compares with FastAPI and httpx; pip install -e '.[bench]' brings both")
+        sys.exit(f"{missing}: this benchmark compares with FastAPI and httpx; pip install -e '.[bench]' installs both")
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         contenders = runner.run(_measure())
-        spent = runner.run(_where_time_goes(SIZES[32]))
-    return [*_match_rows(contenders, spent), *_spare_rows(contenders)]
+        shares = runner.run(_shares_of_time(LARGE))
+    return [*_match_rows(contenders, shares), *_feature_rows(contenders)]
 
 
-def _match_rows(contenders: dict[str, _Contender], spent: str) -> list[Row]:
-    cost = {name: one.cpu for name, one in contenders.items()}
-    ours, bare = cost["ours, 32"], cost["bare, 32"]
-    calls = {n: median(one.calls for one in contenders[f"ours, {n}"].costs) for n in SIZES}
-    kinds = ", ".join(f"{kind} {count:.2f}" for kind, count in contenders["ours, 32"].costs[0].kinds.items())
-    one_call, bare_call, seven = ours / calls[32], bare / CALLS, "seven bare calls"
+def _match_rows(contenders: _Contenders, shares: str) -> list[Row]:
+    small = contenders.small
+    large = contenders.large
+    # The floor of both sizes does the same work, so the cheaper one is the floor.
+    bare = min(contenders.bare_small.cpu, contenders.bare_large.cpu)
+    fastapi = "seven calls by FastAPI + httpx"
+    in_memory = contenders.large_in_memory.cpu
+    kinds = ", ".join(f"{kind} {count:.2f}" for kind, count in large.costs[0].kinds.items())
     return [
-        Row("a match, 32 at once", ours, bare, seven, "us", 14.0, spent),
-        Row("a match, 2 at once", cost["ours, 2"], ours, "32 at once", "us", 1.35, contenders["ours, 2"].threads),
-        Row("a match, 2 at once in memory", cost["in memory, 2"], cost["not durable"], "32 at once in memory", "us"),
-        Row("a call, 32 at once", one_call, bare_call, "a bare call", "us", 9.0),
-        Row("calls of a match, 32 at once", calls[32], NEEDED_CALLS, "what is needed", "calls", 1.02, kinds),
-        Row("calls of a match, 2 at once", calls[2], NEEDED_CALLS, "what is needed", "calls", 1.2),
-        _slowest_choice(contenders["ours, 32"]),
-        Row("seven calls, our transport and codec", cost["strict, 32"], bare, seven, "us"),
-        Row("a match, 32 at once", ours, cost["FastAPI, 32"], "seven calls by FastAPI + httpx", "us", 0.25),
-        Row("a match, 2 at once", cost["ours, 2"], cost["FastAPI, 2"], "seven calls by FastAPI + httpx", "us", 0.25),
+        Row("a match, 32 at once", large.cpu, bare, BARE_FLOOR, "us", 14.0, shares),
+        Row("a match, 2 at once", small.cpu, large.cpu, "32 at once", "us", 1.35, small.threads),
+        Row("a match, 2 at once in memory", contenders.small_in_memory.cpu, in_memory, "32 at once in memory", "us"),
+        Row("a call, 32 at once", large.cpu / large.calls, bare / CALLS, "a call of the bare floor", "us", 9.0),
+        Row("calls per match, 32 at once", large.calls, NEEDED_CALLS, "the calls needed", "calls", 1.02, kinds),
+        Row("calls per match, 2 at once", small.calls, NEEDED_CALLS, "the calls needed", "calls", 1.2),
+        _slowest_choice(large),
+        Row("seven calls, our transport and codec", contenders.strict.cpu, bare, BARE_FLOOR, "us"),
+        Row("a match, 32 at once", large.cpu, contenders.fastapi_large.cpu, fastapi, "us", 0.25),
+        Row("a match, 2 at once", small.cpu, contenders.fastapi_small.cpu, fastapi, "us", 0.25),
     ]
 
 
 def _slowest_choice(ours: _Contender) -> Row:
-    """All choices of all leagues together."""
-    choices = quantiles([seconds for one in ours.costs for seconds in one.choices], n=100)
-    return Row("a choice, 32 at once, p99", choices[98] * 1e3, choices[49] * 1e3, "p50", "ms", 3.0)
+    """Compare the slowest choices with the usual ones, in all leagues together."""
+    percentiles = quantiles([seconds for cost in ours.costs for seconds in cost.choices], n=100)
+    return Row("a choice, 32 at once, p99", percentiles[98] * 1e3, percentiles[49] * 1e3, "p50", "ms", 3.0)
 
 
-def _spare_rows(contenders: dict[str, _Contender]) -> list[Row]:
-    """What is on costs, beside the same without it. What is not durable has no transcript either."""
-    cost = {name: one.cpu for name, one in contenders.items()}
-    ours, plain = cost["ours, 32"], cost["no transcript"]
+def _feature_rows(contenders: _Contenders) -> list[Row]:
+    """Compare a league with a feature to the same league without it. A league in memory has no transcript either."""
+    ours = contenders.large
+    plain = contenders.no_transcript
+    in_memory = contenders.large_in_memory.cpu
     return [
-        Row(
-            "a match, durable", plain, cost["not durable"], "in memory", "us", 1.25, contenders["no transcript"].threads
-        ),
-        Row("a match, with transcript", ours, plain, "without", "us", 1.08, contenders["ours, 32"].threads),
-        Row("a match, logged", ours, cost["no log"], "without a log", "us", 1.10),
+        Row("a match, durable", plain.cpu, in_memory, "in memory", "us", 1.25, plain.threads),
+        Row("a match, with transcript", ours.cpu, plain.cpu, "no transcript", "us", 1.08, ours.threads),
+        Row("a match, logged", ours.cpu, contenders.no_log.cpu, "no log", "us", 1.10),
     ]
 
 
-async def _measure() -> dict[str, _Contender]:
-    """Each in turn, several times: a slow moment hits all alike."""
+async def _measure() -> _Contenders:
     async with AsyncExitStack() as stack:
-        floors = {
-            "bare": await stack.enter_async_context(bare_floor()),
-            "strict": await stack.enter_async_context(strict_floor()),
-            "FastAPI": await stack.enter_async_context(fastapi_httpx()),
-        }
-        contenders: dict[str, _Contender] = {}
-        for at_once, size in SIZES.items():
-            for name, floor in floors.items():
-                await floor.play(at_once, 2 * at_once)  # connects
-                contenders[f"{name}, {at_once}"] = _Contender(_floor(floor, at_once, 64 * 7 if name == "bare" else 64))
-            contenders[f"ours, {at_once}"] = _Contender(_league(size), IN_A_ROW[at_once])
-        contenders["in memory, 2"] = _Contender(_league(SIZES[2], IN_MEMORY), IN_A_ROW[2])
-        for name, way in SPARE.items():
-            contenders[name] = _Contender(_league(SIZES[32], way))
-        for _ in range(ROUNDS):
-            for one in contenders.values():
-                one.costs += [await one.play() for _ in range(one.in_a_row)]
+        bare = await stack.enter_async_context(bare_floor())
+        strict = await stack.enter_async_context(strict_floor())
+        fastapi = await stack.enter_async_context(fastapi_httpx())
+        contenders = _Contenders(
+            bare_small=await _floor(bare, SMALL, BARE_MATCHES),
+            bare_large=await _floor(bare, LARGE, BARE_MATCHES),
+            strict=await _floor(strict, LARGE, FLOOR_MATCHES),
+            fastapi_small=await _floor(fastapi, SMALL, FLOOR_MATCHES),
+            fastapi_large=await _floor(fastapi, LARGE, FLOOR_MATCHES),
+            small=_league(SMALL),
+            large=_league(LARGE),
+            small_in_memory=_league(SMALL, IN_MEMORY),
+            large_in_memory=_league(LARGE, IN_MEMORY),
+            no_transcript=_league(LARGE, NO_TRANSCRIPT),
+            no_log=_league(LARGE, NO_LOG),
+        )
+        await contenders.take_turns()
         return contenders
 
 
-def _floor(floor: Floor, at_once: int, matches: int) -> Callable[[], Awaitable[Cost]]:
-    async def once() -> Cost:
-        watch = Stopwatch()
+async def _floor(floor: Floor[Any], size: Size, matches: int) -> _Contender:
+    at_once = size.at_once
+    await floor.play(at_once, 2 * at_once)  # opens the connections
+
+    async def play_floor() -> Cost:
+        stopwatch = Stopwatch()
         await floor.play(at_once, matches)
-        return watch.stop(matches, {"all": CALLS * matches})
+        return stopwatch.stop(matches, {"all": CALLS * matches})
 
-    return once
+    return _Contender(play_floor)
 
 
-def _league(size: Size, way: Way = EVERYTHING) -> Callable[[], Awaitable[Cost]]:
-    return lambda: play(size, way)
+def _league(size: Size, features: Features = EVERYTHING) -> _Contender:
+    times = SMALL_LEAGUES if size is SMALL else 1
+    return _Contender(lambda: play(size, features), times)
 
 
 # --- where the time goes ----------------------------------------------------------------------------------------------
 
 
-async def _where_time_goes(size: Size) -> str:
-    """Shares of the loop's time by part of the house. The profiler makes small functions dearer than they are; what
-    the journals' threads do is not in it."""
+async def _shares_of_time(size: Size) -> str:
+    """Name the shares of our packages in the loop's time. The profiler makes small functions look more expensive than
+    they are, and it does not see the threads of the journals."""
     profile = cProfile.Profile()
 
     def watch() -> Stopwatch:
@@ -161,13 +200,18 @@ async def _where_time_goes(size: Size) -> str:
     profile.disable()
     shares: Counter[str] = Counter()
     stats: Any = pstats.Stats(profile)
-    for (path, _, _), (_, _, own, _, _) in stats.stats.items():
-        shares[_part(path)] += own
-    whole = sum(shares.values())
-    return ", ".join(f"{part} {100 * own / whole:.0f} %" for part, own in shares.most_common(9))
+    for (path, _, _), (_, _, seconds, _, _) in stats.stats.items():
+        shares[_package(path)] += seconds
+    total = sum(shares.values())
+    return ", ".join(f"{package} {100 * seconds / total:.0f} %" for package, seconds in shares.most_common(9))
 
 
-def _part(path: str) -> str:
-    """The package of ours, or Python and its libraries."""
-    _, found, inside = path.rpartition("/league/")
-    return inside.split("/")[0].removesuffix(".py") if found else "Python and libraries"
+def _package(file: str) -> str:
+    """Name the package of ours that a file belongs to."""
+    path = Path(file)
+    if not path.is_relative_to(SOURCE):
+        return LIBRARIES
+    first, *inside = path.relative_to(SOURCE).parts
+    if first == "league":
+        return inside[0].removesuffix(".py")
+    return first if first.startswith("league_") else LIBRARIES

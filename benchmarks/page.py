@@ -1,96 +1,166 @@
-"""docs/explanation/speed.md, written from results.json: what was measured, the goals beside it, and by how much one is
-missed."""
+"""Writes docs/explanation/speed.md from results.json: the measurements, their goals, and how far goals are missed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 Results = Mapping[str, Any]
-"""What results.json holds."""
+"""The content of results.json. (Any: as JSON has it.)"""
+JsonRow = Mapping[str, Any]
+
+BARE_FLOOR = "the bare floor"
+"""The name of this yardstick in the rows."""
+ONE_PROCESS = "a match, 32 at once"
+"""The row of `matches` in the summary."""
+SEPARATE = "a match, one process per agent"
+"""The row of `processes` in the summary."""
+UNMEASURED = "not measured yet"
 
 INTRODUCTION = """# Speed
 
-Players that ask a language model are slow; a platform must not be. This page is written by `make bench` from
-`benchmarks/results.json`: nothing in it was typed in.
+Players that ask a language model are slow. The league must not add to that. `make bench` measures it and writes this
+page from `benchmarks/results.json`; nobody edits the page by hand. `make bench ARGS='matches journal'` measures only
+these two benchmarks again and keeps the other results.
 
-Machines differ, so that only ratios count: ours and its yardstick are measured in turn in one run, the garbage
-collector on, and the medians of their CPU time are compared. The *bare floor* makes the seven calls of a match through
-a small layer on httptools with msgspec and does nothing else: no rules, no limits, no deadlines, nothing stored. What
-we are compared with is in the column *beside*.
+Machines differ, so the ratios matter, not the times. Each benchmark measures our code and a yardstick in turns, in the
+same run, with the garbage collector on. The ratio compares the medians of their CPU time; the column *compared with*
+names the yardstick. Rows about time on the clock say so.
+
+The *bare floor* is the cheapest honest way we know to make the seven calls of a match in Python: two invitations, two
+choices, two results and one report. A thin layer on httptools moves the bytes, and msgspec writes every message and
+reads every field of it into its type. The floor has no rules, no limits, no deadlines and no storage. Reading messages
+into dictionaries or making each call in a task of its own would be more expensive. An echo of the bytes would be
+cheaper, but it reads no message, so it is the yardstick of [a call](#a-call) only. The floor is measured with 2 and
+with 32 matches at once, and the cheaper of the two counts.
 """
 
-TITLES = {
-    "matches": (
+
+class Section(NamedTuple):
+    """The heading of one benchmark on the page, and what its tables show."""
+
+    title: str
+    text: str
+
+
+SECTIONS = {
+    "matches": Section(
         "A match",
-        "A whole league in one process, everything on: durable journals, transcript, log, metrics.",
+        "A whole league in one process with everything on: durable journals, transcript, log, metrics.",
     ),
-    "instructions": (
+    "instructions": Section(
         "A match in instructions",
-        "Counted by valgrind, which a busy machine hardly disturbs; what the kernel does is not in it.",
+        "Counted by valgrind, without the kernel. A busy machine hardly disturbs the count of a match in memory, but "
+        "it adds up to a tenth to a durable match, whose journal then makes more commits.",
     ),
-    "scale": (
+    "scale": Section(
         "Large leagues",
-        "Does a match cost the same, however many players there are? Of 500 players two rounds are played, of 1,000 "
-        "one.",
+        "The cost of a match should not depend on the number of players. The league of 500 players plays two rounds, "
+        "the league of 1,000 players one.",
     ),
-    "processes": (
+    "processes": Section(
         "Processes",
-        "`league demo` with 99 players and 10 referees, and commands that read its journal. CPU time of whole "
-        "processes, unless a row says otherwise.",
+        "A league with one process per agent, then `league demo`, which puts 99 players and 10 referees into a few "
+        "processes, and commands that read its journal. The league with one process per agent is measured without "
+        "the start and the end of its processes; the other rows show the CPU time of whole processes, unless they "
+        "say otherwise.",
     ),
-    "broadcast": (
+    "broadcast": Section(
         "A broadcast",
-        "The shell, its counters and its client, beside the same bytes through a bare client.",
+        "The manager's shell, counters and client, compared with a bare client that sends the same bytes.",
     ),
-    "startup": ("Start-up", "CPU time of a whole process."),
-    "codec": ("Reading a message", "Strict JSON, every clause of the message judged."),
-    "transport": ("A call", "Our client and our server, with their limits and deadlines, and no message read."),
-    "journal": ("The journal", "Time on the clock until an entry is on the disk."),
-    "results_cost": ("The manager, late in a league", "A report when thousands of results are stored."),
-    "dialects": ("Agents by others", "What it costs to speak with everybody."),
-    "dashboard": ("The dashboard", "A league that is watched. Times of pages are time on the clock."),
-    "tournament": ("`league tournament`", "Strategies that meet without servers."),
+    "startup": Section("Start-up", "CPU time of a whole process."),
+    "codec": Section("Reading a message", "Strict JSON, with every clause about the message checked."),
+    "transport": Section(
+        "A call", "Our client and our server with their limits and deadlines. They move bytes and read no message."
+    ),
+    "journal": Section("The journal", "Time on the clock until an entry is on the disk."),
+    "results_cost": Section(
+        "The manager, late in a league", "The cost of a report when thousands of results are already stored."
+    ),
+    "dialects": Section(
+        "Agents by others", "The cost of talking to agents that use other conventions than the specification."
+    ),
+    "dashboard": Section("The dashboard", "A league with viewers. The times of pages are time on the clock."),
+    "tournament": Section("`league tournament`", "Strategies that meet without servers."),
 }
 
 
 def page(results: Results) -> str:
-    """The whole page."""
-    machine = f"{results['machine']} with {results['processors']} processors"
-    measured = f"Measured with Python {results['python']} on {machine}; its load at the end was {results['load']:g}.\n"
-    parts = [INTRODUCTION, measured, *_summary(results)]
-    for name, rows in groupby(results["rows"], key=lambda row: row["benchmark"]):
-        title, sentence = TITLES[name]
-        parts += [f"## {title}\n", f"{sentence}\n", *_table(list(rows))]
+    """Write the whole page."""
+    rows_of: dict[str, list[JsonRow]] = {name: [] for name in SECTIONS}
+    for row in results["rows"]:
+        rows_of[row["benchmark"]].append(row)
+    parts = [INTRODUCTION, *_summary(rows_of), *_missed_goals(results["rows"])]
+    for name, section in SECTIONS.items():
+        parts += [f"## {section.title}\n", f"{section.text}\n"]
+        if rows_of[name]:
+            parts += [*_table(rows_of[name]), _run(results["runs"][name])]
+        else:
+            parts.append(f"{UNMEASURED.capitalize()}: `make bench ARGS={name}` does it.\n")
     return "\n".join(parts)
 
 
-def _summary(results: Results) -> Iterator[str]:
-    missed = [row for row in results["rows"] if not row["kept"]]
-    yield "## Goals that are missed\n"
+def _summary(rows_of: Mapping[str, Sequence[JsonRow]]) -> Iterator[str]:
+    """Compare the floor, a league in one process and a league in separate processes."""
+    one_process = next((row for row in rows_of["matches"] if row["what"] == ONE_PROCESS), None)
+    separate = next((row for row in rows_of["processes"] if row["what"] == SEPARATE), None)
+    floor = next((row["yardstick"] for row in rows_of["matches"] if row["yardstick_name"] == BARE_FLOOR), None)
+    yield "## The cost of a match\n"
+    yield "| | CPU time per match | compared with the bare floor |"
+    yield "|---|---|---|"
+    if floor is not None:
+        yield f"| the bare floor, seven calls | {_number(floor)} us | 1 |"
+    yield _summary_line("a league in one process, 32 matches at once", one_process, floor)
+    yield _summary_line("a league with one process per agent, 32 matches at once", separate, floor)
+    yield ""
+
+
+def _summary_line(title: str, row: JsonRow | None, floor: float | None) -> str:
+    if row is None:
+        return f"| {title} | {UNMEASURED} | |"
+    if floor is None:
+        return f"| {title} | {_number(row['ours'])} us | {UNMEASURED} |"
+    return f"| {title} | {_number(row['ours'])} us | {row['ours'] / floor:.1f} |"
+
+
+def _missed_goals(rows: Sequence[JsonRow]) -> Iterator[str]:
+    missed = [row for row in rows if not row["kept"]]
+    yield "## Missed goals\n"
     if not missed:
         yield "None.\n"
         return
     for row in missed:
-        by = 100 * (row["ratio"] / row["goal"] - 1)
-        measured = f"{row['ratio']:.2f}, the goal is {row['goal']:g} ({by:.0f} % more)"
-        yield f"- {row['what']}, beside {row['yardstick_name']}: {measured}"
+        excess = 100 * (row["ratio"] / row["goal"] - 1)
+        measured = f"{row['ratio']:.2f}, the goal is {row['goal']:g} ({excess:.0f} % over)"
+        yield f"- {row['what']}, compared with {row['yardstick_name']}: {measured}"
     yield ""
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "| what | ours | beside | ratio | goal |"
+def _table(rows: Sequence[JsonRow]) -> Iterator[str]:
+    yield "| | ours | compared with | ratio | goal |"
     yield "|---|---|---|---|---|"
     for row in rows:
-        goal = "" if row["goal"] is None else f"{row['goal']:g}{'' if row['kept'] else ', missed'}"
         unit = row["unit"]
-        beside = f"{_number(row['yardstick'])} {unit}, {row['yardstick_name']}"
-        yield f"| {row['what']} | {_number(row['ours'])} {unit} | {beside} | {row['ratio']:.2f} | {goal} |"
+        ours = f"{_number(row['ours'])} {unit}"
+        yardstick = f"{_number(row['yardstick'])} {unit}, {row['yardstick_name']}"
+        yield f"| {row['what']} | {ours} | {yardstick} | {row['ratio']:.2f} | {_goal(row)} |"
     yield ""
     for row in rows:
         if row["detail"]:
             yield f"{row['what'][0].upper()}{row['what'][1:]}: {row['detail']}.\n"
+
+
+def _goal(row: JsonRow) -> str:
+    if row["goal"] is None:
+        return ""
+    goal = f"{row['goal']:g}"
+    return goal if row["kept"] else f"{goal}, missed"
+
+
+def _run(run: Mapping[str, Any]) -> str:
+    machine = f"{run['machine']} with {run['processors']} processors"
+    return f"*Measured with Python {run['python']} on {machine}; the load at the end was {run['load']:g}.*\n"
 
 
 def _number(value: float) -> str:

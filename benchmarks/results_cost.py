@@ -1,7 +1,7 @@
-"""What an accepted report costs the manager: late in a league, with all results stored, compared with early in it.
+"""The manager's cost of an accepted report late in a league, with all results stored, compared with early in it.
 
-The CPU time of whole rounds, from the first report to the announcement of the next round, per report. A league of
-1,000 players is cut short: what counts is that thousands of results are stored, not that all half a million are.
+Measured is the CPU time of whole rounds, from the first report to the announcement of the next round, per report. The
+league of 1,000 players is cut short: thousands of stored results show the effect, half a million are not needed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import time
 from collections.abc import Iterator
 from itertools import count
+from typing import NamedTuple
 
 from benchmarks import Row
 from league.events import LeagueSettings
@@ -25,29 +26,47 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import PlayerMeta, RefereeMeta, Result, ResultDetails
 
-NAME = "results_cost"
-LEAGUES = ((10, None, 30), (99, None, 2), (1000, 25, 1))
-"""Players, rounds (None: all), and how many such leagues are played."""
 REFEREES = 10
 START = 1_750_000_000.0
 
 
+class _Plan(NamedTuple):
+    players: int
+    rounds: int | None
+    """None: all rounds of the schedule."""
+    leagues: int
+    """Small leagues are played several times."""
+
+
+PLANS = (_Plan(10, None, 30), _Plan(99, None, 2), _Plan(1000, 25, 1))
+
+
+class _RoundCost(NamedTuple):
+    cpu_seconds: float
+    reports: int
+
+    @property
+    def per_report(self) -> float:
+        return self.cpu_seconds / self.reports
+
+
 def run() -> list[Row]:
-    """Ours is late, the yardstick early."""
-    return [_row(*league) for league in LEAGUES]
+    return [_row(plan) for plan in PLANS]
 
 
-def _row(players: int, rounds: int | None, repeats: int) -> Row:
-    early, late = float("inf"), float("inf")
-    stored = 0
-    for _ in range(repeats):
-        costs = list(_League(players, rounds).rounds())
-        some = max(1, len(costs) // 5)
-        stored = sum(reports for _, reports in costs)
-        early = min(early, *(seconds / reports for seconds, reports in costs[1 : 1 + some]))
-        late = min(late, *(seconds / reports for seconds, reports in costs[-1 - some : -1]))
-    what = f"a report, {players} players, {stored} results at the end"
-    return Row(what, late * 1e6, early * 1e6, "early in the same league", "us", goal=1.5)
+def _row(plan: _Plan) -> Row:
+    early = float("inf")
+    late = float("inf")
+    results = 0
+    for _ in range(plan.leagues):
+        costs = list(_League(plan.players, plan.rounds).rounds())
+        results = sum(cost.reports for cost in costs)
+        # A fifth of the rounds at each end, without the first and the last round, which do more than report.
+        fifth = max(1, len(costs) // 5)
+        early = min(early, *(cost.per_report for cost in costs[1 : 1 + fifth]))
+        late = min(late, *(cost.per_report for cost in costs[-1 - fifth : -1]))
+    title = f"a report, {plan.players:,} players, {results:,} results at the end"
+    return Row(title, late * 1e6, early * 1e6, "early in the same league", "us", goal=1.5)
 
 
 class _League:
@@ -55,7 +74,8 @@ class _League:
 
     def __init__(self, players: int, rounds: int | None) -> None:
         self.now = START
-        self._letters, self._drawn = count(1), count()
+        self._letters = count(1)
+        self._draws = count()
         self._tokens: dict[str, str] = {}
         settings = LeagueSettings(
             league_id="bench", players=players, rounds=rounds, referees=REFEREES, max_referees=REFEREES
@@ -67,8 +87,9 @@ class _League:
         for number in range(1, players + 1):
             self._register_player(number)
 
+    # Not random, so that all leagues draw the same schedule.
     def _chance(self, size: int) -> bytes:
-        return hashlib.shake_128(b"%d" % next(self._drawn)).digest(size)
+        return hashlib.shake_128(b"%d" % next(self._draws)).digest(size)
 
     def _register_referee(self, number: int) -> None:
         meta = RefereeMeta(
@@ -102,39 +123,41 @@ class _League:
         return self.manager.handle(letter, self.now)
 
     def _settle(self, step: Step) -> None:
-        """Everybody answers, and answers what follows."""
+        """Let everybody answer, also the calls that follow from answers."""
         waiting: list[Outgoing] = list(step.outbox)
         while waiting:
             outgoing = waiting.pop()
             for address in outgoing.to:
-                known = address.agent_id in self.manager.ledger.in_play.holdings and isinstance(outgoing.message, Ping)
-                pong = Pong(self._held(address.agent_id)) if known else Pong()
-                letter = Letter(0, pong, outgoing.key, address.agent_id)
+                letter = Letter(0, self._pong(outgoing, address.agent_id), outgoing.key, address.agent_id)
                 waiting += self.manager.handle(letter, self.now).outbox
 
-    def _held(self, referee_id: str) -> tuple[tuple[str, int], ...]:
+    def _pong(self, outgoing: Outgoing, agent_id: str) -> Pong:
+        """Answer a call. A referee that is pinged names the matches it holds."""
         ledger = self.manager.ledger
-        return tuple((one.match_id, one.attempt) for one in ledger.held_by(referee_id))
+        if isinstance(outgoing.message, Ping) and agent_id in ledger.in_play.holdings:
+            return Pong(tuple((match.match_id, match.attempt) for match in ledger.held_by(agent_id)))
+        return Pong()
 
-    def rounds(self) -> Iterator[tuple[float, int]]:
-        """CPU seconds and reports of each round."""
+    def rounds(self) -> Iterator[_RoundCost]:
+        """Play the league, and yield the cost of each round."""
         while not self.manager.is_finished:
             ledger = self.manager.ledger
             reports = [self._report(match) for match in ledger.matches_in(ledger.current_round)]
-            spent = 0.0
+            cpu_seconds = 0.0
+            # Only the report itself is timed, not the answers of the agents.
             for report in reports:
                 self.now += 0.01
                 start = time.process_time()
                 step = self._handle(report)
-                spent += time.process_time() - start
+                cpu_seconds += time.process_time() - start
                 self._settle(step)
-            yield spent, len(reports)
-            while (due := self.manager.deadline) is not None and due <= self.now:
+            yield _RoundCost(cpu_seconds, len(reports))
+            while (deadline := self.manager.deadline) is not None and deadline <= self.now:
                 self._settle(self.manager.tick(self.now))
 
     def _report(self, match: ScheduledMatch) -> MatchResultReport:
-        a, b = match.players
-        details = ResultDetails(drawn_number=4, choices={a: "even", b: "odd"}, status="WIN")
+        winner, loser = match.players
+        details = ResultDetails(drawn_number=4, choices={winner: "even", loser: "odd"}, status="WIN")
         envelope = seal(f"referee:{match.referee_id}", self.now, "conv-2", self._tokens[match.referee_id or ""])
         return MatchResultReport(
             **envelope,
@@ -142,6 +165,6 @@ class _League:
             round_id=match.round_id,
             match_id=match.match_id,
             game_type="even_odd",
-            result=Result(winner=a, score={a: 3, b: 0}, details=details),
+            result=Result(winner=winner, score={winner: 3, loser: 0}, details=details),
             attempt=match.attempt,
         )

@@ -1,4 +1,4 @@
-"""How long a command takes before it does anything: CPU time of whole processes beside one that does nothing."""
+"""The cost of a command before it does anything: CPU time of whole processes beside one that does nothing."""
 
 from __future__ import annotations
 
@@ -6,34 +6,44 @@ import resource
 import subprocess
 import sys
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks import Row
 
-NAME = "startup"
 ROUNDS = 15
 LEAGUE = ("-m", "league.cli.main")
-COMMANDS = {
-    "league --help": ((*LEAGUE, "--help"), 3.0),
-    "league --version": ((*LEAGUE, "--version"), 6.0),
-    "from league import Player": (("-c", "from league import Player"), 12.0),
-}
 NOTHING = ("-c", "pass")
 
 
+class _Command(NamedTuple):
+    title: str
+    arguments: tuple[str, ...]
+    goal: float
+
+
+COMMANDS = (
+    _Command("league --help", (*LEAGUE, "--help"), 3.0),
+    _Command("league --version", (*LEAGUE, "--version"), 6.0),
+    _Command("from league import Player", ("-c", "from league import Player"), 12.0),
+)
+
+
 def run() -> list[Row]:
-    spent: dict[str, list[float]] = {name: [] for name in (*COMMANDS, "nothing")}
+    nothing: list[float] = []
+    samples: dict[str, list[float]] = {command.title: [] for command in COMMANDS}
     for _ in range(ROUNDS):
-        spent["nothing"].append(cpu_seconds(NOTHING))
-        for name, (arguments, _) in COMMANDS.items():
-            spent[name].append(cpu_seconds(arguments))
-    bare = median(spent["nothing"]) * 1e3
+        nothing.append(cpu_seconds(NOTHING))
+        for command in COMMANDS:
+            samples[command.title].append(cpu_seconds(command.arguments))
+    yardstick = median(nothing) * 1e3
     return [
-        Row(name, median(spent[name]) * 1e3, bare, "python -c pass", "ms", goal) for name, (_, goal) in COMMANDS.items()
+        Row(command.title, median(samples[command.title]) * 1e3, yardstick, "python -c pass", "ms", command.goal)
+        for command in COMMANDS
     ]
 
 
 def cpu_seconds(arguments: tuple[str, ...]) -> float:
-    """Of one process, from its beginning to its end."""
+    """Measure the CPU seconds of one process of Python, from its start to its end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run((sys.executable, *arguments), check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -12,7 +12,8 @@ from typing import Any, get_args
 
 from league.events import AgentRole, AgentState, LeagueState
 from league.games.contract import Measure
-from league.hosting.admin_api import LONGEST_KEY, WITH_TARGET
+from league.hosting.admin_api import LONGEST_KEY
+from league.hosting.order_table import ORDER_TABLE, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
 from league.protocol.schemas import schema as message_schema
@@ -297,14 +298,7 @@ PAGES: tuple[Page, ...] = (
     Page("/metrics", "counters and times for Prometheus, as text", None, "all three roles"),
 )
 ORDERS_TOLD: Mapping[str, str] = {
-    "start": "start the league with whoever is registered",
-    "pause": "let running matches finish and begin nothing new",
-    "resume": "let a paused league, or one that waits for players, go on",
-    "approve": "let an applicant in; `target` is its applicant id, name or endpoint",
-    "reject": "turn an applicant away; `target` as of approve",
-    "withdraw": "take a player out; `target` is its id",
-    "replay-match": "void a result, or give a parked match three more attempts; `target` is the match id",
-    "close": "after the end, let nothing be played again",
+    row.name: f"{row.about}; `target` is {row.target}" if row.target else row.about for row in ORDER_TABLE
 }
 REFUSALS: Mapping[int, str] = {
     400: "the body is wrong: E003, E007, E008, E034, E035",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from league.cli.main import command_parsers
-from league.hosting.options import ALL, OPTIONS, Option
+from league.hosting.options import ALL, Option, all_options
 from league.protocol.errors import ERRORS, ErrorRow, Retry
 from league.protocol.exchanges import EXCHANGES, speakers
 from league.protocol.messages import MESSAGES
@@ -167,7 +167,7 @@ One file may serve all three roles: each takes the keys that are for it, and key
 def settings_page() -> str:
     """One row for each setting."""
     head = ("key", "option", "default", "for", "meaning")
-    return SETTINGS_HEAD + table(head, map(setting_cells, OPTIONS))
+    return SETTINGS_HEAD + table(head, map(setting_cells, all_options()))
 
 
 def setting_cells(one: Option) -> list[str]:

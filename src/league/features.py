@@ -96,8 +96,8 @@ class ExportRow(NamedTuple):
 class StrategyRow(NamedTuple):
     """A strategy for `league player --strategy NAME`.
 
-    `make` takes the player's options and the strategy's own, and returns a `league.hosting.players.Entrant`. `options`
-    names the dataclass of those options, whose `OPTIONS` are added to the command line.
+    `make` takes the player's options and returns a `league.hosting.players.Entrant`. `options` names a dataclass that
+    declares options of the strategy's own (`league.hosting.options.option`); they are added to the command line.
     """
 
     name: str
@@ -180,5 +180,7 @@ def _by_others() -> _Others:
         if isinstance(feature, Feature):
             features.append(feature)
         else:
-            problems.append(f"the feature {point.name!r} cannot be used: {point.value} is not a league.features.Feature")
+            problems.append(
+                f"the feature {point.name!r} cannot be used: {point.value} is not a league.features.Feature"
+            )
     return _Others(tuple(features), tuple(problems))

@@ -16,6 +16,7 @@ from league.dialects.registrations import META_FIELDS, PLAYER
 from league.hosting import admin_api, specification
 from league.hosting.background import Background, live_document
 from league.hosting.manager_api import match_page
+from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league import LeagueManager
@@ -72,18 +73,6 @@ _SOME_ROUNDS: Final = taking(
 )
 _KEY: Final = string("the same key again does nothing more")
 _KEYED: Final = {**taking(key=_KEY), "required": []}
-_AIMED: Final = taking("target", target=string("whom or what: an id"), key=_KEY)
-_ORDERS: Final[Mapping[str, str]] = {
-    "start": "Starts the league with those who are registered.",
-    "pause": "Pauses the league: matches that are played go on, no others begin.",
-    "resume": "Lets a paused league, or one that waits for somebody, go on.",
-    "approve": "Lets an applicant in.",
-    "reject": "Turns an applicant away.",
-    "withdraw": "Takes a player out of the league; its open matches are lost.",
-    "replay-match": "Voids the result of a match and has it played again.",
-    "close": "Closes a finished league for good.",
-}
-_DESTRUCTIVE: Final = frozenset({"reject", "withdraw", "replay-match", "close"})
 _JSON = msgspec.json.Encoder()
 
 
@@ -137,15 +126,15 @@ class LeagueOffer:
     def _orders(self) -> Sequence[ToolRow]:
         return [
             ToolRow(
-                f"operator_{order.replace('-', '_')}",
-                f"Operator: {order.replace('-', ' ')}",
-                about,
-                _AIMED if order in admin_api.WITH_TARGET else _KEYED,
-                partial(self._order, order),
-                destructive=order in _DESTRUCTIVE,
+                f"operator_{row.name.replace('-', '_')}",
+                f"Operator: {row.name.replace('-', ' ')}",
+                f"Orders the manager to {row.about}.",
+                taking("target", target=string(row.target), key=_KEY) if row.target else _KEYED,
+                partial(self._order, row.name),
+                destructive=row.is_destructive,
                 for_operator=True,
             )
-            for order, about in _ORDERS.items()
+            for row in ORDER_TABLE
         ]
 
     def _tool(self, view: Callable[[], Any]) -> Callable[[McpCaller, Object], Any]:

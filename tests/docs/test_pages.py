@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from league.cli.main import command_parsers, full_parser, modules
-from league.hosting.options import OPTIONS
+from league.hosting.options import all_options
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MESSAGES
 from scripts.reference import anchor
@@ -164,7 +164,7 @@ def test_every_setting_is_documented() -> None:
         reference("settings"),
         re.MULTILINE,
     )
-    assert rows == [(one.name, "" if one.only_in_file else one.flag) for one in OPTIONS]
+    assert rows == [(one.name, "" if one.only_in_file else one.flag) for one in all_options()]
 
 
 def test_every_command_and_option_is_documented() -> None:

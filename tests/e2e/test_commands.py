@@ -131,7 +131,7 @@ def test_a_manager_that_waits_shows_that_too(league: Played) -> None:
 def test_a_server_that_is_no_manager_is_told(league: Played) -> None:
     processes, _ = league
     player = processes.begin("player", manager="http://127.0.0.1:1/mcp")
-    assert "is no League Manager" in refused(league, "standings", "--manager", player.endpoint)
+    assert "is not a League Manager" in refused(league, "standings", "--manager", player.endpoint)
     assert player.stop() == 0
 
 

@@ -17,8 +17,10 @@ from league.cli import operator
 from league.cli.main import main
 from league.events import LeagueSettings
 from league.hosting.manager_api import other_pages
+from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.manager.league import LeagueManager
+from league.manager.orders import ORDERS
 from league.protocol import tokens
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
@@ -245,3 +247,7 @@ async def test_an_order_that_cannot_be_stored_is_refused_and_changes_nothing() -
 async def test_callers_are_judged_as_at_mcp_and_by_the_token(raw: bytes, status: int) -> None:
     async with manager() as (port, _):
         assert statuses(await exchange(port, raw)) == [status]
+
+
+def test_the_table_of_orders_has_what_the_manager_obeys() -> None:
+    assert [row.name for row in ORDER_TABLE] == list(ORDERS)

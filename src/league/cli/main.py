@@ -127,16 +127,23 @@ def parser_for(*commands: Command | None) -> Parser:
     return parser
 
 
-def full_parser() -> Parser:
-    """A parser that knows all commands of ours."""
-    return parser_for(*(_command(name, module) for name, module in modules().items()))
+def full_parser(with_others: bool = False) -> Parser:
+    """A parser that knows all commands of ours, or those of all installed features."""
+    known = modules()
+    if with_others:
+        known |= _modules_by_others()
+    return parser_for(*(_command(name, module) for name, module in known.items()))
 
 
 def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
-    """The parser of every command, in the order of `league --help`."""
+    """The parser of every command of ours, in the order of `league --help`."""
+    return subparsers_of(full_parser())
+
+
+def subparsers_of(parser: Parser) -> Mapping[str, argparse.ArgumentParser]:
+    """The parsers of the commands that a parser knows."""
     # argparse has no public way to its subcommands; its own help reads the same attributes.
-    actions = full_parser()._actions
-    subparsers = next(action for action in actions if isinstance(action, argparse._SubParsersAction))
+    subparsers = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return dict(subparsers.choices)
 
 

@@ -12,40 +12,50 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from league.cli.source import add_operator_options
+from league.hosting.order_table import ORDER_TABLE, OrderRow
 from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
 
 if TYPE_CHECKING:
     from league.cli.pages import Pages
 
-LOOKS, LOOK_AGAIN_S = 6, 1.0
-"""Who did not answer the last probe is looked at again: the manager probes it after 2 seconds."""
+LOOKS = 6
+LOOK_AGAIN_S = 1.0
+"""An agent that did not answer the last probe is looked at again: the manager probes it after 2 seconds."""
 PAUSES_S = (1.0, 2.0)
-"""Before another try, when the manager says that it cannot now."""
+"""Pauses before another try, when the manager says that it cannot obey now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One order. `done` is what to say when it was carried out; `target` names and explains its argument. With
-    `every`, several targets may be given, or --all: it finds them and explains the option."""
+class OrderCommand:
+    """An order as a command. `done` is printed when the order was carried out.
 
-    name: str
-    help: str
+    With `finds_all`, several targets may be given, or --all, and it finds them.
+    """
+
+    row: OrderRow
     done: str
     examples: tuple[str, ...]
     note: str = ""
-    target: tuple[str, str] | None = None
-    every: tuple[Callable[[Pages], list[str]], str] | None = None
+    finds_all: Callable[[Pages], list[str]] | None = None
     objections: Callable[[Pages], list[str]] | None = None
     """What the operator should know before the order is given; with --anyway it is given all the same."""
 
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    def command(self) -> Command:
+        text = examples(*self.examples, note=self.note + TOKEN)
+        return Command(self.name, f"operator: {self.row.about}", text, self.configure, self.run)
+
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        if self.every is not None and self.target is not None:
-            parser.add_argument("targets", metavar=self.target[0], nargs="*", help=self.target[1])
-            parser.add_argument("--all", action="store_true", help=self.every[1])
-        elif self.target is not None:
-            parser.add_argument("target", metavar=self.target[0], help=self.target[1])
+        if self.finds_all is not None:
+            parser.add_argument("targets", metavar=self.row.placeholder, nargs="*", help=self.row.target)
+            parser.add_argument("--all", action="store_true", help="everybody who waits now")
+        elif self.row.target:
+            parser.add_argument("target", metavar=self.row.placeholder, help=self.row.target)
         if self.objections is not None:
-            parser.add_argument("--anyway", action="store_true", help="also if somebody does not answer")
+            parser.add_argument("--anyway", action="store_true", help="even if somebody does not answer")
         add_operator_options(parser)
         add_json_option(parser)
 
@@ -54,13 +64,13 @@ class Order:
 
         with closing(Pages(args.manager)) as pages:
             token = _token(args.state, pages)
-            if self.every is not None:
+            if self.finds_all is not None:
                 return self._give_all(pages, self._targets(args, pages), token, args.json)
-            target: str | None = args.target if self.target else None
+            target: str | None = args.target if self.row.target else None
             if self.objections is not None:
                 self._weigh(self.objections, pages, args.anyway)
-            done = _give(pages, self.name, target, token)
-        print_result(args.json, done, [self.done.format(target=target)])
+            answer = _give(pages, self.name, target, token)
+        print_result(args.json, answer, [self.done.format(target=target)])
         return 0
 
     def _weigh(self, look: Callable[[Pages], list[str]], pages: Pages, anyway: bool) -> None:
@@ -74,79 +84,76 @@ class Order:
             objections = look(pages)
         if objections and not anyway:
             raise CommandError(f"{'; '.join(objections)}; to {self.name} all the same: league {self.name} --anyway")
-        for one in objections:
-            print_lines([f"{paint('warning:', Style.WARNING)} {one}"], sys.stderr)
+        for objection in objections:
+            print_lines([f"{paint('warning:', Style.WARNING)} {objection}"], sys.stderr)
 
     def _targets(self, args: argparse.Namespace, pages: Pages) -> list[str]:
-        assert self.every is not None
+        assert self.finds_all is not None
         if bool(args.targets) == args.all:
-            raise CommandError(f"say whom to {self.name}: one or more of them, or --all", USAGE)
-        return self.every[0](pages) if args.all else list(dict.fromkeys(args.targets))
+            raise CommandError(f"say whom to {self.name}: one or more agents, or --all", USAGE)
+        if args.all:
+            return self.finds_all(pages)
+        return list(dict.fromkeys(args.targets))
 
     def _give_all(self, pages: Pages, targets: Sequence[str], token: str, as_json: bool) -> int:
-        """One after the other; what is refused for one does not keep it from the others."""
-        done, failed = [], {}
+        """Give the order for each target; a refusal for one does not stop the others."""
+        answers = []
+        failures: dict[str, str] = {}
         for target in targets:
             try:
-                done.append(_give(pages, self.name, target, token))
+                answers.append(_give(pages, self.name, target, token))
             except CommandError as error:
-                failed[target] = str(error)
-        lines = [self.done.format(target=one["target"]) for one in done]
-        if as_json or not failed:
-            document = {"order": self.name, "done": done, "failed": failed}
+                failures[target] = str(error)
+        lines = [self.done.format(target=answer["target"]) for answer in answers]
+        if as_json or not failures:
+            document = {"order": self.name, "done": answers, "failed": failures}
             print_result(as_json, document, lines or ["Nobody waits for approval."])
-            return 1 if failed else 0
+            return 1 if failures else 0
         if lines:
             print_lines(lines)
-        raise CommandError("; ".join(failed.values()))
+        raise CommandError("; ".join(failures.values()))
 
 
-def _who_is_silent(pages: Pages) -> list[str]:
-    """Who does not answer: it may be too late once the league has started."""
+def _silent_agents(pages: Pages) -> list[str]:
+    """The agents that do not answer: once the league has started it may be too late."""
     from league.cli.show import silence_in
     from league.terminal.tables import plain
 
     document = pages.json("/api/agents")
-    agents = {one["agent_id"]: one for one in document["agents"]}
-    return [
-        plain(f'{one["role"]} {agent_id} "{one["display_name"]}" at {one["endpoint"]} is {silence}')
-        for agent_id, silence in silence_in(document).items()
-        if (one := agents[agent_id])
-    ]
+    agents = {agent["agent_id"]: agent for agent in document["agents"]}
+    sentences = []
+    for agent_id, silence in silence_in(document).items():
+        agent = agents[agent_id]
+        name = f'{agent["role"]} {agent_id} "{agent["display_name"]}"'
+        sentences.append(plain(f"{name} at {agent['endpoint']} is {silence}"))
+    return sentences
 
 
 def _waiting(pages: Pages) -> list[str]:
-    """Everybody who waits for approval."""
-    return [one["applicant_id"] for one in pages.json("/api/agents")["applicants"]]
+    """All applicants that wait for approval."""
+    return [applicant["applicant_id"] for applicant in pages.json("/api/agents")["applicants"]]
 
 
 HERE = "--manager http://127.0.0.1:8000 --state league-data/my_league"
-APPLICANT = ("AGENT", "its applicant id (A01), name or endpoint; several, if you like")
+TOKEN = "The order needs the admin token of the manager, which is never on the command line."
+_ROWS = {row.name: row for row in ORDER_TABLE}
 ORDERS = (
-    Order(
-        "start",
-        "operator: start the league with whoever is registered",
+    OrderCommand(
+        _ROWS["start"],
         "The league starts.",
         ("league start", "league start --anyway", f"league start {HERE}"),
-        "Everybody is probed every 5 seconds until then. If somebody does not answer, it says who and why, and starts\n"
-        "only with --anyway.\n",
-        objections=_who_is_silent,
+        "All agents are probed every 5 seconds until then. If one does not answer, the command says which and why,\n"
+        "and starts the league only with --anyway.\n",
+        objections=_silent_agents,
     ),
-    Order(
-        "pause",
-        "operator: let running matches finish and begin nothing new",
-        "The league is paused: running matches finish, nothing new begins.",
+    OrderCommand(
+        _ROWS["pause"],
+        "The league is paused: running matches finish, no others start.",
         ("league pause", "LEAGUE_ADMIN_TOKEN=... league pause --manager http://127.0.0.1:8000"),
     ),
-    Order(
-        "resume",
-        "operator: let a paused league, or one that waits for players, go on",
-        "The league goes on.",
-        ("league resume", f"league resume {HERE}"),
-    ),
-    Order(
-        "approve",
-        "operator: let agents in that wait for approval",
+    OrderCommand(_ROWS["resume"], "The league goes on.", ("league resume", f"league resume {HERE}")),
+    OrderCommand(
+        _ROWS["approve"],
         "{target} is approved: its next registration is accepted.",
         (
             "league approve A01 A02",
@@ -154,74 +161,59 @@ ORDERS = (
             "league approve --all",
         ),
         "`league agents` shows who waits. The agent becomes a member when it registers the next time.\n",
-        APPLICANT,
-        (_waiting, "everybody who waits now"),
+        finds_all=_waiting,
     ),
-    Order(
-        "reject",
-        "operator: turn agents away that wait for approval",
+    OrderCommand(
+        _ROWS["reject"],
         "{target} is rejected: it is told so when it registers the next time.",
         ("league reject A01 A02", "league reject --all"),
-        "`league agents` shows who was rejected; `league approve` lets one in after all.\n",
-        APPLICANT,
-        (_waiting, "everybody who waits now"),
+        "`league agents` shows rejected agents; `league approve` lets one in after all.\n",
+        finds_all=_waiting,
     ),
-    Order(
-        "withdraw",
-        "operator: take a player out of the league",
+    OrderCommand(
+        _ROWS["withdraw"],
         "{target} is withdrawn: its open matches are won by its opponents.",
         ("league withdraw P02", f"league withdraw P02 {HERE}"),
         "Its results stand; the matches it has not finished are won by its opponents.\n",
-        ("PLAYER_ID", "the player, such as P02"),
     ),
-    Order(
-        "replay-match",
-        "operator: void a match and play it again",
+    OrderCommand(
+        _ROWS["replay-match"],
         "{target} is played again.",
         ("league replay-match R1M1", f"league replay-match R1M1 {HERE}"),
         "Nothing is erased: the void result stays in the journal. A parked match gets three more attempts.\n"
-        "After the end, too, until the league is closed: agents that have stopped must be started again,\n"
+        "This works after the end too, until the league is closed: agents that have stopped must be started again,\n"
         "without the journal that says it is over, and a referee with the enrolment key (--state DIR).\n",
-        ("MATCH_ID", "the match, such as R1M1"),
     ),
-    Order(
-        "close",
-        "operator: after the end, let nothing be played again",
-        "The league is closed: its table is final.",
-        ("league close", f"league close {HERE}"),
-    ),
+    OrderCommand(_ROWS["close"], "The league is closed: its table is final.", ("league close", f"league close {HERE}")),
 )
-TOKEN = "The order needs the admin token of the manager, which is never on the command line."
-COMMANDS = tuple(
-    Command(one.name, one.help, examples(*one.examples, note=one.note + TOKEN), one.configure, one.run)
-    for one in ORDERS
-)
+COMMANDS = tuple(order.command() for order in ORDERS)
 
 
 def _token(state: str | None, pages: Pages) -> str:
-    """Given on the command line or by the environment; else that of a manager that was started here."""
+    """The admin token: from the command line or the environment, otherwise that of a manager started here."""
     from league.hosting.kept_secrets import ADMIN_TOKEN
     from league.storage import urls
     from league.storage.notices import JournalError
 
-    given = ADMIN_TOKEN.given_to_command(state)
-    if given is not None:
-        return given
+    token = ADMIN_TOKEN.given_to_command(state)
+    if token is not None:
+        return token
     league = pages.json("/api/league")
     try:
         folder = urls.default(str(league["league_id"])).path.parent
     except (JournalError, TypeError, KeyError) as error:
-        raise CommandError(f"{pages.base} is no League Manager: it has no /api/league") from error
+        raise CommandError(f"{pages.base} is not a League Manager: it has no /api/league") from error
     return ADMIN_TOKEN.kept_in(folder)
 
 
 def _give(pages: Pages, order: str, target: str | None, token: str) -> dict[str, Any]:
-    """One key for all tries: however often the order arrives, it is carried out once."""
+    """Give an order. All tries have one key: however often it arrives, it is carried out once."""
     from uuid import uuid4
 
     from league.terminal.tables import plain
 
-    path, document = f"/api/admin/{order}", {"target": target, "key": uuid4().hex}
+    path = f"/api/admin/{order}"
+    document = {"target": target, "key": uuid4().hex}
     status, body = pages.post(path, document, token)
     for pause in PAUSES_S:
         if status != 503:
@@ -232,8 +224,8 @@ def _give(pages: Pages, order: str, target: str | None, token: str) -> dict[str,
         answer = json.loads(body)
         if status == 200 and answer["order"] == order:
             return dict(answer)
-        said = " ".join(answer[name] for name in ("error_code", "error_name") if name in answer)
-        sentence = f"{said}: {answer['error']}" if said else str(answer["error"])
+        code = " ".join(answer[name] for name in ("error_code", "error_name") if name in answer)
+        sentence = f"{code}: {answer['error']}" if code else str(answer["error"])
     except (ValueError, TypeError, KeyError) as error:
-        raise CommandError(f"{pages.base}{path} is no page of a League Manager (status {status})") from error
+        raise CommandError(f"{pages.base}{path} is not a page of a League Manager (status {status})") from error
     raise CommandError(plain(sentence))

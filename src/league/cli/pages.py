@@ -33,7 +33,7 @@ class Pages:
         """The document at this path of a manager; None if there is no such match."""
         document = self.json(path)
         if not isinstance(document, dict) and not path.startswith(MATCHES):
-            raise CommandError(f"{self.base} is no League Manager: it has no {path}")
+            raise CommandError(f"{self.base} is not a League Manager: it has no {path}")
         return document
 
     def text(self, path: str) -> str:
@@ -53,7 +53,7 @@ class Pages:
                 return json.loads(body)
         except ValueError:
             pass
-        raise CommandError(f"{self.base}{path} is no page of a League Manager (status {status})")
+        raise CommandError(f"{self.base}{path} is not a page of a League Manager (status {status})")
 
     def post(self, path: str, document: object, token: str) -> tuple[int, bytes]:
         """Status and body of the answer to a document. It may arrive twice: a lost answer is asked for again."""

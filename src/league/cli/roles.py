@@ -38,7 +38,7 @@ def _refuse_foreign_options(chosen: options.PlayerOptions, strategies: Sequence[
     for row in features.own(StrategyRow):
         if not row.options or row.name in strategies:
             continue
-        for option in features.load(row.options).OPTIONS:
+        for option in options.options_in(features.load(row.options), (chosen.role,)):
             if option.name in chosen.given:
                 raise CommandError(f"{option.flag} is for --strategy {row.name}", USAGE)
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
+from league.hosting.order_table import WITH_TARGET
 from league.hosting.serving import HostedAgent
 from league.machine import Operate
 from league.manager.league import LeagueManager
@@ -18,7 +19,6 @@ from league.protocol.errors import PeerError
 from league.transport.http import RETRY_AFTER_S, HttpRequest, Response, is_json
 
 ADMIN = "/api/admin/"
-WITH_TARGET = frozenset({"approve", "reject", "withdraw", "replay-match"})
 FIELDS = ("target", "key")
 LONGEST_KEY = 128
 _JSON = msgspec.json.Encoder()

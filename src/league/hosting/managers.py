@@ -154,68 +154,57 @@ def size_notice(players: int, profile: str) -> str:
 
 
 def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
-    """What the league is played by. `now` has the zone of whoever set its start."""
+    """The settings of a new league. `now` has the zone of whoever set its start."""
     _check(options)
-    official = options.preset == "official"
-    lead = options.announcement_lead_s
+    is_official = options.preset == "official"
+    lead_s = options.announcement_lead_s
+    if lead_s is None:
+        lead_s = 60.0 if is_official else 0.0
     start, start_at = start_time.read(options.start, now)
-    return LeagueSettings(
-        league_id=options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
-        game_type=options.game,
-        players=options.players,
-        referees=options.referees,
-        max_referees=max(options.max_referees, options.referees),
-        double=options.double,
-        rounds=options.rounds,
-        start=start,
-        start_at=start_at,
-        profile=options.profile,
-        move_seconds=options.move_seconds,
-        retry_delays_s=options.retry_delays_s,
-        announcement_wait_s=10.0 if official else 1.0,
-        announcement_lead_s=lead if lead is not None else (60.0 if official else 0.0),
-        standings_interval_s=options.standings_interval_s,
-        start_match_after_s=options.start_match_after_s,
-        referee_patience_s=options.referee_patience,
-        outage_minutes=options.outage_minutes,
-        unique_names=options.unique_names,
-        late=options.late,
-        late_referees=options.late_referees and not official,
-        max_concurrent_matches_limit=options.max_concurrent_matches_limit,
-        tiebreakers=options.tiebreakers,
-        enrolment=options.enrolment or "guarded",
-    )
+    settings = {row.setting: getattr(options, row.name) for row in options_of(ManagerOptions) if row.setting}
+    settings |= {
+        "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
+        "max_referees": max(options.max_referees, options.referees),
+        "start": start,
+        "start_at": start_at,
+        "announcement_wait_s": 10.0 if is_official else 1.0,
+        "announcement_lead_s": lead_s,
+        "late_referees": options.late_referees and not is_official,
+        "enrolment": options.enrolment or "guarded",
+    }
+    return LeagueSettings(**settings)
 
 
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
-"""What a league is not the same without: with another value its journal is not resumed."""
-_STORED_AS = {"game": "game_type", "referee_patience": "referee_patience_s", "preset": "announcement_wait_s"}
-"""Settings of a league that are called otherwise than the options they come from."""
+"""What defines a league: a journal is not resumed with other values of these."""
 
 
 def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
-    """What the league of this journal is played by; a new one goes by `settings`. Whoever asked for something else is
-    told that it is ignored, or (CommandError) that it cannot be."""
+    """The settings of the league in this journal; of a new one, `settings`.
+
+    An option that asks for something else is ignored with a notice, or, if it defines the league, refused.
+    """
     stored = _stored_settings(location)
     if stored is None:
         return settings
-    for one in options_of(ManagerOptions):
-        name = _STORED_AS.get(one.name, one.name)
-        if one.name not in options.given or not hasattr(stored, name):
+    for row in options_of(ManagerOptions):
+        if not row.setting or row.name not in options.given:
             continue
-        known, asked = getattr(stored, name), getattr(settings, name)
-        is_same = known == asked and (name != "start" or stored.start_at == settings.start_at)
-        if is_same:
+        stored_value = getattr(stored, row.setting)
+        asked_value = getattr(settings, row.setting)
+        if stored_value == asked_value and (row.name != "start" or stored.start_at == settings.start_at):
             continue
-        flag = one.name if one.only_in_file else one.flag
-        kept = "" if one.name in ("preset", "start") else f" {_shown(known)}"
-        if one.name in MUST_FIT:
+        flag = row.name if row.only_in_file else row.flag
+        # Preset and start are stored as something else, which would say nothing here.
+        shown_value = "" if row.name in ("preset", "start") else f" {_shown(stored_value)}"
+        if row.name in MUST_FIT:
             raise CommandError(
-                f"{flag} {_shown(asked)} is not what the league in {location} is played by: it has{kept}; leave the "
-                "option out to resume it, or name another --journal for another league",
+                f"{flag} {_shown(asked_value)} is not what the league in {location} is played by: it has{shown_value}; "
+                "leave the option out to resume it, or name another --journal for another league",
                 USAGE,
             )
-        console.complain(f"{flag} {_shown(getattr(options, one.name))} is ignored: the league keeps its own{kept}")
+        asked = _shown(getattr(options, row.name))
+        console.complain(f"{flag} {asked} is ignored: the league keeps its own{shown_value}")
     return stored
 
 

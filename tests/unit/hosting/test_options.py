@@ -72,7 +72,7 @@ def test_an_option_of_another_role_is_refused_on_the_command_line(
     role: type[RoleOptions], capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = {one.name for one in options.options_of(role) if not one.only_in_file}
-    for one in options.OPTIONS:
+    for one in options.all_options():
         if one.name not in mine:
             assert main([role.role, one.flag, "1"]) == USAGE
             assert f"unknown arguments: {one.flag}" in capsys.readouterr().err
@@ -251,6 +251,7 @@ def test_what_is_no_place_cannot_be_allowed(place: str) -> None:
 TYPES: dict[options.Kind, Any] = {
     options.WHOLE: int,
     options.NUMBER: float,
+    options.SECONDS: float,
     options.TEXT: str,
     options.ADDRESS: str,
     options.FLAG: bool,
@@ -297,8 +298,8 @@ def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions])
         ("league_id = 7", "league_id in FILE: 7 is not text in quotes"),
         ('double = "yes"', "double in FILE: 'yes' is not true or false"),
         ('move_seconds = "soon"', "move_seconds in FILE: 'soon' is not a number"),
-        ("move_seconds = inf", "move_seconds in FILE: inf is no number to count with"),
-        ('profile = "lax"', "profile in FILE: 'lax' is none of compat, strict"),
+        ("move_seconds = inf", "move_seconds in FILE: inf is not allowed here"),
+        ('profile = "lax"', "profile in FILE: 'lax' is not one of compat, strict"),
         ("retry_delays_s = 2", "retry_delays_s in FILE: 2 is not a list of numbers"),
         ('retry_delays_s = ["2"]', "retry_delays_s in FILE: ['2'] is not a list of numbers"),
         ("retry_delays_s = [-1]", "retry_delays_s in FILE: must be at least 0, not -1"),
@@ -333,7 +334,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         (["--players", "four"], "--players: 'four' is not a whole number"),
         (["--players", "1"], "--players: must be at least 2, not 1"),
         (["--port", "-1"], "--port: must be at least 0, not -1"),
-        (["--move-seconds", "nan"], "--move-seconds: nan is no number to count with"),
+        (["--move-seconds", "nan"], "--move-seconds: nan is not allowed here"),
         (["--move-seconds", "0"], "--move-seconds: must be at least 0.1, not 0"),
     ],
 )

@@ -1,0 +1,45 @@
+"""The operator's orders: what each does, in words, for the command line, the HTTP API and MCP clients alike.
+
+`manager/orders.py` carries them out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class OrderRow(NamedTuple):
+    """An order. `about` completes "This order will …"."""
+
+    name: str
+    about: str
+    target: str = ""
+    """What its target is, if it has one."""
+    placeholder: str = ""
+    """What stands for the target in help texts."""
+    is_destructive: bool = False
+
+
+ORDER_TABLE = (
+    OrderRow("start", "start the league with the agents that are registered"),
+    OrderRow("pause", "let running matches finish and start no others"),
+    OrderRow("resume", "let a paused league, or one that waits for players, go on"),
+    OrderRow("approve", "let an applicant in", "its applicant id (A01), name or endpoint", "AGENT"),
+    OrderRow("reject", "turn an applicant away", "its applicant id (A01), name or endpoint", "AGENT", True),
+    OrderRow(
+        "withdraw",
+        "take a player out of the league; its opponents win its open matches",
+        "the player's id, such as P02",
+        "PLAYER_ID",
+        True,
+    ),
+    OrderRow(
+        "replay-match",
+        "void the result of a match and play it again, or give a parked match three more attempts",
+        "the match's id, such as R1M1",
+        "MATCH_ID",
+        True,
+    ),
+    OrderRow("close", "close a finished league for good: nothing can be played again", is_destructive=True),
+)
+WITH_TARGET = frozenset(row.name for row in ORDER_TABLE if row.target)
