@@ -18,7 +18,7 @@ PURE = (
     "league/settings.py",
     "league/lifecycle.py",
     "league/calling",
-    "league/dialects",
+    "league/gateway",
     "league/membership.py",
     "league/status_poll.py",
     "league/manager",
@@ -26,6 +26,8 @@ PURE = (
     "league/player",
     "league_lab/promises",
     "league/agent/pump.py",
+    "league/transport/letters.py",
+    "league/transport/reply.py",
 )
 
 ALLOWED = frozenset(

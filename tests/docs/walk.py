@@ -10,7 +10,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,6 +19,8 @@ from types import FrameType
 from typing import Any
 
 from league.agent.agent import Agent, Setup
+from league.gateway.book import PeerBook
+from league.gateway.guest import Guest
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
@@ -78,13 +80,17 @@ class Tracer:
         self.is_over = COMPOSED in self.visits and (visit.file, visit.function) == LAST
 
 
+def _desk(meta: RefereeMeta, manager: str, secrets: Mapping[str, str]) -> RefereeDesk:
+    return RefereeDesk(meta, manager, random.Random(1).randbytes, secrets, open_book=PeerBook, open_guest=Guest)
+
+
 @asynccontextmanager
 async def _referee(folder: Path, manager: Peer) -> AsyncIterator[Agent]:
     meta = RefereeMeta(display_name="Whistle", version="1.0.0", game_types=["even_odd"], contact_endpoint=HERE)
     client = HttpClient()
     agent = Agent(
         Setup(
-            build=lambda secrets: RefereeDesk(meta, manager.endpoint, random.Random(1).randbytes, secrets),
+            build=lambda secrets: _desk(meta, manager.endpoint, secrets),
             speaker=lambda machine: Speaker(Role.REFEREE, machine.sender, Reading()),  # type: ignore[attr-defined]
             client=client,
         )

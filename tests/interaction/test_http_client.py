@@ -17,8 +17,9 @@ import pytest
 from league.machine import Failure
 from league.protocol.endpoints import EndpointPolicy
 from league.transport.http import look_up
-from league.transport.http_client import DEFAULT_LIMITS, CallFailed, HttpClient, HttpReply, PoolLimits
+from league.transport.http_client import DEFAULT_LIMITS, CallFailed, HttpClient, PoolLimits
 from league.transport.http_server import App, Limits, Response, Server, serve
+from league.transport.reply import HttpReply
 from league.transport.resolving import LookUp, Resolver
 from tests.support.http_wire import (
     ScriptedServer,

@@ -319,8 +319,8 @@ BUGS = (
     Bug(
         "one failed attempt is enough",
         "calling/engine.py",
-        "pause = None if is_final else retries.delay_before(delivery.failures)",
-        "pause = None",
+        "pause_s = retries.delay_before(delivery.failures)",
+        "pause_s = None",
     ),
     Bug(
         "choices are asked for before both have joined",

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league.protocol.endpoints import parse
-from league.transport.http_call import CallFailed, ClientConnection, HttpReply, PendingCall, Target, read_plain
+from league.transport.http_call import CallFailed, ClientConnection, PendingCall, Target, read_plain
+from league.transport.reply import HttpReply
 
 LIMIT = 20
 TARGET = Target("", parse("http://127.0.0.1/"), "", b"")

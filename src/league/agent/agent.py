@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
 
+from league.agent.caller import Caller
 from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
@@ -35,7 +36,6 @@ from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, Writ
 from league.storage.transcript import exchanged
 from league.transport import letters, mcp_door
 from league.transport.broadcast_reading import BroadcastReader
-from league.transport.caller import Caller
 from league.transport.http import LaterResponse, Response
 from league.transport.http_client import HttpClient
 from league.transport.letters import Asked, Speaker

@@ -16,10 +16,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from league.agent.caller import Caller
 from league.agent.log import Log
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
 from league.agent.watch import ANSWERED, ErrorNote, Meter, error_answered, kind_of
+from league.gateway.words import is_final
 from league.machine import Blame, Content, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import Reading
@@ -28,8 +30,8 @@ from league.protocol.messages import MESSAGES, LeagueQueryResponse, LeagueStandi
 from league.protocol.tokens import MANAGER
 from league.storage.transcript import LetterNote, exchanged
 from league.transport import letters
-from league.transport.caller import Caller, is_final
-from league.transport.http_call import CallFailed, HttpReply
+from league.transport.http_call import CallFailed
+from league.transport.reply import HttpReply
 
 
 def _cannot_refuse(message_type: str) -> bool:

@@ -343,7 +343,7 @@ class Assignments(ManagerPart):
         """`counts` as an attempt even if it was never acknowledged: a referee that is alive had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
-        self.habits.forget(match.referee_id or "")
+        self.dispatches.giving.taken_away(match.referee_id or "")
         self.context.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why, counts=counts))
         if match.tries >= ATTEMPTS:
             self.context.happened(MatchParked(at=now, match_id=match.match_id))

@@ -23,7 +23,7 @@ from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
-from league.manager.dispatch import STARTS
+from league.manager.dispatch import ONE_BY_ONE
 from league.manager.messages import Messages
 from league.manager.pace import SendWindow, UpdatePace
 from league.manager.roster import Member
@@ -274,7 +274,7 @@ class Broadcasts(ManagerPart):
             return member.role == "player" or bulletin.kind == "round_completed"
         if self._ledger.rounds[bulletin.round_id - 1].finished:
             return False
-        if member.role == "player" or member.dispatch_method in STARTS:
+        if member.role == "player" or member.dispatch_method in ONE_BY_ONE:
             return True
         matches = self._ledger.matches_in(bulletin.round_id)
         played = (one for one in matches if not isinstance(one.result, WalkoverDecided))
@@ -360,7 +360,7 @@ class Broadcasts(ManagerPart):
 
     def _put_question(self, one: OutboundMessage, question: TokenQuestion) -> None:
         member, one.queue.question, one.question = one.queue.member, None, question
-        one.policy, one.negotiation = QUESTION, self.context.negotiation(member)
+        one.policy, one.line = QUESTION, self.context.line(member)
         one.address = partial(self.context.address, member, question.serial)
 
     def _look_at_unanswered(self, now: float) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league import lifecycle
+from league.calling.line import Line, Purpose
 from league.calling.role import Context
-from league.dialects.negotiation import Negotiation, routes
-from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded, RequestRefused
+from league.events import AgentStateChanged, DeviationRecorded, RequestRefused
 from league.machine import Address
 from league.manager.ledger import Ledger
 from league.manager.roster import Member
@@ -115,29 +115,27 @@ class ManagerContext(Context):
         if len(known) < REFUSALS and not any(_is_same(refused, one) for one in known):
             self.happened(refused)
 
-    def negotiation(self, member: Member, pause_s: float = 0.0) -> Negotiation | None:
-        """For a message that an agent must understand. A broken connection proves nothing about its convention: it may
-        have read the message, and it must not get it twice."""
-        if not self.accepts_deviations:
-            return None
-
-        def understood(convention: Convention, now: float) -> None:
-            self.learn_convention(member, convention, now)
-
-        candidates = routes(member.endpoint, convention_of(member.convention))
-        return Negotiation(candidates, is_proven=True, on_understood=understood, pause_s=pause_s)
-
-    def learn_convention(self, member: Member, convention: Convention, now: float) -> None:
-        """From now on this agent is called in this convention."""
-        if member.convention != convention.value:
-            about = {"agent_id": member.agent_id, "endpoint": member.endpoint, "convention": convention.value}
-            self.happened(ConventionLearned(at=now, **about))
+    def line(self, member: Member, purpose: Purpose = Purpose.TELL, pause_s: float = 0.0) -> Line:
+        """Open a line for a message that an agent must understand, in whatever form."""
+        to = Address(member.agent_id, member.endpoint, convention=convention_of(member.convention))
+        return self.book.line(to, purpose, pause_s)
 
     def check_league(self, read: Unsealed) -> None:
         """E028 comes before the message's own fields; a league_id that is none at all is a matter of those."""
         league_id = read.field("league_id")
         if isinstance(league_id, str) and league_id not in ("", self.ledger.settings.league_id):
             raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
+
+
+@dataclass(frozen=True, slots=True)
+class RosterConventions:
+    """The conventions of all members, as the journal says."""
+
+    ledger: Ledger
+
+    def get(self, agent_id: str, /) -> Convention | None:
+        member = self.ledger.roster.members.get(agent_id)
+        return None if member is None else convention_of(member.convention)
 
 
 @dataclass(slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from league.calling.delivery import Delivery, is_refusal
+from league.calling.line import Book, OpenBook, PlainBook
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
@@ -16,8 +17,8 @@ from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
-from league.manager.context import ManagerContext
-from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.context import ManagerContext, RosterConventions
+from league.manager.dispatch import AnnouncingOnly, Dispatches, Giving, RefereeHabits
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
 from league.manager.messages import Messages, table
@@ -44,7 +45,8 @@ OPERATOR = "operator"
 class LeagueManager(RoleMachine):
     """`endpoints` is the policy about where agents may be, `operator` V of the operator's token (kept as a secret, so
     that the journal knows whom it obeys), `is_local` whether we listen to this machine alone; everything else about a
-    league is in its settings. `ledger` is a state to go on from, in place of an empty one."""
+    league is in its settings. `ledger` is a state to go on from, in place of an empty one. `open_book` and
+    `open_giving` are the gateway to agents by others; without them everybody is spoken to by the documents."""
 
     def __init__(
         self,
@@ -56,6 +58,8 @@ class LeagueManager(RoleMachine):
         operator: str = "",
         is_local: bool = True,
         ledger: Ledger | None = None,
+        open_book: OpenBook = PlainBook,
+        open_giving: Callable[[Dispatches], Giving] = AnnouncingOnly,
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
@@ -67,9 +71,13 @@ class LeagueManager(RoleMachine):
         self._ledger = ledger or Ledger(settings)
         self._is_awake = False
         self._operator = operator
-        self._build(endpoints or EndpointPolicy(), is_local)
+        conventions = RosterConventions(self._ledger)
+        book = open_book(self._happened, lambda: self._ledger.settings.profile == "strict", conventions)
+        self._build(endpoints or EndpointPolicy(), is_local, book, open_giving)
 
-    def _build(self, endpoints: EndpointPolicy, is_local: bool) -> None:
+    def _build(
+        self, endpoints: EndpointPolicy, is_local: bool, book: Book, open_giving: Callable[[Dispatches], Giving]
+    ) -> None:
         context = self._context = ManagerContext(
             self._calls,
             self._timers,
@@ -78,12 +86,13 @@ class LeagueManager(RoleMachine):
             self._happened,
             self._reply,
             self._keep_secret,
+            book,
             self._ledger,
         )
         messages = Messages(context)
         self._broadcasts = Broadcasts(context, messages)
         habits = self._habits = RefereeHabits(context)
-        dispatches = Dispatches(context, messages, habits)
+        dispatches = Dispatches(context, messages, habits, open_giving)
         assignments = Assignments(context, dispatches, habits)
         self._probes = Probes(context)
         outages = self._outages = Outages(context, assignments)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from league.dialects.assignments import StartMatch, spelled_out
 from league.events import Bulletin, WalkoverDecided
 from league.manager.context import ManagerPart
 from league.manager.ledger import Ledger, ScheduledMatch
@@ -24,8 +23,6 @@ from league.protocol.messages import (
 from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, RoundSummary, StandingsRow
 
 KEPT_MESSAGES = 8
-NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
-"""The manager with an id, as the documents' "type:id" has it (R-45)."""
 USUAL = Convention.SPEC.value
 """The convention that everybody begins with anyway."""
 
@@ -92,36 +89,6 @@ class Messages(ManagerPart):
             first.round_id, [self._announced_to_referee(referee, one) for one in matches], conversation, now
         )
 
-    def start(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
-        """One match for a referee by others, in all the spellings it may look for. START_MATCH names the manager with
-        an id, MATCH_ASSIGNMENT without: some referees know only one of the two."""
-        a, b = (self.context.member(player) for player in match.players)
-        envelope = self.context.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
-        if kind is StartMatch:
-            envelope["sender"] = NAMED_MANAGER
-        return kind(
-            **envelope,
-            referee_endpoint=referee.endpoint,
-            move_seconds=self._ledger.settings.move_seconds,
-            player_A_token=self._shown_to(a, referee, match),
-            player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match),
-            player_B_other_tokens=self._others_to(b, referee, match),
-            **self.assigned(match),
-        )
-
-    def assigned(self, match: ScheduledMatch) -> dict[str, Any]:
-        """A match as referees by others look for it; no token is in it (Any: it becomes part of a JSON object)."""
-        return {
-            "league_id": self.context.league_id,
-            "round_id": match.round_id,
-            "match_id": match.match_id,
-            "game_type": self._ledger.settings.game_type,
-            "referee_id": match.referee_id,
-            "attempt": match.attempt,
-            **spelled_out([(player, self.context.member(player).endpoint) for player in match.players]),
-        }
-
     def _round(self, round_id: int, matches: list[AnnouncedMatch], conversation: str, now: float) -> RoundAnnouncement:
         return RoundAnnouncement(
             **self.context.sealed(now, conversation),
@@ -159,10 +126,10 @@ class Messages(ManagerPart):
             player_B_endpoint=b.endpoint,
             player_A_standings=self._record(a),
             player_B_standings=self._record(b),
-            player_A_token=self._shown_to(a, referee, match),
-            player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match) if len(a.tokens) > 1 else None,
-            player_B_other_tokens=self._others_to(b, referee, match) if len(b.tokens) > 1 else None,
+            player_A_token=self.token_for(a, referee, match),
+            player_B_token=self.token_for(b, referee, match),
+            player_A_other_tokens=self.other_tokens_for(a, referee, match) if len(a.tokens) > 1 else None,
+            player_B_other_tokens=self.other_tokens_for(b, referee, match) if len(b.tokens) > 1 else None,
             player_A_answers=self._answers_of(a, referee, match, a.full_standing),
             player_B_answers=self._answers_of(b, referee, match, b.full_standing),
             player_A_replies=a_replies,
@@ -185,10 +152,10 @@ class Messages(ManagerPart):
         tally = self._ledger.standings.tallies[player.agent_id]
         return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
 
-    def _shown_to(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
+    def token_for(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
         return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)
 
-    def _others_to(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
+    def other_tokens_for(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
         """For a player that goes by another of its registrations than we think: the newest first."""
         serials = sorted((one for one in player.tokens if one != player.serial), reverse=True)
         found = [self._derived(player, one, referee.agent_id, player.agent_id, match) for one in serials]

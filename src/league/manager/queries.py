@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from league.dialects.assignments import ADDRESS_QUERIES
 from league.events import AgentRole, ResultAccepted
-from league.machine import Information, Inquiry
+from league.machine import ADDRESS_QUERIES, Information, Inquiry
 from league.manager.authentication import Authentication
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches
@@ -167,7 +166,7 @@ class LeagueQueries(ManagerPart):
             return Information({"standings": rows, "current_round": self._ledger.current_round})
         matches = self.dispatches.polled(asker, now)
         more = {"referee_endpoint": asker.endpoint, "status": "ASSIGNED"}
-        return Information({"matches": [{**self.messages.assigned(one), **more} for one in matches]})
+        return Information({"matches": [{**self.dispatches.giving.listed(one), **more} for one in matches]})
 
     def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
         """A query of no document; who plays no match needs no addresses."""

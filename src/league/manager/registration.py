@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league.calling.rate_limit import Rate, RateLimiter
-from league.dialects.registrations import of_endpoint
 from league.events import AgentMoved, AgentRegistered, AgentRole, ConditionsStated, RequestRefused, TokenRenewed
 from league.machine import Failure, Letter
 from league.manager import names
@@ -22,7 +21,7 @@ from league.manager.roster import Member, folded
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import REJECTIONS, PeerError, as_error
+from league.protocol.errors import REJECTIONS, PeerError, Violation, as_error
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import Conditions, said
 from league.protocol.messages import (
@@ -323,8 +322,12 @@ class RegistrationDesk(ManagerPart):
 
     def _record(self, agent_id: str, application: Application, now: float) -> None:
         """How a registration that was taken deviates."""
-        pathless = of_endpoint(application.meta.contact_endpoint) if self.context.accepts_deviations else ()
-        self.context.record(agent_id, (*application.read.deviations, *pathless), now)
+        deviations = application.read.deviations
+        endpoint = application.meta.contact_endpoint
+        if self.context.accepts_deviations and not endpoint.partition("://")[2].partition("/")[2]:
+            detail = f"the endpoint {endpoint} has no path; /mcp is tried where there is nothing"
+            deviations = (*deviations, Violation("E003", "contact_endpoint", detail, "HTTP.post_mcp", lenient=True))
+        self.context.record(agent_id, deviations, now)
 
     def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
         return wanted_id != agent_id and wanted_id in self._ledger.roster.members
@@ -351,7 +354,7 @@ class RegistrationDesk(ManagerPart):
             about = {"endpoint": application.meta.contact_endpoint, "origin": application.origin}
             self.context.happened(AgentMoved(at=now, agent_id=member.agent_id, **about))
         if comeback.is_proven:
-            self.context.learn_convention(member, application.convention, now)
+            self.context.book.learn(member.agent_id, member.endpoint, application.convention, now)
         self._record(member.agent_id, application, now)
         serial = member.newest_serial + 1
         token = self._mint(member.agent_id, serial)

@@ -265,7 +265,7 @@ class Results(ManagerPart):
                 return seat, ()
             raise PeerError("E039", verdict.note, {"match_id": match.match_id}, "REPORT.recomputed")
         except PeerError as error:
-            is_played = verdict.kind == "proven" and details.get("status") != "TECHNICAL_LOSS"
+            is_played = verdict.kind == "confirmed" and details.get("status") != "TECHNICAL_LOSS"
             if not is_played or not self.context.accepts_deviations:
                 raise
             said = f"{report.result.winner!r:.80} was reported as the winner, but {error.detail}"
@@ -278,7 +278,7 @@ class Results(ManagerPart):
         found = []
         if verdict.kind == "insufficient":
             found.append(_deviation("result.details", verdict.note, "REPORT.recomputed"))
-        if report.result.winner == DRAW and (verdict.kind != "proven" or verdict.winner is None):
+        if report.result.winner == DRAW and (verdict.kind != "confirmed" or verdict.winner is None):
             found.append(_deviation("result.winner", "a draw has no winner: null", "MATCH_RESULT_REPORT.result.winner"))
         if dict(report.result.score) != points:
             found.append(_deviation("result.score", f"the points of this result are {points}", "REPORT.wrong_score"))
@@ -328,7 +328,7 @@ def _seat(match: ScheduledMatch, reported: str | None) -> Seat | None:
 def _status(verdict: Verdict, seat: Seat | None, details: Object) -> Status:
     """How the match ended. Where the details prove nothing, as the referee says, or as it looks."""
     played: Status = "DRAW" if seat is None else "WIN"
-    if verdict.kind == "proven" or verdict.implied:
+    if verdict.kind == "confirmed" or verdict.implied:
         return played
     if verdict.kind == "technical":
         return "TECHNICAL_LOSS"

@@ -23,12 +23,11 @@ from league.calling.delivery import (
     Policy,
     Reaction,
 )
-from league.dialects import forms
-from league.dialects.negotiation import Negotiation, routes
-from league.events import AttemptFailed, ConventionLearned, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
+from league.calling.line import Line, Purpose
+from league.events import AttemptFailed, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
 from league.games.contract import Seat
 from league.machine import Address, Content, Failure, Ping, Refusal
-from league.protocol.conventions import DOCUMENTED, Convention, convention_of
+from league.protocol.conventions import DOCUMENTED, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -72,19 +71,23 @@ class Contact:
     """How a player of a match is called: where, in which convention, and which of our tokens it is shown."""
 
     def __init__(self, context: RefereeContext, match: Match, seat: Seat, shown: tuple[str, ...]) -> None:
-        self._docket, self._match, self._seat = context.docket, match, seat
-        self._shown, self._refused = shown, 0
+        self._conventions = context.book.conventions
+        self._match = match
+        self._seat = seat
+        self._shown = shown
+        self._refused = 0
 
     @property
     def is_proven(self) -> bool:
         """Did somebody at this endpoint answer an invitation before?"""
-        return self._match.taken.endpoints[self._seat] in self._docket.conventions
+        return self._conventions.get(self._match.taken.endpoints[self._seat]) is not None
 
     def address(self) -> Address:
         taken, seat, shown = self._match.taken, self._seat, self._shown
         endpoint = taken.endpoints[seat]
-        known = self._docket.conventions.get(endpoint) or convention_of(taken.conventions[seat])
-        return Address(taken.players[seat], endpoint, shown[self._refused % len(shown)] if shown else None, known)
+        convention = self._conventions.get(endpoint) or convention_of(taken.conventions[seat])
+        token = shown[self._refused % len(shown)] if shown else None
+        return Address(taken.players[seat], endpoint, token, convention)
 
     def show(self, tokens: tuple[str, ...]) -> bool:
         """Show it these from the next call on. True if they are others than before."""
@@ -132,19 +135,16 @@ class Asking:
             self._attempt_failed,
             self._interpret,
             self._compose,
-            None if self._question.is_strict else self._negotiation(),
+            self._line(),
             seated.failed,
             attempt=Attempt(is_last=seated.wrong > 0),
         )
 
-    def _negotiation(self) -> Negotiation:
+    def _line(self) -> Line:
         """Only an invitation is harmless when it was understood after all (R-02). A choice is asked for in the proven
-        convention; in another only by who says that there is no such method."""
-        to = self._contact.address()
-        candidates = routes(to.endpoint, to.convention)
-        if self._turn:
-            return Negotiation(candidates, is_proven=True, is_harmless=False)
-        return Negotiation(candidates, is_proven=self._contact.is_proven, on_understood=self._understood)
+        convention; in another only after "no such method"."""
+        purpose = Purpose.CHOOSE if self._turn else Purpose.INVITE
+        return self._context.book.line(self._contact.address(), purpose)
 
     def _compose(self, delivery: Delivery, now: float) -> Message:
         match, seat, sender = self._question.match, self._question.seat, self._context.membership.sender
@@ -221,22 +221,29 @@ class Asking:
         if isinstance(content, Refusal) and content.code == "E012" and self._contact.show_another():
             return Interpretation(Reaction.CALL_AGAIN)
         self._declined = answer.code == UNAVAILABLE
-        failed = Interpretation(Reaction.FAILED, quotable(f"answered {_asked_by(delivery)} with {answer.detail}"))
+        failed = Interpretation(
+            Reaction.FAILED, quotable(f"answered {self._call_in_words(delivery)} with {answer.detail}")
+        )
         if answer.understood or (self._turn and not answer.is_unknown):
             return failed
         return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)
 
-    def _understood(self, convention: Convention, now: float) -> None:
-        """The player answered an invitation in this convention."""
-        known, question = self._context.docket.conventions, self._question
-        endpoint = question.match.taken.endpoints[question.seat]
-        if known.get(endpoint) is not convention:
-            learned = {"agent_id": question.player_id, "endpoint": endpoint, "convention": convention.value}
-            self._context.happened(ConventionLearned(at=now, **learned))
-        if convention not in DOCUMENTED:
-            detail = f"a call is a JSON-RPC request whose method is a verb or a message type, not {convention.value}"
-            found = [Violation("E036", "method", detail, "RPC.method")]
-            self._context.record(question.match, question.player_id, found, now)
+    def _call_in_words(self, delivery: Delivery) -> str:
+        """Name the method and the convention of a call, for the author of a player that did not understand it."""
+        to = delivery.attempt.to
+        if to is None or isinstance(delivery.message, Ping):
+            return "our call"
+        names = self._context.book.method_names(to.convention, delivery.message.type)
+        return f"{names} ({to.convention.value})"
+
+    def _record_convention(self, now: float) -> None:
+        """The player answered an invitation: record a convention that the documents do not have."""
+        convention = self._contact.address().convention
+        if convention in DOCUMENTED or self._question.is_strict:
+            return
+        detail = f"a call is a JSON-RPC request whose method is a verb or a message type, not {convention.value}"
+        deviation = Violation("E036", "method", detail, "RPC.method")
+        self._context.record(self._question.match, self._question.player_id, [deviation], now)
 
     def _wrong(self, answer: Wrong, now: float) -> Interpretation:
         """R-17: another call under the same deadline, three times at most."""
@@ -299,6 +306,8 @@ class Asking:
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """A valid answer counts, to whichever attempt; so does a no."""
         question, answer, taken = self._question, self._answer, self._question.match.taken
+        if outcome is Ending.ANSWERED and not self._turn:
+            self._record_convention(now)
         if outcome is not Ending.ANSWERED or answer is None:
             self._end_at_fault(*self._fault, now)
         elif isinstance(answer, Declined):
@@ -338,12 +347,3 @@ class Asking:
         """How events name the question (Any: ready to be spread into one)."""
         match, player_id = self._question.match, self._question.player_id
         return {**match.named, "player_id": player_id, "phase": match.phase, "turn": self._turn}
-
-
-def _asked_by(delivery: Delivery) -> str:
-    """The words and the convention of a call, for the author of who did not understand it."""
-    to, message = delivery.attempt.to, delivery.message
-    if to is None or isinstance(message, Ping):
-        return "our call"
-    names = forms.spellings(to.convention, message.type)
-    return f"{' or '.join(names)} ({to.convention.value})"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from league.events import MatchDropped, MatchTaken
+from league.events import MatchDropped, MatchTaken, PlayersLocated
 from league.games import registry
 from league.games.draw import SEED_BYTES
 from league.protocol import tokens
@@ -79,6 +79,26 @@ def endpoints_in(one: AnnouncedMatch) -> dict[str, str]:
     """Where its players live, as far as it says so."""
     said = {one.player_A_id: one.player_A_endpoint, one.player_B_id: one.player_B_endpoint}
     return {player: endpoint for player, endpoint in said.items() if endpoint is not None}
+
+
+def locate(match: Match, endpoints: Mapping[str, str], source: str, context: RefereeContext, now: float) -> bool:
+    """Note where the players of a match live, if that was not known and now is, of both; True if it is news."""
+    if match.is_located:
+        return False
+    taken = match.taken
+    a, b = (home or endpoints.get(player, "") for player, home in zip(taken.players, taken.endpoints, strict=True))
+    if not a or not b:
+        return False
+    context.happened(PlayersLocated(at=now, **match.named, endpoints=(a, b), source=source))
+    return True
+
+
+def move(match: Match, endpoints: Mapping[str, str], context: RefereeContext, now: float) -> None:
+    """The manager says that a player lives elsewhere now than when the match was given to us."""
+    taken = match.taken
+    a, b = (endpoints.get(player) or home for player, home in zip(taken.players, taken.endpoints, strict=True))
+    if match.is_located and (a, b) != taken.endpoints:
+        context.happened(PlayersLocated(at=now, **match.named, endpoints=(a, b), source="the manager"))
 
 
 def renew(one: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:

@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from league.calling.delivery import ANSWERED, Delivery, Ending, Interpretation, Policy, Reaction
-from league.dialects.reports import in_all_words
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
 from league.games import draw
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
@@ -161,9 +160,8 @@ class Conduct:
         if self._deliveries:
             return
         membership = self._context.membership
-        report, is_guest = messages.report(self.match, membership.sender), not membership.derived_tokens
-        tells_all = is_guest and not self._context.settings.is_strict
-        message = in_all_words(report, self.match.taken.round_name) if tells_all else report
+        report = messages.report(self.match, membership.sender)
+        message = self._context.guest.worded(report, self.match.taken.round_name)
         delivery = Delivery(
             MANAGER,
             f"{self.match.name}/report",
@@ -172,7 +170,7 @@ class Conduct:
             address=lambda: membership.manager,
             on_end=self._reported,
             interpret=self._read_receipt,
-            negotiation=membership.negotiation(),
+            line=membership.line(),
         )
         self._deliveries = [delivery]
         self._context.calls.deliver([delivery], now)
@@ -294,7 +292,7 @@ def _provenance(match: Match) -> dict[str, object]:
 def _by_rules(match: Match) -> tuple[Seat | None, str]:
     outcome: GameOutcome | None = match.game.rules.outcome(match.position)
     assert outcome is not None, "a game in which nobody moves is over"
-    return outcome.winner, outcome.told(match.taken.players)
+    return outcome.winner, outcome.explanation(match.taken.players)
 
 
 def _by_fault(match: Match, faults: list[PlayerFaulted]) -> tuple[Seat | None, str]:

@@ -16,21 +16,11 @@ from msgspec import Struct
 
 from league.machine import Failure
 from league.protocol.endpoints import Endpoint
+from league.transport.reply import HttpReply
 
 HEAD_LIMIT = 32 * 1024
 _FRAMING = 8
 """A body sent in the smallest chunks takes six bytes for one; who needs more than this sends something else."""
-
-
-class HttpReply(Struct, frozen=True, gc=False):
-    """What a server answered, whatever the status."""
-
-    status: int
-    body: bytes
-    retry_after: float | None = None
-    content_type: str = ""
-    session: str = ""
-    """The MCP session the server opened with this answer."""
 
 
 class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is)

@@ -20,7 +20,8 @@ from typing import TypeVar
 
 from league.machine import Failure
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
-from league.transport.http_call import CallFailed, ClientConnection, HttpReply, PendingCall, Target
+from league.transport.http_call import CallFailed, ClientConnection, PendingCall, Target
+from league.transport.reply import HttpReply
 from league.transport.resolving import Resolver
 
 __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]

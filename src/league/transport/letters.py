@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from league.dialects import forms, normalise, understanding
-from league.dialects.assignments import is_answered_freely, name_of_round
-from league.dialects.tools import NO_SESSION, Session, Tool
+from league.gateway import forms, normalise, understanding
+from league.gateway.assignments import is_answered_freely, name_of_round
+from league.gateway.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
     Acknowledged,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from league.dialects import forms, tools
-from league.dialects.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
+from league.gateway import forms, tools
+from league.gateway.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
 from league.machine import Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.dialects import forms
-from league.dialects.assignments import GetAssignedMatches
-from league.dialects.tools import Tool, pick
+from league.gateway import forms
+from league.gateway.assignments import GetAssignedMatches
+from league.gateway.guest import POLL_AFTER_S, POLL_S, POLL_SLOWLY_S, POLLS_IN_VAIN
+from league.gateway.tools import Tool, pick
 from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
 from league.protocol.messages import GameInvitation, LeagueQuery
-from league.referee.polling import IN_VAIN, POLL_AFTER_S, POLL_S, POLL_SLOWLY_S
 from league.transport import letters
 from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, Object, Rig, Sent, announced
 
@@ -97,16 +97,16 @@ def test_only_one_call_is_under_way_however_long_it_takes() -> None:
 
 def test_after_many_questions_in_vain_it_asks_less_often_until_there_is_something() -> None:
     rig = asking()
-    for _ in range(IN_VAIN - 1):
+    for _ in range(POLLS_IN_VAIN - 1):
         tell(rig, []).wait(POLL_S)
     tell(rig, []).wait(POLL_S)
-    assert len(polls(rig)) == IN_VAIN
+    assert len(polls(rig)) == POLLS_IN_VAIN
     rig.wait(POLL_SLOWLY_S - POLL_S)
-    assert len(polls(rig)) == IN_VAIN + 1
+    assert len(polls(rig)) == POLLS_IN_VAIN + 1
     tell(rig, [MATCH])
     rig.plays().wait(POLL_S)
     tell(rig, []).wait(POLL_S)
-    assert len(polls(rig)) == IN_VAIN + 3
+    assert len(polls(rig)) == POLLS_IN_VAIN + 3
 
 
 @pytest.mark.parametrize(("retry_after", "pause"), [(None, POLL_S), (1.0, POLL_S), (20.0, 20.0)])
@@ -217,7 +217,7 @@ def test_a_manager_that_forgot_us_is_registered_with_again_and_asked_again_as_of
 
 def test_a_new_member_asks_often_again() -> None:
     rig = asking()
-    for _ in range(IN_VAIN - 1):
+    for _ in range(POLLS_IN_VAIN - 1):
         tell(rig, []).wait(POLL_S)
     before = len(polls(tell(forget(rig), [])))
     assert len(polls(rig.wait(POLL_S))) == before + 1

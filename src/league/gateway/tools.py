@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from league.dialects import assignments
+from league.gateway import assignments
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import NESTED_METHODS
 from league.protocol.messages import MESSAGES
@@ -36,10 +36,10 @@ META: Final[Fields] = {
 GREETING: Final[Fields] = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT}
 """The params of `initialize`."""
 PAGES: Final = 16
-"""So many pages of a list of tools are asked for, and no more."""
+"""The maximum number of pages of a list of tools that are asked for."""
 LONGEST_CURSOR: Final = 2048
 DEEPEST: Final = 4
-"""So many levels of a message are wrapped in each other, so many references followed, and no more."""
+"""The maximum number of levels in which a message is wrapped, and of references that are followed."""
 _VERSION: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _PLAIN: Final = re.compile(r"[\x21-\x7e]+")
 
@@ -78,7 +78,7 @@ class Tool:
 
 
 class ToolList:
-    """What an agent offers, listed page by page: `params` of the next `tools/list`, None when there is none to make."""
+    """The tools of an agent, listed page by page. `params` are those of the next `tools/list`, None after the last."""
 
     def __init__(self) -> None:
         self.tools: tuple[Tool, ...] = ()
@@ -86,116 +86,137 @@ class ToolList:
         self._cursors: list[str] = []
 
     def add(self, content: object) -> None:
-        """The answer to a `tools/list`. Who names no page, or the same one again, has listed everything."""
+        """Add the answer to a `tools/list`. If it names no page, or the same one again, everything is listed."""
         fields = _object(content)
-        found = fields.get("tools")
-        self.tools += tuple(
-            Tool(one["name"], str(one.get("description", "")), _object(one.get("inputSchema")))
-            for one in (found if isinstance(found, list) else ())
-            if isinstance(one, dict) and isinstance(one.get("name"), str)
-        )
+        rows = fields.get("tools")
+        if isinstance(rows, list):
+            self.tools += tuple(_tool(row) for row in rows if _is_tool(row))
         cursor = fields.get("nextCursor")
         is_new = isinstance(cursor, str) and cursor not in self._cursors and len(cursor) <= LONGEST_CURSOR
-        self.params = {"cursor": cursor} if is_new and len(self._cursors) + 1 < PAGES else None
+        self.params = None
+        if is_new and len(self._cursors) + 1 < PAGES:
+            self.params = {"cursor": cursor}
         self._cursors.append(str(cursor))
 
 
+def _is_tool(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("name"), str)
+
+
+def _tool(row: Fields) -> Tool:
+    return Tool(row["name"], str(row.get("description", "")), _object(row.get("inputSchema")))
+
+
 def verbs(message_type: str) -> tuple[str, ...]:
-    """What the method or the tool for a message is called, the likeliest first."""
+    """Return the names of the method or the tool for a message, the likeliest first."""
     row = EXCHANGES.get(message_type)
-    return (row.method, *row.other_methods) if row else assignments.VERBS.get(message_type, (message_type.lower(),))
+    if row is not None:
+        return (row.method, *row.other_methods)
+    return assignments.VERBS.get(message_type, (message_type.lower(),))
 
 
 def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
-    """The tool for a message among those an agent lists: by name, by its description, or by words in its name."""
-    tools = {one.name.lower(): one for one in offered}
+    """Pick the tool for a message among those an agent lists: by name, by its description, or by words in its name."""
+    tools = {tool.name.lower(): tool for tool in offered}
     lower = message_type.lower()
     for name in (*verbs(message_type), lower, f"receive_{lower}", *NESTED_METHODS):
         if name in tools:
             return tools[name]
-    about = [one for one in tools.values() if re.search(rf"\b{re.escape(message_type)}\b", one.about)]
-    hinted = (tool for hint in _HINTS.get(message_type, ()) for name, tool in tools.items() if hint in name)
-    return next(iter(about), None) or next(hinted, None)
+    for tool in tools.values():
+        if re.search(rf"\b{re.escape(message_type)}\b", tool.about):
+            return tool
+    for hint in _HINTS.get(message_type, ()):
+        for name, tool in tools.items():
+            if hint in name:
+                return tool
+    return None
 
 
 # --- which arguments --------------------------------------------------------------------------------------------------
 
 
 def arguments(tool: Tool, message: Fields) -> Fields:
-    """What a tool is given for a message: the fields it declares and nothing else, for many refuse the rest. The whole
-    message goes into a parameter that is no field of it. Who declares nothing gets the message as it is."""
+    """Return the arguments of a tool for a message: the fields it declares and nothing else, for many refuse the rest.
+    The whole message goes into a parameter that is no field of it. A tool that declares nothing gets the message as it
+    is."""
     fields = {**_object(message.get("move_request")), **message}
+    names = set(fields)
     kind = MESSAGES.get(str(message.get("message_type")))
-    own = frozenset((*fields, *(kind.__struct_fields__ if kind else ())))
-    return _Declaration(tool.schema, fields, own).shape(tool.schema, message, DEEPEST)
+    if kind is not None:
+        names.update(kind.__struct_fields__)
+    return _Declaration(tool.schema, fields, frozenset(names)).shape(tool.schema, message, DEEPEST)
 
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """The schema of a tool, read for one message: `fields` are those it has, with what a move is asked by; `own` also
-    those it might have."""
+    """The schema of a tool, read for one message. `fields` are those of the message, with what a move is asked by;
+    `names` also has those that the message might have."""
 
     root: Fields
     fields: Fields
-    own: frozenset[str]
+    names: frozenset[str]
 
-    def shape(self, schema: Fields, message: Fields, left: int) -> Fields:
+    def shape(self, schema: Fields, message: Fields, levels: int) -> Fields:
+        """Put a message into the shape of a schema, no more than so many levels deep."""
         properties = schema.get("properties")
-        if not isinstance(properties, dict) or not left:
+        if not isinstance(properties, dict) or not levels:
             return message
-        required = schema.get("required")
-        needed = required if isinstance(required, list) else []
-        given = {
+        declared = {
             name: self.fit(self.fields[name], place)
             for name, place in properties.items()
             if name in self.fields and (self.fields[name] is not None or self._takes(place, "null"))
         }
-        others = {name: place for name, place in properties.items() if name not in self.own}
-        wrapped = self._wrapped(others, needed, bool(given), message, left)
-        is_open = schema.get("additionalProperties") not in (None, False) and not wrapped
-        return {**(message if is_open else {}), **given, **wrapped}
+        wrappers = {name: place for name, place in properties.items() if name not in self.names}
+        required = schema.get("required")
+        needed = required if isinstance(required, list) else []
+        wrapped = self._wrapped(wrappers, needed, bool(declared), message, levels)
+        if schema.get("additionalProperties") in (None, False) or wrapped:
+            return {**declared, **wrapped}
+        return {**message, **declared}
 
-    def _wrapped(self, others: Fields, needed: list[Any], has_fields: bool, message: Fields, left: int) -> Fields:
-        """The message as a whole in a parameter that is none of its fields: as an object, or else as JSON text."""
-        order = sorted(others, key=lambda name: name not in needed)
-        objects = [name for name in order if self._takes(others[name], "object")]
+    def _wrapped(self, wrappers: Fields, needed: list[Any], has_fields: bool, message: Fields, levels: int) -> Fields:
+        """Put the message as a whole into a parameter that is none of its fields: as an object, or else as JSON
+        text."""
+        order = sorted(wrappers, key=lambda name: name not in needed)
+        objects = [name for name in order if self._takes(wrappers[name], "object")]
         if has_fields:
             objects = [name for name in objects if name in needed]
         else:
-            texts = [name for name in order if self._takes(others[name], "string")]
+            texts = [name for name in order if self._takes(wrappers[name], "string")]
             if texts and not objects:
                 return {texts[0]: _text(message)}
             objects = objects[:1]
-        return {name: self.shape(self._object_at(others[name]), message, left - 1) for name in objects}
+        return {name: self.shape(self._object_at(wrappers[name]), message, levels - 1) for name in objects}
 
     def fit(self, value: object, place: object) -> object:
-        """A value as its parameter takes it: text where only text is taken, an object without what is unknown."""
+        """Return a value as its parameter takes it: text where only text is taken, an object without unknown fields."""
         if not isinstance(value, str) and self._takes(place, "string") and not self._takes(place, _kind_of(value)):
             return _text(value)
         if isinstance(value, list):
-            items = next((one.get("items") for one in self._alternatives(place) if "items" in one), None)
-            return [self.fit(one, items) for one in value]
+            items = next((schema.get("items") for schema in self._alternatives(place) if "items" in schema), None)
+            return [self.fit(item, items) for item in value]
         declared = self._object_at(place)
-        properties = declared.get("properties")
         if not isinstance(value, dict) or declared.get("additionalProperties") is not False:
             return value
-        known = properties if isinstance(properties, dict) else {}
-        return {name: self.fit(one, known[name]) for name, one in value.items() if name in known}
+        properties = _object(declared.get("properties"))
+        return {name: self.fit(inner, properties[name]) for name, inner in value.items() if name in properties}
 
     def _object_at(self, place: object) -> Fields:
-        return next((one for one in self._alternatives(place) if "object" in _kinds(one)), {})
+        return next((schema for schema in self._alternatives(place) if "object" in _kinds(schema)), {})
 
     def _takes(self, place: object, kind: str) -> bool:
-        return any(kind in _kinds(one) for one in self._alternatives(place))
+        return any(kind in _kinds(schema) for schema in self._alternatives(place))
 
     def _alternatives(self, place: object) -> list[Fields]:
-        """The schema at a place, or those it is one of."""
+        """Return the schema at a place, or those it is one of."""
         schema = self._followed(place)
         union = schema.get("anyOf", schema.get("oneOf"))
-        return [self._followed(one) for one in union] if isinstance(union, list) else [schema]
+        if not isinstance(union, list):
+            return [schema]
+        return [self._followed(alternative) for alternative in union]
 
     def _followed(self, place: object) -> Fields:
-        """The schema that a reference leads to."""
+        """Return the schema that a reference leads to."""
         for _ in range(DEEPEST):
             reference = place.get("$ref") if isinstance(place, dict) else None
             if not isinstance(reference, str):
@@ -207,17 +228,22 @@ class _Declaration:
 
 
 _KINDS: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
+_KIND_OF: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def _kinds(schema: Fields) -> tuple[str, ...]:
-    """The kinds of JSON it takes; whatever names none takes all."""
-    kind = schema.get("type", "object" if "properties" in schema else _KINDS)
-    return (kind,) if isinstance(kind, str) else tuple(map(str, kind)) if isinstance(kind, list | tuple) else _KINDS
+    """Return the kinds of JSON that a schema takes; one that names none takes all."""
+    usual = "object" if "properties" in schema else _KINDS
+    kind = schema.get("type", usual)
+    if isinstance(kind, str):
+        return (kind,)
+    if isinstance(kind, list | tuple):
+        return tuple(map(str, kind))
+    return _KINDS
 
 
 def _kind_of(value: object) -> str:
-    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return kinds.get(type(value), "null")
+    return _KIND_OF.get(type(value), "null")
 
 
 def _text(value: object) -> str:
@@ -243,14 +269,14 @@ class Session:
         return self.version == STATELESS
 
     def headers(self, method: str, name: str = "") -> tuple[tuple[str, str], ...]:
-        """The headers of a request, `name` being that of the tool it calls."""
-        found = [("Mcp-Session-Id", self.id), ("MCP-Protocol-Version", self.version)]
+        """Return the headers of a request, `name` being that of the tool it calls."""
+        headers = [("Mcp-Session-Id", self.id), ("MCP-Protocol-Version", self.version)]
         if self.is_stateless:
-            found += [("Mcp-Method", method), ("Mcp-Name", _header_value(name))]
-        return tuple((title, value) for title, value in found if value)
+            headers += [("Mcp-Method", method), ("Mcp-Name", _header_value(name))]
+        return tuple((title, value) for title, value in headers if value)
 
     def params(self, params: Fields) -> Fields:
-        """The params of a request."""
+        """Return the params of a request."""
         return {**params, "_meta": META} if self.is_stateless else params
 
 
@@ -259,13 +285,15 @@ WITHOUT_HANDSHAKE: Final = Session(STATELESS)
 
 
 def greeted(content: object, session_id: str) -> Session:
-    """The session that the answer to `initialize` opens."""
+    """Return the session that the answer to `initialize` opens."""
     version = _object(content).get("protocolVersion")
-    return Session(version if isinstance(version, str) and _VERSION.fullmatch(version) else HANDSHAKE, session_id)
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        version = HANDSHAKE
+    return Session(version, session_id)
 
 
 def _header_value(name: str) -> str:
-    """A name as MCP writes it into a header, whatever characters it has."""
+    """Return a name as MCP writes it into a header, whatever characters it has."""
     if not name or _PLAIN.fullmatch(name):
         return name
     return f"=?base64?{base64.b64encode(name.encode(errors='replace')).decode()}?="

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league.dialects import forms, registrations
+from league.gateway import forms, registrations
 from league.machine import Acknowledged, Address, Answering, Inquiry, Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention, convention_of

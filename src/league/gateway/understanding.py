@@ -1,5 +1,5 @@
-"""Was a call understood (spec sections 6.2, 13.1)? Many say "unknown method" as politely as they say "received": inside
-a result, or by a word of their own in `status`. One test for referee, manager and kit. Pure."""
+"""Was a call understood (spec sections 6.2, 13.1)? Many agents say "unknown method" as politely as they say "received":
+inside a result, or by a word of their own in `status`. One test for referee, manager and kit. Pure."""
 
 from __future__ import annotations
 
@@ -21,33 +21,37 @@ _WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 _RAISED: Final = re.compile(r"Error (?:executing|calling) tool ")
-"""So begins what MCP servers say of a tool that is there, and failed."""
+"""MCP servers begin like this when a tool is there, and failed."""
 _STATUSES: Final = re.compile(
     r"unknown.*|unsupported.*|unrecogni[sz]ed.*|unhandled.*|invalid_method|not_(?:supported|implemented|found)"
 )
 _TROUBLES: Final = frozenset({"error", "failed", "failure"})
 _TEXTS: Final = ("error_detail", "message", "reason", "detail", "error", "error_message", "text")
 _NAMES: Final = ("error_code", "error_name", "error_description")
+_ABOUT_REQUESTS: Final = ("E034", "E035", "E036")
 
 Fields = Mapping[str, Any]
 """JSON of others (Any: whatever they say)."""
 
 
 def says_unknown(content: object, number: int | None = None, *, is_error: bool = False) -> bool:
-    """Does it say that there is no such method, tool or message there? Then nothing happened, and another word for the
-    same message is harmless. `is_error`: it came as an error."""
+    """Does the answer say that there is no such method, tool or message there? Then nothing happened, and another word
+    for the same message is harmless. `is_error`: it came as an error."""
     if number == UNKNOWN_METHOD:
         return True
     if not isinstance(content, dict):
         return False
-    inner = content.get("error")
-    if isinstance(inner, dict):
-        code = inner.get("code")
-        return says_unknown(inner, code if isinstance(code, int) else None, is_error=True)
+    error = content.get("error")
+    if isinstance(error, dict):
+        code = error.get("code")
+        number = code if isinstance(code, int) else None
+        return says_unknown(error, number, is_error=True)
     if content.get("error_code") == "E036" or _is_unknown_status(content):
         return True
-    said = _text_in(content)
-    return (is_error or is_trouble(content)) and not _RAISED.match(said) and bool(_WORDS.search(said))
+    if not is_error and not is_trouble(content):
+        return False
+    text = _text_in(content)
+    return not _RAISED.match(text) and bool(_WORDS.search(text))
 
 
 def is_trouble(content: object) -> bool:
@@ -57,7 +61,7 @@ def is_trouble(content: object) -> bool:
     return (
         content.get("error") is not None
         or content.get("success") is False
-        or _word(content) in _TROUBLES
+        or _status(content) in _TROUBLES
         or _is_unknown_status(content)
     )
 
@@ -69,32 +73,43 @@ def is_not_understood(content: object, number: int | None = None) -> bool:
         return True
     if number == INTERNAL_ERROR:
         return False
-    fields: Fields = content if isinstance(content, dict) else {}
-    inner = fields.get("error")
-    fields = inner if isinstance(inner, dict) else fields
-    named = next((fields[name] for name in _NAMES if fields.get(name)), None)
-    return not named or fields.get("error_code") in ("E034", "E035", "E036")
+    fields = _error_in(content)
+    is_named = any(fields.get(name) for name in _NAMES)
+    return not is_named or fields.get("error_code") in _ABOUT_REQUESTS
 
 
 def words_of(content: object, number: int | None = None) -> str:
-    """What it says, in its own words: its number and its sentence."""
-    fields: Fields = content if isinstance(content, dict) else {}
-    inner = fields.get("error")
-    fields = inner if isinstance(inner, dict) else fields
-    given = number if number is not None else fields.get("code", fields.get("error_code"))
-    said = _text_in(fields) or (str(fields.get("status") or fields.get("error_description") or ""))
-    parts = [str(one) for one in (given, said) if one not in (None, "")]
+    """Return what the answer says, in its own words: its number and its sentence."""
+    fields = _error_in(content)
+    if number is None:
+        number = fields.get("code", fields.get("error_code"))
+    sentence = _text_in(fields) or fields.get("status") or fields.get("error_description") or ""
+    parts = [str(part) for part in (number, sentence) if part not in (None, "")]
     return " ".join(" ".join(parts).split())[:LONGEST_QUOTE]
 
 
+def _error_in(content: object) -> Fields:
+    """Return the fields of an error, which may stand one level deeper."""
+    if not isinstance(content, dict):
+        return {}
+    error = content.get("error")
+    return error if isinstance(error, dict) else content
+
+
 def _is_unknown_status(content: Fields) -> bool:
-    return bool(_STATUSES.fullmatch(_word(content)))
+    return bool(_STATUSES.fullmatch(_status(content)))
 
 
-def _word(content: Fields) -> str:
+def _status(content: Fields) -> str:
     status = content.get("status")
-    return status.lower().replace(" ", "_").replace("-", "_") if isinstance(status, str) else ""
+    if not isinstance(status, str):
+        return ""
+    return status.lower().replace(" ", "_").replace("-", "_")
 
 
 def _text_in(content: Fields) -> str:
-    return next((text for name in _TEXTS if isinstance(text := content.get(name), str) and text), "")
+    for name in _TEXTS:
+        text = content.get(name)
+        if isinstance(text, str) and text:
+            return text
+    return ""

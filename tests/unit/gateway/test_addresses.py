@@ -7,10 +7,10 @@ import json
 import pytest
 
 from league import events as e
-from league.dialects.assignments import GetAssignedMatches
+from league.gateway.assignments import GetAssignedMatches
+from league.gateway.guest import SEARCH_S, SEARCH_SLOWLY_S
 from league.machine import Failure, Information, Refusal
 from league.protocol.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
-from league.referee.addresses import AGAIN_S, SLOWLY_S
 from league.referee.context import RefereeSettings
 from tests.support.referee_rig import ENDPOINTS, HERE, Object, Rig, Sent, announced
 
@@ -123,13 +123,13 @@ def test_when_nobody_tells_it_is_reported_and_asked_again() -> None:
     assert "E029 ask something else" in rig.desk.trouble
     (recorded,) = rig.of(e.DeviationRecorded)
     assert (recorded.code, recorded.requirement) == ("E003", "ROUND_ANNOUNCEMENT.matches[].player_A_endpoint")
-    for pause in (AGAIN_S, AGAIN_S, SLOWLY_S):
+    for pause in (SEARCH_S, SEARCH_S, SEARCH_SLOWLY_S):
         rig.wait(pause - 0.1)
         assert not [one for one in rig.under_way if one[0].startswith("addresses/")]
         rig.wait(0.1)
         nobody_there(in_vain(rig))
     assert len(rig.of(e.DeviationRecorded)) == 1
-    answer(rig.wait(SLOWLY_S), HOMES)
+    answer(rig.wait(SEARCH_SLOWLY_S), HOMES)
     assert (homes(rig), rig.desk.trouble) == ([(A, B)], "")
     assert rig.said(GameInvitation)
 
@@ -174,7 +174,7 @@ def test_the_file_of_agents_is_read_anew_with_each_search() -> None:
     nobody_there(in_vain(rig))
     assert "player_B_endpoint of R1M1 is missing" in rig.desk.trouble
     assert "agents_config.json is not JSON" in rig.desk.trouble
-    in_vain(rig.wait(AGAIN_S))
+    in_vain(rig.wait(SEARCH_S))
     assert (homes(rig), sources(rig), rig.desk.trouble) == ([(A, B)], ["agents_config.json"], "")
 
 
@@ -204,7 +204,7 @@ def test_nobody_loses_a_match_because_nobody_is_at_the_documents_port() -> None:
     rig.fail(second)
     assert (homes(rig), rig.said(GameInvitation)) == ([], [])
     assert "player_B_endpoint of R1M1 is missing" in rig.desk.trouble
-    answer(rig.wait(AGAIN_S), HOMES)
+    answer(rig.wait(SEARCH_S), HOMES)
     assert homes(rig) == [(A, B)]
 
 
