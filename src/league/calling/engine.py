@@ -117,6 +117,7 @@ class Calls:
             return
         key = delivery.attempt.key
         if key is not None and not cancel:
+            # `_call_ended` finishes it when the answer is in: until then somebody is still called.
             delivery.is_over = True
             return
         if key is not None:
@@ -158,6 +159,7 @@ class Calls:
                 self._finish(delivery)
                 continue
             attempt = delivery.attempt
+            # Without a deadline this is the first call of an attempt, or of a form.
             if attempt.ends is None:
                 attempt.begun_at = now
                 attempt.ends = now + delivery.policy.limit_s
@@ -196,6 +198,7 @@ class Calls:
         if delivery is None:
             return
         is_newest = self._call_ended(delivery, key)
+        # An older call, which timed out, may be answered too: only its answer counts, never its failure.
         delivery.answer = letter.content
         to = delivery.attempt.to
         peer = self.peers.get(letter.peer)
@@ -331,6 +334,7 @@ class Calls:
         if delivery is None or not self._call_ended(delivery, failed.key) or delivery.is_over:
             return
         if failed.failure is Failure.TIMEOUT and delivery.policy.accepts_late_answers:
+            # It stays under way, for its answer may be on its way too.
             self._under_way[failed.key, failed.peer] = delivery
             delivery.attempt.timed_out += (failed.key,)
         if failed.blame is Blame.LOCAL:
@@ -354,6 +358,7 @@ class Calls:
             self.end(delivery, Ending.FAILED, now)
             return
         delivery.attempt.ends = None
+        # A timeout was long enough; whatever else is wrong with us needs a moment to pass.
         retry_at = now if failure is Failure.TIMEOUT else now + RETRY_S
         self._retry_at(delivery, retry_at, now)
 
@@ -397,6 +402,7 @@ class Calls:
             pause_s = retries.delay_before(delivery.failures)
             retry_at = None if pause_s is None else now + pause_s
         delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at), now)
+        # The callback may have dropped the delivery.
         if retry_at is None:
             self.end(delivery, Ending.FAILED, now)
         elif not delivery.is_over:
@@ -421,6 +427,7 @@ class Calls:
 
     def _retry(self, delivery: Delivery, now: float) -> None:
         attempt = delivery.attempt
+        # A correction keeps its deadline, unless that passed during the pause.
         if attempt.ends is not None and attempt.ends <= now:
             attempt.ends = None
         if delivery.policy.is_guarded and self.peers[delivery.peer].breaker.is_open(now):

@@ -30,7 +30,7 @@ from league.machine import Content
 from league.manager.dispatch import ANNOUNCED, POLLED, Dispatch, Dispatches, longest_match_s
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
-from league.protocol.envelope import Unsealed
+from league.protocol.envelope import Unsealed, seal
 from league.protocol.tokens import MANAGER
 
 STARTS: Final[Mapping[str, type[StartMatch]]] = {"START_MATCH": StartMatch, "MATCH_ASSIGNMENT": MatchAssignment}
@@ -170,7 +170,7 @@ class Giving:
         messages = self._dispatches.messages
         player_a = self._context.member(match.player_a)
         player_b = self._context.member(match.player_b)
-        envelope = self._context.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        envelope = seal(MANAGER, now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
         if kind is StartMatch:
             envelope["sender"] = NAMED_MANAGER
         return kind(
@@ -187,7 +187,7 @@ class Giving:
     def listed(self, match: ScheduledMatch) -> Mapping[str, Any]:
         # No token is in it: whoever asks gets it.
         return {
-            "league_id": self._context.league_id,
+            "league_id": self._context.ledger.settings.league_id,
             "round_id": match.round_id,
             "match_id": match.match_id,
             "game_type": self._ledger.settings.game_type,

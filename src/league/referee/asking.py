@@ -70,11 +70,11 @@ def _policy(limit_s: float, retry_delays_s: tuple[float, ...] | None) -> Policy:
 class Contact:
     """How a player of a match is called: where, in which convention, and which of our tokens it is shown."""
 
-    def __init__(self, context: RefereeContext, match: Match, seat: Seat, shown: tuple[str, ...]) -> None:
+    def __init__(self, context: RefereeContext, match: Match, seat: Seat, tokens: tuple[str, ...]) -> None:
         self._conventions = context.book.conventions
         self._match = match
         self._seat = seat
-        self._shown = shown
+        self._tokens = tokens
         self._refused = 0
 
     @property
@@ -83,21 +83,25 @@ class Contact:
         return self._conventions.get(self._match.taken.endpoints[self._seat]) is not None
 
     def address(self) -> Address:
-        taken, seat, shown = self._match.taken, self._seat, self._shown
-        endpoint = taken.endpoints[seat]
-        convention = self._conventions.get(endpoint) or convention_of(taken.conventions[seat])
-        token = shown[self._refused % len(shown)] if shown else None
-        return Address(taken.players[seat], endpoint, token, convention)
+        assignment = self._match.taken
+        seat = self._seat
+        tokens = self._tokens
+        endpoint = assignment.endpoints[seat]
+        convention = self._conventions.get(endpoint) or convention_of(assignment.conventions[seat])
+        token = tokens[self._refused % len(tokens)] if tokens else None
+        return Address(assignment.players[seat], endpoint, token, convention)
 
     def show(self, tokens: tuple[str, ...]) -> bool:
         """Show it these from the next call on. True if they are others than before."""
-        before, self._shown, self._refused = self._shown, tokens, 0
-        return tokens != before
+        are_new = tokens != self._tokens
+        self._tokens = tokens
+        self._refused = 0
+        return are_new
 
     def show_another(self) -> bool:
         """It refused our token: it may go by another of its registrations. False when it has seen them all."""
         self._refused += 1
-        return bool(self._shown) and self._refused % len(self._shown) != 0
+        return bool(self._tokens) and self._refused % len(self._tokens) != 0
 
 
 class Asking:
@@ -111,23 +115,30 @@ class Asking:
         errors: GameErrors,
         on_settled: Callable[[Seat, float], None],
     ) -> None:
-        match, seat = question.match, question.seat
-        self._context, self._question, self._contact = context, question, contact
-        self._game_errors, self._on_settled = errors, on_settled
-        self._seated, self._turn = match.seated[seat], match.turn
+        match = question.match
+        seat = question.seat
+        self._context = context
+        self._question = question
+        self._contact = contact
+        self._game_errors = errors
+        self._on_settled = on_settled
+        self._seated = match.seated[seat]
+        self._turn = match.turn
         self._awaited = messages.awaited_type(match)
         self._limit = match.taken.move_seconds if self._turn else _INVITATION_S
         self._answer: Valid | Declined | None = None
         self._fault = ("", "")
-        self._has_new_tokens = self._declined = False
+        self._has_new_tokens = False
+        self._declined = False
         self._delivery = self._prepared(match, question.player_id, match.taken.suspended[seat])
 
     def _prepared(self, match: Match, player_id: str, is_suspended: bool) -> Delivery:
-        seated, turn = self._seated, self._turn
+        turn = self._turn
         delays_s = None if is_suspended and not turn else match.taken.retry_delays_s
+        phase = f"turn{turn}" if turn else "invite"
         return Delivery(
             player_id,
-            f"{match.name}/turn{turn}/{player_id}" if turn else f"{match.name}/invite/{player_id}",
+            f"{match.name}/{phase}/{player_id}",
             NOT_COMPOSED,
             _policy(self._limit, delays_s),
             self._contact.address,
@@ -136,8 +147,8 @@ class Asking:
             self._interpret,
             self._compose,
             self._line(),
-            seated.failed,
-            attempt=Attempt(is_last=seated.wrong > 0),
+            self._seated.failed,
+            attempt=Attempt(is_last=self._seated.wrong > 0),
         )
 
     def _line(self) -> Line:
@@ -147,7 +158,9 @@ class Asking:
         return self._context.book.line(self._contact.address(), purpose)
 
     def _compose(self, delivery: Delivery, now: float) -> Message:
-        match, seat, sender = self._question.match, self._question.seat, self._context.membership.sender
+        match = self._question.match
+        seat = self._question.seat
+        sender = self._context.membership.sender
         if self._turn:
             return messages.call(match, seat, sender, now, delivery.attempt.ends or now)
         return messages.invitation(match, seat, sender, now)
@@ -156,7 +169,8 @@ class Asking:
 
     def ask(self, now: float) -> None:
         """Make the first call, or after a restart the one that was open."""
-        last, calls = self._seated.last, self._context.calls
+        last = self._seated.last
+        calls = self._context.calls
         if last is None:
             calls.deliver([self._delivery], now)
             return
@@ -172,7 +186,8 @@ class Asking:
     def posted(self, read: Unsealed, now: float) -> PeerError | None:
         """The answer came as a request of its own, from the player."""
         question = self._question
-        answer, deviations = question.read(read, self._awaited), question.deviations(read, self._awaited)
+        answer = question.read(read, self._awaited)
+        deviations = question.deviations(read, self._awaited)
         self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, _ANSWERS):
             self._answer = answer
@@ -191,9 +206,10 @@ class Asking:
     def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
         """The player is shown another token, or answers with these are right too."""
         self._has_new_tokens = True
-        known = self._question
-        digests, replies = (*known.digests, *digests), (*known.replies, *replies)
-        self._question = structs.replace(known, digests=digests, replies=replies)
+        question = self._question
+        self._question = structs.replace(
+            question, digests=(*question.digests, *digests), replies=(*question.replies, *replies)
+        )
 
     def drop(self) -> None:
         """The match is over before its time."""
@@ -202,8 +218,10 @@ class Asking:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
-        question, awaited = self._question, self._awaited
-        answer, deviations = question.read(content, awaited), question.deviations(content, awaited)
+        question = self._question
+        awaited = self._awaited
+        answer = question.read(content, awaited)
+        deviations = question.deviations(content, awaited)
         if deviations:
             self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, _ANSWERS):
@@ -247,21 +265,22 @@ class Asking:
 
     def _wrong(self, answer: Wrong, now: float) -> Interpretation:
         """R-17: another call under the same deadline, three times at most."""
-        match, nth = self._question.match, self._seated.wrong + 1
-        left = max(CORRECTIONS + 1 - nth, 0) if self._is_correctable(answer) else 0
+        nth = self._seated.wrong + 1
+        corrections = max(CORRECTIONS + 1 - nth, 0) if self._is_correctable(answer) else 0
         wrong = {"code": answer.code, "detail": answer.detail, "path": answer.path, "requirement": answer.requirement}
-        self._context.happened(WrongAnswer(at=now, **self._about | wrong, left=left))
+        self._context.happened(WrongAnswer(at=now, **self._about | wrong, left=corrections))
         context: Object = {"field": answer.path}
         if self._turn:
-            valid = messages.valid_choices(match, self._question.seat)
-            context |= {"invalid_choice": answer.given} if answer.path in CHOICES else {}
-            context |= {"valid_choices": valid}
-        remaining = round((self._delivery.attempt.ends or now) - now, 3) if left else None
-        self._send_error(
-            Fault(answer.code, answer.detail, CORRECTIONS, nth if left else None, None, remaining, context), now
-        )
+            if answer.path in CHOICES:
+                context["invalid_choice"] = answer.given
+            context["valid_choices"] = messages.valid_choices(self._question.match, self._question.seat)
         self._fault = (answer.code, answer.detail)
-        return Interpretation(Reaction.CORRECTABLE if left else Reaction.FINALLY_WRONG)
+        if not corrections:
+            self._send_error(Fault(answer.code, answer.detail, CORRECTIONS, None, context=context), now)
+            return Interpretation(Reaction.FINALLY_WRONG)
+        seconds_left = round((self._delivery.attempt.ends or now) - now, 3)
+        self._send_error(Fault(answer.code, answer.detail, CORRECTIONS, nth, None, seconds_left, context), now)
+        return Interpretation(Reaction.CORRECTABLE)
 
     def _is_correctable(self, answer: Wrong) -> bool:
         """The same token would be wrong again, unless the manager has shown us others in the meantime."""
@@ -271,12 +290,14 @@ class Asking:
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         if failed.failure is Failure.TIMEOUT:
-            right = "right " * self._delivery.attempt.is_last
-            code, detail = "E001", f"no {right}{self._awaited} within {self._limit:g} seconds"
+            code = "E001"
+            awaited = f"right {self._awaited}" if delivery.attempt.is_last else self._awaited
+            detail = f"no {awaited} within {self._limit:g} seconds"
         else:
             code = UNAVAILABLE if self._declined else "E009"
             detail = failed.detail or _DETAILS[failed.failure]
-        self._fault, self._declined = (code, detail), False
+        self._fault = (code, detail)
+        self._declined = False
         context = self._timing(now)
         if delivery.attempt.is_last:
             self._send_error(Fault(code, detail, CORRECTIONS, None, context=context), now)
@@ -305,7 +326,9 @@ class Asking:
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """A valid answer counts, to whichever attempt; so does a no."""
-        question, answer, taken = self._question, self._answer, self._question.match.taken
+        question = self._question
+        answer = self._answer
+        assignment = question.match.taken
         if outcome is Ending.ANSWERED and not self._turn:
             self._record_convention(now)
         if outcome is not Ending.ANSWERED or answer is None:
@@ -316,8 +339,8 @@ class Asking:
             self._context.happened(
                 MoveMade(
                     at=now,
-                    match_id=taken.match_id,
-                    attempt=taken.attempt,
+                    match_id=assignment.match_id,
+                    attempt=assignment.attempt,
                     player_id=question.player_id,
                     turn=self._turn,
                     choice=answer.choice,
@@ -330,8 +353,8 @@ class Asking:
             self._context.happened(
                 PlayerJoined(
                     at=now,
-                    match_id=taken.match_id,
-                    attempt=taken.attempt,
+                    match_id=assignment.match_id,
+                    attempt=assignment.attempt,
                     player_id=question.player_id,
                     convention=convention,
                 )
@@ -345,5 +368,5 @@ class Asking:
     @property
     def _about(self) -> dict[str, Any]:
         """How events name the question (Any: ready to be spread into one)."""
-        match, player_id = self._question.match, self._question.player_id
-        return {**match.named, "player_id": player_id, "phase": match.phase, "turn": self._turn}
+        match = self._question.match
+        return {**match.named, "player_id": self._question.player_id, "phase": match.phase, "turn": self._turn}

@@ -109,14 +109,15 @@ class RefereeContext(Context):
     membership: Membership = field(init=False)
     guest: Guest = field(init=False)
 
-    def record(self, match: Match, player_id: str, found: Iterable[Violation], now: float) -> list[Violation]:
+    def record(self, match: Match, player_id: str, deviations: Iterable[Violation], now: float) -> list[Violation]:
         """A player deviates from the documents: recorded once per player and kind. What is new is returned."""
         new = []
-        for one in found:
-            if (player_id, one.code, one.requirement) not in self.docket.deviations:
-                about = {**match.named, "player_id": player_id, "detail": quotable(one.detail)}
-                self.happened(PlayerDeviated(at=now, **about, code=one.code, requirement=one.requirement))
-                new.append(one)
+        for deviation in deviations:
+            if (player_id, deviation.code, deviation.requirement) not in self.docket.deviations:
+                about = {**match.named, "player_id": player_id, "detail": quotable(deviation.detail)}
+                code = deviation.code
+                self.happened(PlayerDeviated(at=now, **about, code=code, requirement=deviation.requirement))
+                new.append(deviation)
         return new
 
 
@@ -128,5 +129,7 @@ OpenGuest = Callable[[RefereeContext, Take, Callable[[float], None]], Guest]
 
 def quotable(detail: str) -> str:
     """What others wrote, as we keep and repeat it: short, on one line, and without tokens."""
-    shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in tokens.hidden_in(detail))
-    return shown if len(shown) <= LONGEST_DETAIL else shown[: LONGEST_DETAIL - 1] + "…"
+    text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in tokens.hidden_in(detail))
+    if len(text) <= LONGEST_DETAIL:
+        return text
+    return text[: LONGEST_DETAIL - 1] + "…"

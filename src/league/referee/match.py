@@ -79,7 +79,7 @@ class Match:
         self.turn = 0
         """0 while players join; then the turn they are asked about."""
         self.awaited: list[Seat] = list(SEATS)
-        """Who still has to answer before this phase can be judged (R-42)."""
+        """The players that have to answer before this phase can be judged (R-42)."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
         self.faults: list[PlayerFaulted] = []
@@ -206,13 +206,16 @@ class Match:
             self._next_turn()
 
     def _go_to(self, position: Any) -> None:
-        self.position, self.to_move = position, self.game.rules.to_move(position)
+        self.position = position
+        self.to_move = self.game.rules.to_move(position)
 
     def _next_turn(self) -> None:
         """Another question: nothing has gone wrong with it yet."""
         self.turn += 1
         for one in self.seated:
-            one.failed, one.wrong, one.last = 0, 0, None
+            one.failed = 0
+            one.wrong = 0
+            one.last = None
         self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
@@ -225,7 +228,8 @@ class Match:
         self.awaited = list(self.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
-        self.decided, self.awaited = event, []
+        self.decided = event
+        self.awaited = []
 
     def _told(self, event: PlayersTold) -> None:
         self.told = True
@@ -285,7 +289,7 @@ class Docket:
         self.players: set[str] = set()
         """Everybody who ever played here: whose id in an answer is somebody else's (R-43)."""
         self.deviations: set[tuple[str, str, str]] = set()
-        """Who deviated from which clause, with which error."""
+        """Player, error code and clause of each deviation."""
         self._attempts: dict[str, int] = {}
 
     def attempt_of(self, match_id: str) -> int:
@@ -325,7 +329,8 @@ class Docket:
         self.state = after(self.state, "withdraw")
 
     def _league_ended(self, event: LeagueEnded) -> None:
-        self.state, self.champion = after(self.state, "league_end"), event.champion
+        self.state = after(self.state, "league_end")
+        self.champion = event.champion
 
     def _taken(self, event: MatchTaken) -> None:
         if self.state != "ACTIVE":
