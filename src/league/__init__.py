@@ -6,7 +6,7 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ChooseParityCall",
