@@ -23,7 +23,7 @@ def test_every_slice_is_in_the_contracts_and_announces_its_feature() -> None:
     assert CONTRACTS["root_packages"] == ["league", *SLICES]
     assert CONTRACTS["contracts"][0]["forbidden_modules"] == SLICES
     assert sorted(PROJECT["project"]["entry-points"]["league.features"].values()) == [
-        "league.cli:FEATURE",
+        "league.cli.commands:FEATURE",
         *(f"{name}:FEATURE" for name in SLICES),
     ]
 
