@@ -14,8 +14,7 @@ import msgspec
 
 from league.events import WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import Ledger, ScheduledMatch
-from league.manager.matches import decided
+from league.manager.ledger import Ledger, ScheduledMatch, decided
 from league.manager.standings import Decided, StandingsTable
 from league.reports import views
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from league.dialects import forms, tools
-from league.dialects.normalise import normalise_request
-from league.dialects.registrations import registration_of
-from league.dialects.tools import NO_SESSION, Session, Tool
+from league.gateway import forms, tools
+from league.gateway.normalise import normalise_request
+from league.gateway.registrations import registration_of
+from league.gateway.tools import NO_SESSION, Session, Tool
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import (

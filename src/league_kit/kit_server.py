@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from league.dialects.forms import halved, tool_result
+from league.gateway.forms import halved, tool_result
 from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
-from league.dialects import forms, normalise, understanding
+from league.gateway import forms, normalise, understanding
 from league.protocol.conventions import Convention
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
 from league.protocol.exchanges import EXCHANGES
