@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from league.protocol.conventions import Convention
 from league_kit.kit import Options
 from league_kit.outcome import Verdict
-from league_kit.record import Probe
+from league_kit.record import Probe, parse_answer
 from league_kit.runner import CheckReport, check_player
+from league_kit.wire import RawResponse
 from tests.kit.defects import failed, told
 from tests.support.dialects import CONVENTIONS as DIALECTS
 from tests.support.dialects import REST
@@ -234,3 +236,11 @@ def test_a_refusal_in_milliseconds_is_not_called_late() -> None:
 
 def test_a_registration_that_could_not_be_read_is_shown() -> None:
     assert '"display_name": "Unread"' in _checked(_unreadable()).record.listening
+
+
+def test_an_answer_as_events_is_in_the_last_of_them() -> None:
+    progress = b'data: {"jsonrpc": "2.0", "method": "notifications/progress"}\n\n'
+    answer = b'data: {"jsonrpc": "2.0", "id": 1, "result": {"status": "ACK"}}\n\n'
+    headers = {"content-type": "text/event-stream"}
+    response = RawResponse(at=0.0, status=200, headers=headers, body=progress + answer)
+    assert parse_answer(response, Convention.SPEC, {}).fields == {"status": "ACK"}

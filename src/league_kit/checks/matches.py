@@ -167,7 +167,7 @@ def hears_its_referee_only(record: RunRecord) -> CheckOutcome:
         if call.is_answered and call.choice is not None:
             token = "with a token that is not the referee's" if call.message.get("auth_token") else "without a token"
             detail = f"a call {token} was answered with the choice: your opponent can ask for it, too"
-            advice = "Keep the auth_token of the first call for a match until it is over; answer others E012 (9.2)."
+            advice = "Keep the auth_token of a match's first call until the match ends; answer others with E012 (9.2)."
             return broken(detail, advice, call)
     return kept("a call with a token that is not the referee's gets no choice", calls)
 
