@@ -39,4 +39,6 @@ def _named(event: Event) -> str:
         if subject:
             return f"{words}, {subject}"
     round_id = getattr(event, "round_id", None)
-    return f"{words}, round {round_id}" if round_id else words
+    if round_id:
+        return f"{words}, round {round_id}"
+    return words

@@ -289,6 +289,7 @@ def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Na
     ranks_before = results.ranks_before_the_newest_results()
     for row in manager.standings:
         member = ledger.roster.members[row.player_id]
+        # The table only names a state that explains why a player loses points.
         status = views.status_of(member)
         if status not in ("withdrawn", "not playing"):
             status = ""
@@ -334,7 +335,9 @@ def _outcome(match: ScheduledMatch) -> str:
     if isinstance(result, WalkoverDecided):
         return "walkover"
     outcome = _OUTCOMES[result.status]
-    return outcome if result.verified else f"{outcome}, unverified"
+    if not result.verified:
+        outcome += ", unverified"
+    return outcome
 
 
 def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
@@ -360,7 +363,9 @@ def _coming(ledger: Ledger) -> list[ScheduledMatch]:
 
 def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
     ledger = manager.ledger
-    champion = names.get(ledger.champion) if ledger.champion else None
+    champion = None
+    if ledger.champion:
+        champion = names[ledger.champion]
     if champion is not None:
         headline = f"Champion: {champion.name}"
     elif ledger.current_round:
@@ -428,6 +433,7 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
         return member.is_player, member.agent_id
 
     for member in sorted(ledger.roster.members.values(), key=place):
+        # A withdrawn player has no duty to answer.
         status = views.status_of(member)
         if member.agent_id in manager.not_answering and not member.withdrawn:
             status = "not answering"

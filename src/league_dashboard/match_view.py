@@ -143,7 +143,9 @@ def _ends(line: TimelineLine, lanes: Lanes, has_letters: bool) -> tuple[int, int
         sender, receiver = line.between
         if sender in lanes and receiver in lanes:
             return lanes.index(sender), lanes.index(receiver)
-    lane = lanes.index(line.by) if line.by in lanes else 0
+    lane = 0
+    if line.by in lanes:
+        lane = lanes.index(line.by)
     return lane, lane
 
 

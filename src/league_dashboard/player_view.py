@@ -75,7 +75,10 @@ def _deviations(manager: LeagueManager, player_id: str) -> Iterator[DeviationVie
     for agent_id, code, requirement in sorted(manager.ledger.deviations):
         if agent_id == player_id:
             clause = clause_of(code, requirement)
-            meaning = ERRORS[code].when if code in ERRORS else ""
+            # A referee of others may have sent a code that is none of ours.
+            meaning = ""
+            if code in ERRORS:
+                meaning = ERRORS[code].when
             yield DeviationView(named(code), str(clause or requirement), meaning)
 
 

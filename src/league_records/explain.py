@@ -119,7 +119,9 @@ def _verdict(facts: MatchFacts) -> MatchVerdict:
 
 def _walkover(facts: MatchFacts, result: WalkoverDecided) -> MatchVerdict:
     gone = " and ".join(map(facts.named, result.withdrawn)) or "a player"
-    won = f"{facts.named(result.winner)} wins" if result.winner else "nobody wins"
+    won = "nobody wins"
+    if result.winner:
+        won = f"{facts.named(result.winner)} wins"
     return MatchVerdict(
         outcome="WALKOVER",
         winner=result.winner,
@@ -252,8 +254,7 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
     attempt = facts.counted_attempt
     voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
     if voided:
-        by = f"by the manager ({voided[-1].why})" if voided[-1].why else "by the operator"
-        yield f"An earlier result was voided {by}; attempt {attempt} counts."
+        yield f"An earlier result was voided by {_voided_by(voided[-1])}; attempt {attempt} counts."
     elif attempt > 1:
         reasons = dict.fromkeys(event.why for event in facts.manager if isinstance(event, MatchLost | MatchHeld))
         why = _in_brackets("; ".join(reasons))
@@ -262,8 +263,17 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
         yield "It is unverified: the report does not prove it, so it rests on the word of its referee."
 
 
+def _voided_by(event: ResultVoided) -> str:
+    # The manager gives a reason; the operator need not.
+    if event.why:
+        return f"the manager ({event.why})"
+    return "the operator"
+
+
 def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
+    if not text:
+        return ""
+    return f" ({text})"
 
 
 # --- matches without a result -----------------------------------------------------------------------------------------
@@ -294,8 +304,7 @@ def _standing(facts: MatchFacts) -> Iterator[str]:
     elif facts.status == "PARKED":
         yield from _parked(facts)
     elif facts.voided is not None:
-        by = f"The manager ({facts.voided.why})" if facts.voided.why else "The operator"
-        yield f"{by} voided the result; the match will be played again as a new attempt."
+        yield f"The result was voided by {_voided_by(facts.voided)}; the match will be played again as a new attempt."
     elif facts.status == "ASSIGNED" and facts.referee_id is not None:
         yield from _running(facts, pair)
     else:
@@ -422,7 +431,9 @@ def _missing(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator
     for referee_id in dict.fromkeys(silent):
         if referee_id is None:
             continue
-        where = f"; --journal {facts.source.elsewhere} may hold it" if facts.source.elsewhere else ""
+        where = ""
+        if facts.source.elsewhere:
+            where = f"; --journal {facts.source.elsewhere} may hold it"
         yield (
             f"The journal of {referee_id} is not at hand: its messages with the players, their times and retries are "
             f"not available{where}."
@@ -461,7 +472,9 @@ def _title(explanation: Explanation) -> str:
     names = []
     for player in explanation.players:
         name = explanation.names[player]
-        names.append(player if name == player else f"{player} ({name})")
+        if name != player:
+            player = f"{player} ({name})"
+        names.append(player)
     league = f"round {explanation.round_id} of {explanation.league_id}"
     return f"{explanation.match_id}: {' against '.join(names)}, {explanation.game_type}, {league}"
 
@@ -496,8 +509,12 @@ def _course(attempt: TimelineAttempt, started_at: float) -> Iterator[str]:
     begin = datetime.fromtimestamp(started_at, UTC)
     yield f"{title} (seconds since {begin:%Y-%m-%d %H:%M:%S} UTC)"
     for line in attempt.lines:
-        clause = f" [{line.clause}]" if line.clause else ""
-        indent = "    " if line.kind == "letter" else ""
-        yield f"  {line.after:+9.3f}  {indent}{line.text}{clause}"
+        text = line.text
+        if line.clause:
+            text += f" [{line.clause}]"
+        # Letters stand below the events they belong to.
+        if line.kind == "letter":
+            text = f"    {text}"
+        yield f"  {line.after:+9.3f}  {text}"
         if line.kind == "event" and line.body:
             yield f"  {'':9}      its answer was: {line.body[:LONGEST_ANSWER]}"

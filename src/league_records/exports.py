@@ -95,6 +95,9 @@ def _match_row(match: ScheduledMatch) -> Object:
     number = None
     if isinstance(result, ResultAccepted):
         number = result.details.get("drawn_number")
+    decided_at = None
+    if result is not None:
+        decided_at = timestamps.write(result.at)
     return {
         **views.match_row(match),
         "points_A": points.get(match.player_a),
@@ -102,7 +105,7 @@ def _match_row(match: ScheduledMatch) -> Object:
         "choice_A": choices.get(match.player_a),
         "choice_B": choices.get(match.player_b),
         "drawn_number": number,
-        "decided_at": timestamps.write(result.at) if result else None,
+        "decided_at": decided_at,
     }
 
 
@@ -112,8 +115,12 @@ def _agent_rows(manager: LeagueManager) -> Iterator[Object]:
 
 
 def _model_row(play: ModelPlay) -> Object:
-    card = structs.asdict(play.conditions[-1]) if play.conditions else {}
-    return {**card, **asdict(play)}
+    row: Object = {}
+    # The conditions it stated last: a player may be restarted with another model.
+    if play.conditions:
+        row |= structs.asdict(play.conditions[-1])
+    row |= asdict(play)
+    return row
 
 
 class _Listed(NamedTuple):
@@ -157,4 +164,6 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = str(clean(value))
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    if text.startswith(_FORMULA):
+        return f"'{text}"
+    return text

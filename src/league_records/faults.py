@@ -88,7 +88,10 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
     for event in reversed(events):
         if not isinstance(event, Mistake | PlayerFaulted) or event.player_id != player_id:
             continue
-        requirement = event.requirement if isinstance(event, WrongAnswer) else ""
+        # Only the judgement of an answer names the clause it broke.
+        requirement = ""
+        if isinstance(event, WrongAnswer):
+            requirement = event.requirement
         clause = violated(event.code, event.phase, game_type, requirement)
         hint = advice_for(event.code, event.phase, event.detail)
         yield ListedMistake(event.match_id, named(event.code), event.detail, str(clause or ""), hint)
@@ -179,8 +182,9 @@ def _declined(player_id: str) -> PlayerFault:
 
 def _corrected(facts: MatchFacts, mistake: Mistake, count: int) -> PlayerFault:
     if isinstance(mistake, WrongAnswer):
-        answers = "1 wrong answer" if count == 1 else f"{count} wrong answers"
-        action = f"gave {answers} to"
+        action = f"gave {count} wrong answers to"
+        if count == 1:
+            action = "gave 1 wrong answer to"
         detail = at_field(mistake.path, mistake.detail)
         clause = clause_of(mistake.code, mistake.requirement)
     else:

@@ -361,9 +361,14 @@ class _PlayerFile:
             self._league_id = event.league_id
         elif isinstance(event, e.GameEnded):
             invited = self._memory.matches.of(event.match_id)
-            round_id = invited[-1].invitation.round_id if invited else 0
+            round_id = 0
+            if invited:
+                round_id = invited[-1].invitation.round_id
             self._ends[event.match_id] = _End(round_id, event.at)
-        return (HISTORY,) if self._player_id else ()
+        # Without an id there is no file yet.
+        if not self._player_id:
+            return ()
+        return (HISTORY,)
 
     def file(self, _: str, __: TranscriptReader | None) -> File | None:
         rows = [self._row(match) for match in self._memory.history.rows()]
@@ -403,10 +408,12 @@ class _PlayerFile:
         """Its row of the table that the manager sent last."""
         # Another thread drives the player, but its newest standings are replaced as a whole and never changed.
         newest = self._player.standings
-        for row in newest.standings if newest else ():
+        if newest is None:
+            return None
+        for row in newest.standings:
             if row.player_id == self._player_id:
-                fields_of_row: Object = msgspec.to_builtins(row)
-                return fields_of_row
+                document: Object = msgspec.to_builtins(row)
+                return document
         return None
 
     def _counted(self, rows: Sequence[PastRow]) -> Object:

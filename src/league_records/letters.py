@@ -97,7 +97,9 @@ def _other_end(letter: LetterNote, content: Object | None) -> str | None:
     if letter.kind != "request" or letter.direction == "out":
         return letter.peer
     # A caller is known by its address only; its id is in the message.
-    sender = content.get("sender") if content else None
+    if content is None:
+        return None
+    sender = content.get("sender")
     if not isinstance(sender, str):
         return None
     _, _, agent_id = sender.partition(":")
@@ -157,7 +159,9 @@ def _extra(content: Object | None, hidden: bool) -> str:
         case "MATCH_RESULT_ACK":
             return f", {content.get('status')}"
         case kind if kind in _CHOICES:
-            return f", {HIDDEN}" if hidden else f", {_choice(content)}"
+            # Nobody may learn a choice before both have chosen.
+            choice = HIDDEN if hidden else _choice(content)
+            return f", {choice}"
         case _:
             return "".join(f", {name} {json.dumps(content[name])}" for name in _QUOTED_FIELDS if name in content)
 

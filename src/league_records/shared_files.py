@@ -186,12 +186,16 @@ def _event(recorded: RecordedEvent, is_over: bool) -> Object:
 
 def _letter(recorded: RecordedLetter, is_over: bool) -> Object:
     letter = recorded.letter
+    # What was said is told when the match is over, since it may hold a choice.
+    message = None
+    if is_over:
+        message = _message(letter)
     return {
         "at": timestamps.write(letter.at),
         "seconds": letter.at,
         "by": recorded.by,
         **views.fields(letter, _LETTER),
-        "message": _message(letter) if is_over else None,
+        "message": message,
     }
 
 
@@ -254,7 +258,7 @@ def history_file(
         "display_name": standing["display_name"],
         "league_id": league_id,
         "standing": dict(standing),
-        "final": asdict(final) if final else None,
+        "final": None if final is None else asdict(final),
         "matches": [_past(row) for row in past],
     }
     return path_of("SHARED", "data", "players", player_id, "history.json"), encoded(document)
