@@ -47,6 +47,7 @@ class AnswerLog:
     def add(self, records: Sequence[e.Event]) -> None:
         """Add whole records of matches."""
         for answer, seconds in answers(records):
+            # Kept in order, so that the page can have its median after every match.
             insort(self._seconds.setdefault(answer.player_id, []), seconds)
         for event in records:
             if isinstance(event, e.AttemptFailed | e.WrongAnswer):
@@ -87,4 +88,9 @@ def times_of(seconds: Sequence[float]) -> AnswerTimes:
     def within(share: float) -> float:
         return ordered[math.ceil(share * len(ordered)) - 1]
 
-    return AnswerTimes(len(ordered), within(0.5), within(0.95), ordered[-1])
+    return AnswerTimes(
+        count=len(ordered),
+        median=within(0.5),
+        p95=within(0.95),
+        longest=ordered[-1],
+    )

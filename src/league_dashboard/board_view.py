@@ -46,7 +46,10 @@ def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[B
     for number, move in enumerate(moves[: game.turns], start=1):
         if not isinstance(move, Mapping) or not set(move) <= set(players):
             return
-        choices = {SEATS[players.index(player)]: choice for player, choice in move.items()}
+        choices = {}
+        for player, choice in move.items():
+            seat = SEATS[players.index(player)]
+            choices[seat] = choice
         # A referee may report anything: the boards end at the first move that the rules reject.
         try:
             state = game.rules.play(state, choices)
@@ -66,5 +69,10 @@ def _view(caption: str, board: Board, before: Board) -> BoardView:
             old[y, x] = text
     rows = []
     for y, row in enumerate(board):
-        rows.append(tuple(BoardCell(text, old.get((y, x), "") != text) for x, text in enumerate(row)))
+        cells = []
+        for x, text in enumerate(row):
+            # A board may grow: a cell that was not there was empty.
+            is_new = old.get((y, x), "") != text
+            cells.append(BoardCell(text, is_new))
+        rows.append(tuple(cells))
     return BoardView(caption, tuple(rows))

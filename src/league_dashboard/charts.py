@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,33 +66,50 @@ class _Scale:
         self.top = math.ceil(most_points / self.step) * self.step
 
     def x(self, round_id: int) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * round_id / self.rounds, 1)
+        width = WIDTH - LEFT - RIGHT
+        return round(LEFT + width * round_id / self.rounds, 1)
 
     def y(self, points: int) -> float:
-        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * points / self.top, 1)
+        # SVG counts from the top.
+        height = HEIGHT - TOP - BOTTOM
+        return round(HEIGHT - BOTTOM - height * points / self.top, 1)
+
+    def across(self) -> Iterator[Tick]:
+        """The numbers of the rounds."""
+        every = max(1, math.ceil(self.rounds / MOST_ROUND_TICKS))
+        for number in range(0, self.rounds + 1, every):
+            yield Tick(self.x(number), str(number))
+
+    def up(self) -> Iterator[Tick]:
+        """The numbers of points, each with a line of the grid."""
+        for points in range(0, self.top + 1, self.step):
+            yield Tick(self.y(points), str(points))
 
 
 def points_chart(players: Sequence[PointsLine]) -> PointsChart | None:
     """Points over rounds, the players in the order of the table; None before the first round is over."""
     if not players or not players[0].points:
         return None
+    # At least 1, so that a league in which nobody has points yet has a scale.
     most_points = max(1, *(line.points[-1] for line in players))
     scale = _Scale(len(players[0].points) - 1, most_points)
     labels = _label_heights(players[:LEADERS], scale)
     lines = []
-    for place, line in enumerate(players, start=1):
-        is_leader = place <= LEADERS
+    for rank, line in enumerate(players, start=1):
+        place = rank
+        if rank > LEADERS:
+            place = 0
+        path = [f"{scale.x(round_id)},{scale.y(points)}" for round_id, points in enumerate(line.points)]
         chart_line = ChartLine(
             player=line.player,
-            place=place if is_leader else 0,
-            path=" ".join(f"{scale.x(round_id)},{scale.y(points)}" for round_id, points in enumerate(line.points)),
+            place=place,
+            path=" ".join(path),
             end_x=scale.x(scale.rounds),
             end_y=scale.y(line.points[-1]),
             label_y=labels.get(line.player, 0.0),
             last=line.points[-1],
         )
         lines.append(chart_line)
-    every = max(1, math.ceil(scale.rounds / MOST_ROUND_TICKS))
     return PointsChart(
         width=WIDTH,
         height=HEIGHT,
@@ -100,16 +117,21 @@ def points_chart(players: Sequence[PointsLine]) -> PointsChart | None:
         right=WIDTH - RIGHT,
         bottom=HEIGHT - BOTTOM,
         lines=tuple(reversed(lines)),
-        across=tuple(Tick(scale.x(number), str(number)) for number in range(0, scale.rounds + 1, every)),
-        up=tuple(Tick(scale.y(points), str(points)) for points in range(0, scale.top + 1, scale.step)),
+        across=tuple(scale.across()),
+        up=tuple(scale.up()),
     )
 
 
 def _step(most_points: int) -> int:
     """A round distance between the lines of a grid."""
     rough = most_points / TICKS
-    size = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
-    return next(int(size * factor) for factor in (1, 2, 5, 10) if size * factor >= rough)
+    size = 1
+    if rough >= 1:
+        size = 10 ** math.floor(math.log10(rough))
+    for factor in (1, 2, 5):
+        if size * factor >= rough:
+            return size * factor
+    return size * 10
 
 
 def _label_heights(leaders: Sequence[PointsLine], scale: _Scale) -> dict[Named, float]:
@@ -124,4 +146,7 @@ def _label_heights(leaders: Sequence[PointsLine], scale: _Scale) -> dict[Named, 
         heights.append(height)
     # If the lowest label would leave the chart, all of them move up.
     excess = max(0.0, heights[-1] - (HEIGHT - BOTTOM))
-    return {line.player: round(height - excess, 1) for line, height in zip(ordered, heights, strict=True)}
+    labels = {}
+    for line, height in zip(ordered, heights, strict=True):
+        labels[line.player] = round(height - excess, 1)
+    return labels

@@ -63,7 +63,9 @@ class LeagueHistory:
         return None
 
     def _replay(self, until: int) -> tuple[LeagueManager, Event]:
-        start = max((seq for seq in self._checkpoints if seq < until), default=0)
+        # Never from the checkpoint at `until` itself: its last event is asked for too.
+        earlier = [seq for seq in self._checkpoints if seq < until]
+        start = max(earlier, default=0)
         manager = None
         if start:
             manager = manager_with(_LEDGER.decode(self._checkpoints[start]))
@@ -78,6 +80,7 @@ class LeagueHistory:
         return manager, event
 
     def _keep(self, seq: int, manager: LeagueManager) -> None:
+        # Encoded, since the manager goes on changing its ledger.
         self._checkpoints[seq] = _STATE.encode(manager.ledger)
         while len(self._checkpoints) > CHECKPOINTS:
             self._spacing *= 2

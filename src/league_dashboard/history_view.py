@@ -28,11 +28,13 @@ def as_it_was(moment: Moment, rounds: int) -> LeagueView:
     event = moment.event
     when = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     sentence = f"As it was after event {moment.seq} of {moment.last}, {when}: {_named(event)}."
-    return replace(league_view(moment.manager), history=HistoryView(rounds, moment.last, moment.seq, sentence))
+    history = HistoryView(rounds, moment.last, moment.seq, sentence)
+    return replace(league_view(moment.manager), history=history)
 
 
 def _named(event: Event) -> str:
     """The event and what it is about: ResultAccepted of a match is "result accepted, R1M1"."""
+    # Events are named in the past tense, so their names can be read as they are.
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(event).__name__).lower()
     for name in ("match_id", "agent_id"):
         subject = getattr(event, name, None)

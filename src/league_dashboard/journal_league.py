@@ -88,13 +88,17 @@ def _league_pages(manager: LeagueManager, journals: Journals, history: LeagueHis
     """The league as it is, and as it was after each round."""
     rounds = manager.ledger.finished_rounds
     now = HistoryView(rounds, journals.seq)
-    view = completed(league_view(manager), sections_of(manager), _answering(journals), now)
-    yield PurePosixPath("index.html"), Renderer(SITE).league(view).encode()
+    sections = sections_of(manager)
+    view = completed(league_view(manager), sections, _answering(journals), now)
+    page = Renderer(SITE).league(view)
+    yield PurePosixPath("index.html"), page.encode()
+    # The pages of the past are a folder deeper, so their links go up first.
     below = Renderer(SITE_BELOW)
     for round_id in range(1, rounds + 1):
         moment = history.after_round(round_id)
         assert moment is not None, "it is over"
-        yield PurePosixPath("round", f"{round_id}.html"), below.league(as_it_was(moment, rounds)).encode()
+        page = below.league(as_it_was(moment, rounds))
+        yield PurePosixPath("round", f"{round_id}.html"), page.encode()
 
 
 def _pages_below(manager: LeagueManager, journals: Journals) -> Iterator[File]:
@@ -103,9 +107,11 @@ def _pages_below(manager: LeagueManager, journals: Journals) -> Iterator[File]:
     for match_id in manager.ledger.matches:
         facts = facts_from_ledger(match_id, manager.ledger, journals)
         assert facts is not None, "the schedule has it"
-        yield PurePosixPath("match", rendering.file_of(match_id)), renderer.match(match_page(facts)).encode()
+        page = renderer.match(match_page(facts))
+        yield PurePosixPath("match", rendering.file_of(match_id)), page.encode()
     for player_id in manager.player_ids:
         records = _records(manager, journals, player_id)
-        page = player_page(manager, player_id, records)
-        assert page is not None, "it is registered"
-        yield PurePosixPath("player", rendering.file_of(player_id)), renderer.player(page).encode()
+        player = player_page(manager, player_id, records)
+        assert player is not None, "it is registered"
+        page = renderer.player(player)
+        yield PurePosixPath("player", rendering.file_of(player_id)), page.encode()

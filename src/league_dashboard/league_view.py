@@ -43,7 +43,11 @@ PHASES: Final[Mapping[MatchStatus, str]] = {
     "COMPLETED": "over",
 }
 """The status of a match in words."""
-_OUTCOMES: Final[Mapping[str, str]] = {"WIN": "won", "DRAW": "draw", "TECHNICAL_LOSS": "technical loss"}
+_OUTCOMES: Final[Mapping[str, str]] = {
+    "WIN": "won",
+    "DRAW": "draw",
+    "TECHNICAL_LOSS": "technical loss",
+}
 _STANDING: Final = ("rank", "played", "wins", "draws", "losses", "points")
 
 
@@ -119,12 +123,16 @@ class ApplicantView(NamedTuple):
     origin: str
 
 
+CrossCell = tuple[FormMark, ...] | None
+"""The results against one opponent; None for the player itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class CrossRow:
     """The results of one player against each of the others, in the order of the columns; None is the player itself."""
 
     player: Named
-    cells: tuple[tuple[FormMark, ...] | None, ...]
+    cells: tuple[CrossCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +190,17 @@ def league_view(manager: LeagueManager) -> LeagueView:
     ledger = manager.ledger
     results = _Results(ledger)
     names = names_in(ledger)
+    # Rows and columns of the cross table keep their places while the standings change.
     players = sorted(row.player_id for row in manager.standings)
-    cross: tuple[CrossRow, ...] = ()
+    cross = []
     if ledger.rounds:
-        cross = tuple(CrossRow(names[player], results.against(player, players)) for player in players)
+        for player in players:
+            row = CrossRow(names[player], results.against(player, players))
+            cross.append(row)
+    chart = []
+    for standing in manager.standings:
+        player = standing.player_id
+        chart.append(PointsLine(names[player], results.points(player)))
     return LeagueView(
         league_id=ledger.settings.league_id,
         game_type=ledger.settings.game_type,
@@ -193,9 +208,9 @@ def league_view(manager: LeagueManager) -> LeagueView:
         standings=tuple(_standings(manager, results, names)),
         matches=tuple(match_view(match, names) for match in _current(ledger)),
         coming=tuple(match_view(match, names) for match in _coming(ledger)),
-        chart=tuple(PointsLine(names[row.player_id], results.points(row.player_id)) for row in manager.standings),
+        chart=tuple(chart),
         columns=tuple(players),
-        cross=cross,
+        cross=tuple(cross),
         agents=tuple(_agents(manager)),
         applicants=tuple(_applicants(ledger)),
     )
@@ -203,7 +218,10 @@ def league_view(manager: LeagueManager) -> LeagueView:
 
 def names_in(ledger: Ledger) -> dict[str, Named]:
     """Every member with its name, by id."""
-    return {member.agent_id: Named(member.agent_id, member.display_name) for member in ledger.roster.members.values()}
+    names = {}
+    for agent_id, member in ledger.roster.members.items():
+        names[agent_id] = Named(agent_id, member.display_name)
+    return names
 
 
 def completed(
@@ -213,8 +231,11 @@ def completed(
     history: HistoryView | None = None,
 ) -> LeagueView:
     """The view with everything that does not come from the manager's state."""
-    agents = tuple(replace(row, answering=answering.get(row.agent.agent_id)) for row in view.agents)
-    return replace(view, sections=sections, agents=agents, history=history)
+    agents = []
+    for row in view.agents:
+        answers = answering.get(row.agent.agent_id)
+        agents.append(replace(row, answering=answers))
+    return replace(view, sections=sections, agents=tuple(agents), history=history)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -246,7 +267,9 @@ class _Results:
 
     def _add(self, match: ScheduledMatch, result: Decided) -> None:
         for player in match.players:
-            self.marks[player].append(FormMark(match.match_id, mark_of(result, player)))
+            mark = FormMark(match.match_id, mark_of(result, player))
+            self.marks[player].append(mark)
+            # The chart ends with the last finished round: the open one would bend its lines.
             if match.round_id <= self._ledger.finished_rounds:
                 self._gained[player][match.round_id] += result.points(player)
 
@@ -273,13 +296,13 @@ class _Results:
         ranking = table.ranking(ledger.settings.tiebreakers)
         return {player: rank for rank, player in enumerate(ranking, start=1)}
 
-    def against(self, player: str, columns: Sequence[str]) -> tuple[tuple[FormMark, ...] | None, ...]:
+    def against(self, player: str, columns: Sequence[str]) -> tuple[CrossCell, ...]:
         """A player's row of the cross table."""
         marks: dict[str, list[FormMark]] = {}
         for mark in self.marks[player]:
             opponent = self._ledger.matches[mark.match_id].opponent(player)
             marks.setdefault(opponent, []).append(mark)
-        cells: list[tuple[FormMark, ...] | None] = [tuple(marks.get(opponent, ())) for opponent in columns]
+        cells: list[CrossCell] = [tuple(marks.get(opponent, ())) for opponent in columns]
         cells[columns.index(player)] = None
         return tuple(cells)
 
@@ -343,10 +366,13 @@ def _outcome(match: ScheduledMatch) -> str:
 def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
     """The matches of the round being played, after those of earlier rounds that are still open."""
     in_play = ledger.in_play
-    held = (match_id for matches in in_play.holdings.values() for match_id in matches)
-    for match_id in sorted({*in_play.waiting, *in_play.voided, *in_play.parked, *held}):
-        if ledger.matches[match_id].round_id < ledger.current_round:
-            yield ledger.matches[match_id]
+    still_open = {*in_play.waiting, *in_play.voided, *in_play.parked}
+    for matches in in_play.holdings.values():
+        still_open.update(matches)
+    for match_id in sorted(still_open):
+        match = ledger.matches[match_id]
+        if match.round_id < ledger.current_round:
+            yield match
     if ledger.current_round:
         yield from ledger.matches_in(ledger.current_round)
 

@@ -88,17 +88,24 @@ class LivePage:
         edition = Edition(last.number + 1, view, parts_of(view))
         for name, part in edition.parts.items():
             self._render(edition, last, name, part)
-        lists = {name: [edition.pieces[piece] for piece in part] for name, part in edition.parts.items()}
-        page = self._renderer.league(view, lists, self._position_of(edition.number)).encode()
-        self._newest = replace(edition, page=page)
+        lists = {}
+        for name, part in edition.parts.items():
+            lists[name] = [edition.pieces[piece] for piece in part]
+        position = self._position_of(edition.number)
+        page = self._renderer.league(view, lists, position)
+        # Readers see it from here on, whole.
+        self._newest = replace(edition, page=page.encode())
         return True
 
     def _render(self, edition: Edition, last: Edition, name: str, part: Mapping[str, object]) -> None:
         """Put one list into an edition that is being made."""
         old = last.parts.get(name)
         is_same_order = old is not None and list(old) == list(part)
-        edition.changed[name] = last.changed[name] if is_same_order else edition.number
+        edition.changed[name] = edition.number
+        if is_same_order:
+            edition.changed[name] = last.changed[name]
         for piece, data in part.items():
+            # Comparing data is cheap, rendering is not.
             if old is not None and piece in old and old[piece] == data:
                 edition.pieces[piece] = last.pieces[piece]
                 edition.changed[piece] = last.changed[piece]
@@ -110,10 +117,15 @@ class LivePage:
         """Everything that changed after that edition, as a server-sent event; and the edition it leads to."""
         newest = self._newest
         assert newest is not BLANK, "nothing was shown yet"
+        # Most viewers have seen the same edition: they share a frame.
         if after not in newest.frames:
-            pieces = {piece: html for piece, html in newest.pieces.items() if newest.changed[piece] > after}
-            lists = {name: list(part) for name, part in newest.parts.items() if newest.changed[name] > after}
-            data = _JSON.encode({"pieces": pieces, "lists": lists})
-            position = self._position_of(newest.number).encode()
-            newest.frames[after] = b"id: %b\ndata: %b\n\n" % (position, data)
+            newest.frames[after] = self._encoded(newest, after)
         return newest.number, newest.frames[after]
+
+    def _encoded(self, edition: Edition, after: int) -> bytes:
+        newer = {name for name, number in edition.changed.items() if number > after}
+        pieces = {piece: html for piece, html in edition.pieces.items() if piece in newer}
+        lists = {name: list(part) for name, part in edition.parts.items() if name in newer}
+        data = _JSON.encode({"pieces": pieces, "lists": lists})
+        position = self._position_of(edition.number)
+        return b"id: %b\ndata: %b\n\n" % (position.encode(), data)

@@ -69,14 +69,16 @@ def match_page(facts: MatchFacts) -> MatchPage:
     explanation = explain(facts)
     first, second = facts.players
     points = None
+    # A referee of others may have reported points of somebody else.
     if set(facts.points) == {first, second}:
         points = (facts.points[first], facts.points[second])
     begun = ""
     if explanation.started_at:
         begun = f"{datetime.fromtimestamp(explanation.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     outcome = explanation.verdict.outcome
+    names = explanation.names
     return MatchPage(
-        players=(Named(first, explanation.names[first]), Named(second, explanation.names[second])),
+        players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
         headline=_OUTCOMES.get(outcome) or PHASES[facts.status].capitalize(),
         is_over=facts.status == "COMPLETED",
@@ -153,6 +155,7 @@ def _pretty(line: TimelineLine) -> str:
     """The message, indented if it is JSON."""
     if not line.body:
         return ""
+    # Others may send anything, also JSON nested too deep to be read again.
     try:
         return json.dumps(json.loads(line.body), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -41,6 +41,10 @@ MARKS: Final = 1 << 15
 """A cross table of 99 players has some ten thousand marks: each is rendered once."""
 
 
+Lists = Mapping[str, Iterable[str]]
+"""The rendered pieces of the league page, by list."""
+
+
 def asset(name: str) -> bytes:
     """The content of a file beside the pages."""
     return (_FOLDER / "assets" / name).read_bytes()
@@ -55,11 +59,15 @@ class Links:
 
     @property
     def league(self) -> str:
-        return f"{self.root}index.html" if self.to_files else self.root
+        if self.to_files:
+            return f"{self.root}index.html"
+        return self.root
 
     def round(self, round_id: int) -> str:
         """The league after that round."""
-        return f"{self.root}round/{round_id}.html" if self.to_files else f"{self.root}?round={round_id}"
+        if self.to_files:
+            return f"{self.root}round/{round_id}.html"
+        return f"{self.root}?round={round_id}"
 
     def match(self, match_id: str) -> str:
         return f"{self.root}match/{self._page(match_id)}"
@@ -143,6 +151,7 @@ class Renderer:
 
     def part(self, list_id: str, data: object) -> str:
         """One piece of the league page, rendered by the macro with the name of its list."""
+        # Ours come first: no section can replace a piece of the page.
         for module in (self._parts, *self._section_parts):
             macro = getattr(module, list_id, None)
             if macro is not None:
@@ -153,7 +162,7 @@ class Renderer:
     def _section_parts(self) -> tuple[Any, ...]:  # Any: as above
         return tuple(self._template(f"{row.view}_parts.html").module for row in section_rows())
 
-    def league(self, view: LeagueView, lists: Mapping[str, Iterable[str]] | None = None, position: str = "") -> str:
+    def league(self, view: LeagueView, lists: Lists | None = None, position: str = "") -> str:
         """The league page; `lists` are its pieces if they are rendered already, `position` where its feed goes on."""
         if lists is None:
             lists = {}

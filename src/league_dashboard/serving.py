@@ -69,6 +69,12 @@ _FULL: Final = Response(503, b'{"error":"too many viewers at the moment"}', head
 _STARTING: Final = Response(503, b'{"error":"the league is starting"}', headers=(("retry-after", "1"),))
 
 
+Render = Callable[[], Awaitable[str | None]]
+"""Makes a page; None if there is no such page."""
+Handle = Callable[[], Awaitable[Answer]]
+"""Answers a request."""
+
+
 class LeaguePages(Protocol):
     """The league that the pages show."""
 
@@ -109,7 +115,7 @@ class Turns:
         self._pause = pause
         self._longest_pause_s = longest_pause_s
 
-    async def page(self, render: Callable[[], Awaitable[str | None]], missing: str) -> Response:
+    async def page(self, render: Render, missing: str) -> Response:
         """A page, when its turn has come; `missing` is the sentence for a page that does not exist."""
         if self._room == 0:
             return _FULL
@@ -179,7 +185,7 @@ class Dashboard:
             return Response(405, b'{"error":"this page is read with GET"}', headers=(("allow", "GET, HEAD"),))
         return await handle()
 
-    def _handler_of(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]] | None:
+    def _handler_of(self, request: HttpRequest) -> Handle | None:
         path = request.path
         if path == "/":
             return lambda: self._league(_query(request, "at"), _query(request, "round"))
@@ -195,6 +201,7 @@ class Dashboard:
 
     def close(self) -> None:
         """End all feeds."""
+        # Feeds notice it when they wake, which `_newer` makes them do.
         self._is_closing = True
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -261,12 +268,14 @@ class Dashboard:
             look = await self._pages.shown(self._view)
             if look is None:
                 return None
+            # Other features work their results out beside the league; a later look shows them.
             for name, observations in look.observations.items():
                 self._views[name].begin(observations)
             results = {name: view.latest for name, view in self._views.items()}
             self._shown_results = results
             answering = await self._pages.answering()
             rendering_s = await asyncio.to_thread(self._show, look.view, results, answering)
+            # Wake the feeds that wait for this edition; those that come later wait for the next.
             self._newer.set()
             self._newer = asyncio.Event()
             pause = max(FRAME_S, PAUSE * (look.seconds + rendering_s))
@@ -274,7 +283,8 @@ class Dashboard:
             return self._live
 
     def _has_newer_results(self) -> bool:
-        return any(view.latest is not self._shown_results.get(name) for name, view in self._views.items())
+        shown_results = self._shown_results
+        return any(view.latest is not shown_results.get(name) for name, view in self._views.items())
 
     def _view(self, manager: LeagueManager) -> _Look:
         from league_dashboard.league_view import league_view
@@ -298,7 +308,9 @@ class Dashboard:
             live = LivePage(_renderer(), origin)
         last = self._pages.position
         history = HistoryView(view.progress.finished_rounds, last) if last else None
-        sections = [section_view(row, results[row.view]) for row in section_rows() if row.view in results]
+        # A feature may bring a section for a view that this manager does not have.
+        rows = [row for row in section_rows() if row.view in results]
+        sections = [section_view(row, results[row.view]) for row in rows]
         live.show(completed(view, tuple(sections), answering, history))
         self._live = live
         return time.perf_counter() - began
@@ -324,6 +336,7 @@ class Dashboard:
             self._refreshing = asyncio.create_task(self._keep_fresh())
         try:
             while not self._is_closing:
+                # Taken before looking: an edition that comes in between has set it.
                 newer = self._newer
                 if edition < live.edition:
                     edition, frame = live.frame(edition)
@@ -333,6 +346,7 @@ class Dashboard:
                     async with asyncio.timeout(QUIET_S):
                         await newer.wait()
                 except TimeoutError:
+                    # A comment of server-sent events: it means nothing, but fails if the reader is gone.
                     yield b":\n\n"
         finally:
             self._feeds -= 1
@@ -341,14 +355,16 @@ class Dashboard:
         """As long as anybody follows, look when something has changed, but not too often."""
         while self._feeds and not self._is_closing:
             await self._look()
-            await asyncio.sleep(max(0.0, self._look_again_at - asyncio.get_running_loop().time()))
+            now = asyncio.get_running_loop().time()
+            await asyncio.sleep(max(0.0, self._look_again_at - now))
             await self._something_new()
 
     async def _something_new(self) -> None:
         """Return when the league or a result about it may have changed."""
         waiting = {asyncio.create_task(self._pages.changed())}
         for name, view in self._views.items():
-            waiting.add(asyncio.create_task(view.newer(self._shown_results.get(name))))
+            shown_result = self._shown_results.get(name)
+            waiting.add(asyncio.create_task(view.newer(shown_result)))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -365,7 +381,8 @@ async def open_page(address: str) -> None:
 
 def _query(request: HttpRequest, name: str) -> str:
     """A value of the query; nothing if it is not there."""
-    values = parse_qs(request.query.decode("latin-1")).get(name, [""])
+    query = parse_qs(request.query.decode("latin-1"))
+    values = query.get(name, [""])
     return values[0]
 
 
@@ -407,4 +424,5 @@ async def _asset(name: str) -> Response:
 
     if name not in rendering.ASSETS:
         return Response(404, b'{"error":"there is nothing at this path"}')
-    return Response(200, rendering.asset(name), rendering.ASSETS[name], headers=SAFE)
+    content = rendering.asset(name)
+    return Response(200, content, rendering.ASSETS[name], headers=SAFE)

@@ -67,6 +67,7 @@ async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.
     dashboard = Dashboard(league, views)
     host = HostedAgent()
 
+    # There is no agent behind this door: every request is for a page.
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE
 

@@ -141,6 +141,7 @@ def _technical(facts: MatchFacts, ending: Ending) -> MatchVerdict:
     at_fault = tuple(player for player in facts.players if player != ending.winner)
     why = [_technical_result(facts, ending, at_fault, bool(faults))]
     why.extend(f"{fault.sentence}." for fault in faults)
+    # A referee of others need not say what the fault was.
     if not faults:
         why.append("Which fault it was, and whose, is not on record here: the report names none.")
     clauses = [clause for fault in faults for clause in (fault.clause, fault.rule) if clause is not None]
@@ -167,6 +168,7 @@ def _technical_result(facts: MatchFacts, ending: Ending, at_fault: Sequence[str]
 
 
 def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
+    # A mistake that was put right decided nothing, but its player should know of it.
     corrected = corrected_mistakes(facts, facts.counted_attempt)
     clauses = [cite("MATCH.points")]
     if facts.game_type == "even_odd":
@@ -199,6 +201,7 @@ def _played_result(facts: MatchFacts, ending: Ending) -> str:
 
 def _unreported(facts: MatchFacts, ending: Ending) -> str:
     """What the even/odd report of a referee of others leaves out, though it decides; nothing if it is complete."""
+    # A verified result has been computed again from its choices and its number, so it has them.
     is_proven = not isinstance(ending, ResultAccepted) or ending.verified
     if facts.game_type != "even_odd" or is_proven:
         return ""
@@ -235,6 +238,7 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
         return
     choices = ending.details.get("choices")
     number = ending.details.get("drawn_number")
+    # Other games tell their reason themselves, in the words of the referee's decision.
     if facts.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
         decided = facts.decided(facts.counted_attempt)
         if decided is not None and decided.reason:
@@ -264,7 +268,7 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
 
 
 def _voided_by(event: ResultVoided) -> str:
-    # The manager gives a reason; the operator need not.
+    # Only the manager gives a reason.
     if event.why:
         return f"the manager ({event.why})"
     return "the operator"
@@ -348,6 +352,7 @@ def _draw(facts: MatchFacts) -> Draw | None:
     seed_hex = details.get("draw_seed")
     if not isinstance(number, int) or not isinstance(seed_hex, str):
         return None
+    # A seed that is no seed proves nothing, and there is nothing to check.
     try:
         seed = bytes.fromhex(seed_hex)
         commitment = draw.commitment(seed, facts.league_id, facts.match_id, attempt)
@@ -428,6 +433,7 @@ def _remarks(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator
 def _missing(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator[str]:
     """The accounts that are not at hand, and where they may be."""
     silent = [attempt.referee_id for attempt in attempts if attempt.attempt and not attempt.has_record]
+    # A referee may have had several attempts: one remark is enough.
     for referee_id in dict.fromkeys(silent):
         if referee_id is None:
             continue

@@ -34,6 +34,7 @@ def _export(args: argparse.Namespace) -> int:
 
     row = next(row for row in features.every(ExportRow) if row.format == args.format)
     export: Callable[..., Files] = features.load(row.export)
+    # Only one export takes the class list: the others have no place for it.
     if args.groups:
         if args.format != "csv":
             raise CommandError("--groups is for grades.csv: use it with --format csv", USAGE)

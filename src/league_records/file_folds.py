@@ -143,6 +143,7 @@ class ManagerFiles:
         table = views.standings(self._league)["standings"]
         for row in table:
             final = None
+            # Until the end a rank is only how things stand.
             if self._league.ledger.is_finished:
                 final = FinalStanding(row["rank"], row["points"], table[0]["player_id"])
             yield self._history(row, final)
@@ -207,6 +208,7 @@ def _past_row(match: ScheduledMatch, result: ResultInForce, player_id: str) -> P
     """A decided match, for one of its players."""
     opponent = match.opponent(player_id)
     choices = reported_choices(result)
+    # A walkover has no status of its own: nobody played.
     status = "WALKOVER" if isinstance(result, e.WalkoverDecided) else result.status
     if status == "DRAW":
         outcome = "DRAW"

@@ -72,6 +72,7 @@ def content_of(letter: LetterNote) -> Object | None:
         return None
     if not isinstance(value, dict):
         return None
+    # The message is inside its JSON-RPC frame; others may send it without one.
     for name in ("result", "error", "params"):
         inner = value.get(name)
         if isinstance(inner, dict):
@@ -108,6 +109,7 @@ def _other_end(letter: LetterNote, content: Object | None) -> str | None:
 
 def _request(letter: LetterNote, content: Object | None, hidden: bool) -> str:
     text = (letter.message_type or "a request") + _extra(content, hidden)
+    # Some players answer by calling their referee back.
     if letter.direction == "in" and text.startswith(REPLY_TYPES):
         text += " (as a request of its own)"
     return text

@@ -159,6 +159,7 @@ def match_place(league_id: str, match_id: str) -> PurePosixPath:
 
 
 def _remarks(account: MatchAccount) -> Iterable[str]:
+    # A match that has not begun has no letters, and nothing is missing.
     has_begun = account.is_over or any(isinstance(event, MatchBegun) for _, event in account.events)
     if has_begun and not account.is_over:
         yield STILL_PLAYED

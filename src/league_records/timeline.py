@@ -141,6 +141,7 @@ def _record(facts: MatchFacts, number: int) -> _Record | None:
 
 
 def _clocks_apart(by_manager: Sequence[e.Event], by_referee: Sequence[e.Event]) -> float:
+    # A match is taken after it was assigned, and accepted after it was decided.
     assigned = _time_of(e.MatchAssigned, by_manager)
     taken = _time_of(e.MatchTaken, by_referee)
     if assigned is not None and taken is not None and taken < assigned:
