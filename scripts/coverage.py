@@ -12,41 +12,42 @@ from league_kit.scenarios import SCENARIOS
 HEAD = """\
 # What `league check player` checks
 
-The kit plays manager and referee against a player and judges what comes back. It has a verdict for every clause of
-`spec/requirements.toml` that somebody outside can see a player keep, under the clause's own id:
+The kit plays manager and referee against a player and judges its answers. It gives a verdict on every clause of
+`spec/requirements.toml` whose observance an outsider can see, under the clause's own id:
 
-| verdict | means |
+| verdict | meaning |
 |---|---|
 | pass | kept, as far as the kit looked |
 | fail | a MUST is broken; the command exits with 1 |
 | warn | a SHOULD is not kept, or a habit that may cost matches elsewhere |
-| untestable | the kit could not see it, and says why: the player did not register, or something it builds on failed |
+| untestable | the kit could not see it, and says why: the player did not register, or an earlier step failed |
 
-**MUST and SHOULD.** A player must do what any of the older documents of this protocol asks of players, and no other
-of them contradicts. What only `spec/league-v2.md` asks, strict JSON for example, a player should do: not doing it is a
+**MUST and SHOULD.** A player must do what any of the older documents of this protocol asks of players, unless another
+of them contradicts it. It should do what only `spec/league-v2.md` asks, such as strict JSON; otherwise it gets a
 warning (section 4.4, ruling R-95). The levels below are those for players. Requests that no document has, such as
-`ping` or an unknown method, never make a MUST fail. In replies the envelope may be absent but for `message_type`; what
-is there must be right. The token must be there and right.
+`ping` or an unknown method, never make a MUST fail. In replies only `message_type` of the envelope is required, but
+the fields that are present must be right. The token must be present and right.
 
 **Dialects.** The kit invites the player by the verb first, then by the message type, by `tools/call`, with the message
-nested, with the message alone, and does everything else in the first way that is understood; `--json` has it as
-`dialect`. The documents have the first two, SPEC and TYPE. TOOLS is a deviation, and a warning of
-`PLAYER.understands_calls`; its tools are given the arguments that a referee gives them. NESTED and BARE fail it. What
-the player then says is judged like anybody's. So is an answer at another place than `result`, a join by
-`"accepted": true` or `"status": "ACK"`, a choice called `choice`, and an answer that comes as a request of its own: the
-clause that is broken says so, the others have their own verdicts.
+nested, with the message alone, and does everything else in the first way that the player understands; `--json` shows
+it as `dialect`. The documents have the first two, SPEC and TYPE. TOOLS is a deviation, and a warning of
+`PLAYER.understands_calls`; its tools get the arguments that a referee gives them. NESTED and BARE fail it. The
+player's answers are then judged like any other's. This includes an answer outside `result`, a join by
+`"accepted": true` or `"status": "ACK"`, a choice called `choice`, and an answer that comes as a separate request: the
+broken clause says so, and the others have their own verdicts.
 
 **Registration.** Clauses about it need a player that is started with the kit as its manager:
-`league check player URL --listen 8000`, then the player with `--manager http://127.0.0.1:8000/mcp`. Without that, what
-only a member can know (its id, its token) is not asked. Three clauses need a run of their own with a freshly started
-player: `--only REGISTER.retries` leaves the first registration without an answer, `--only REGISTER.stops_when_rejected`
-rejects it, and `--only REGISTER.waits_for_approval` has it wait for the operator (E043).
+`league check player URL --listen 8000`, then the player with `--manager http://127.0.0.1:8000/mcp`. Without that, the
+kit does not ask for what only a member can know (its id, its token). Three clauses need a separate run with a freshly
+started player: `--only REGISTER.retries` leaves the first registration without an answer,
+`--only REGISTER.stops_when_rejected` rejects it, and `--only REGISTER.waits_for_approval` makes it wait for the
+operator (E043).
 
-The scenarios, in the order in which they are run:
+The kit runs these scenarios, in this order:
 
 {scenarios}
 
-This page is written by `make generate`.
+`make generate` writes this page.
 
 | clause | level | section | scenarios | what must be true |
 |---|---|---|---|---|

@@ -20,9 +20,10 @@ FOLDERS = {
 HEAD = """\
 # Message examples
 
-The examples of [the specification](../league-v2.md) as files, one whole message each, without the JSON-RPC around it:
-`registration/` for registering, `gameflow/` for everything a league and its matches say, `errors/` for errors. A second
-example of the same message ends in `-2`. `league validate FILE` judges any of them. Written by `make generate`.
+These files are the examples of [the specification](../league-v2.md), one complete message each, without the JSON-RPC
+around it. `registration/` has the messages of registration, `gameflow/` those of leagues and matches, `errors/` the
+errors. The second example of a message ends in `-2`. `league validate FILE` judges any of them. `make generate` writes
+this folder.
 """
 
 

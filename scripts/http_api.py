@@ -129,33 +129,35 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "points": Field(or_null(COUNTS), "by player id"),
         "details": Field(or_null({"type": "object"}), "what proves the result; never shown before it is in"),
         "decided_at": Field(or_null(SECONDS), "seconds since 1970, UTC"),
-        "records": Field(many(ref("Record")), "what its referees told of it once it was decided"),
+        "records": Field(many(ref("Record")), "what its referees reported once it was decided"),
     },
     "Record": {
-        "referee_id": Field(text(), "who told it"),
-        "attempt": Field(count(1), "of which attempt"),
-        "events": Field(many({"type": "object"}), "all that happened, as the referee wrote it down; never a token"),
+        "referee_id": Field(text(), "the referee that reported it"),
+        "attempt": Field(count(1), "the attempt"),
+        "events": Field(
+            many({"type": "object"}), "everything that happened, as the referee recorded it; never a token"
+        ),
     },
     "Agents": {
-        "agents": Field(many(ref("Agent")), "everybody who registered"),
-        "not_answering": Field(many(ref("Silence")), "who did not answer the manager's last calls"),
-        "applicants": Field(many(ref("Applicant")), "everybody who waits for `league approve`"),
-        "rejected": Field(many(ref("Applicant")), "everybody whom `league reject` turned away"),
+        "agents": Field(many(ref("Agent")), "all registered agents"),
+        "not_answering": Field(many(ref("Silence")), "agents that did not answer the manager's last calls"),
+        "applicants": Field(many(ref("Applicant")), "agents that wait for `league approve`"),
+        "rejected": Field(many(ref("Applicant")), "agents that `league reject` turned away"),
         "refused": Field(many(ref("RefusedRequest")), "registrations, reports and stolen tokens that were refused"),
     },
     "Silence": {
         "agent_id": Field(text(), "who"),
         "since": Field(SECONDS, "when the first call failed, in seconds since 1970, UTC"),
-        "why": Field(or_null(text()), "before the start: what became of its last probe"),
+        "why": Field(or_null(text()), "before the start: the outcome of its last probe"),
     },
     "RefusedRequest": {
         "at": Field(SECONDS, "seconds since 1970, UTC"),
         "request": Field(
             text("registration", "report", "token"), "what was refused; token: one that was derived for others"
         ),
-        "role": Field(ROLE, "what its sender is or wants to be"),
-        "name": Field(text(), "how its sender calls itself; of a member its id"),
-        "endpoint": Field(text(), "where its sender takes requests, or came from"),
+        "role": Field(ROLE, "the role of its sender, or the one it applied for"),
+        "name": Field(text(), "its sender's name for itself; for a member, its id"),
+        "endpoint": Field(text(), "where its sender accepts requests, or called from"),
         "match_id": Field({"type": "string"}, "the match that was reported, if any"),
         "code": Field(text(), "the error it got"),
         "detail": Field(text(), "the sentence it got"),
@@ -165,15 +167,17 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "role": Field(ROLE, "what it is"),
         "display_name": Field(text(), "its name"),
         "version": Field(text(), "of its software, as it said"),
-        "endpoint": Field(text(), "where it takes requests"),
+        "endpoint": Field(text(), "where it accepts requests"),
         "state": Field(text(*get_args(AgentState)), "section 7.1 of the specification"),
         "status": Field(text(*AGENT_STATUS), "the same in plain words"),
         "game_types": Field(many(text()), "the games it knows"),
-        "convention": Field(text(*Convention.__members__), "how it is spoken to: section 13.1 of the specification"),
-        "technical_losses": Field(count(), "matches it lost by a fault of its own"),
-        "deviations": Field(many(ref("Deviation")), "habits that `--profile compat` let pass"),
-        "contested": Field(many(text()), "signs that two agents go by its name, if there are any"),
-        "conditions": Field(many(ref("Conditions")), "how a language model plays for it; the newest last"),
+        "convention": Field(
+            text(*Convention.__members__), "the way of calling it understands: section 13.1 of the specification"
+        ),
+        "technical_losses": Field(count(), "matches it lost by its own fault"),
+        "deviations": Field(many(ref("Deviation")), "habits that `--profile compat` tolerates"),
+        "contested": Field(many(text()), "signs that two agents use its name, if there are any"),
+        "conditions": Field(many(ref("Conditions")), "how a language model plays for it; the latest last"),
     },
     "Deviation": {
         "code": Field(text(), "the error it would have been in strict"),
@@ -181,9 +185,9 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     },
     "Applicant": {
         "applicant_id": Field(text(), "such as A01"),
-        "role": Field(ROLE, "what it wants to be"),
+        "role": Field(ROLE, "the role it applied for"),
         "display_name": Field(text(), "its name"),
-        "endpoint": Field(text(), "where it takes requests"),
+        "endpoint": Field(text(), "where it accepts requests"),
         "origin": Field(text(), "the address it applied from"),
         "applied_at": Field(SECONDS, "seconds since 1970, UTC"),
     },
@@ -197,7 +201,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
             or_null(many(ref("PlayerPoints"))), "the most points per match first; null: the game has a rating"
         ),
         "rating": Field(or_null(ref("RatingTable")), "null: the game has none, or NumPy is missing"),
-        "missing": Field(or_null(text()), "why the rating is missing, and what helps"),
+        "missing": Field(or_null(text()), "why the rating is missing, and what to do about it"),
         "referees": Field(many(ref("RefereeDraws")), "whether their draws look uniform"),
         "models": Field(many(ref("ModelPlay")), "the players that leave their choices to a language model"),
         "unrated": Field(many(ref("PlayerRecord")), "those of them that are not rated; their matches count for nobody"),
@@ -212,16 +216,16 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Conditions": {
         "model": Field(text(), "the model's name"),
         "provider": Field(text(), "the host that is asked"),
-        "prompt": Field(text(), "what it is asked with"),
+        "prompt": Field(text(), "the prompt"),
         "prompt_sha256": Field(text(), "SHA-256 of the prompt, hex"),
-        "options_shown": Field(FLAG, "is it shown the legal choices? absent: yes"),
+        "options_shown": Field(FLAG, "whether it is shown the legal choices; absent: yes"),
         "corrections": Field(count(), "how often it is asked again; absent: never"),
         "temperature": Field(NUMBER, "absent: the provider's own"),
     },
     "ModelPlay": {
         "player_id": Field(text(), "such as P01"),
         "display_name": Field(text(), "its name"),
-        "conditions": Field(many(ref("Conditions")), "the newest last; more than one if they were changed"),
+        "conditions": Field(many(ref("Conditions")), "the latest last; more than one if they were changed"),
         **{
             name: explained(name, count()) for name in ("choices", "fallbacks", "provider_errors", "declined", "tokens")
         },
@@ -245,7 +249,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     },
     "RatingTable": {
         "players": Field(many(ref("PlayerRating")), "best first; at the end those without a match that counts"),
-        "neighbours": Field(many(ref("Neighbours")), "who stands next to each other"),
+        "neighbours": Field(many(ref("Neighbours")), "players next to each other in the table"),
         "seat_advantage": explained("seat_advantage", NUMBER),
         "seat_interval": explained("seat_advantage", many(NUMBER)),
         "groups": explained("groups", count()),
@@ -261,7 +265,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Neighbours": {
         "better": Field(text(), "one player"),
         "worse": Field(text(), "the next one"),
-        "apart": Field(FLAG, "do the matches tell them apart?"),
+        "apart": Field(FLAG, "whether the matches tell them apart"),
         "more_matches": explained("more_matches", or_null(count())),
     },
     "RefereeDraws": {
@@ -275,7 +279,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Readiness": {"status": Field(text("ready", "not ready"), "not ready: it starts, or its storage is down")},
     "Carried_out": {
         "order": Field(text(*ORDERS), "what was ordered"),
-        "target": Field(or_null(text()), "whom or what it was about"),
+        "target": Field(or_null(text()), "the agent or match it was about"),
         "key": Field(text(), "the key it was carried out under"),
     },
     "Refused": {
@@ -291,10 +295,10 @@ PAGES: tuple[Page, ...] = (
     Page("/api/standings", "the table", "Standings", unready=True),
     Page("/api/schedule", "all rounds with their matches", "Schedule", unready=True),
     Page("/api/matches/{match_id}", "one match", "Match", missing="there is no such match", unready=True),
-    Page("/api/agents", "who takes part, and who waits to", "Agents", unready=True),
+    Page("/api/agents", "the agents that take part, and those that wait", "Agents", unready=True),
     Page("/api/statistics", "what the results tell, and what is luck", "Statistics", unready=True),
-    Page("/healthz", "is the process alive?", "Health", "all three roles"),
-    Page("/readyz", "does it take messages?", "Readiness", "all three roles", unready=True),
+    Page("/healthz", "whether the process is alive", "Health", "all three roles"),
+    Page("/readyz", "whether it accepts messages", "Readiness", "all three roles", unready=True),
     Page("/metrics", "counters and times for Prometheus, as text", None, "all three roles"),
 )
 ORDERS_TOLD: Mapping[str, str] = {
@@ -388,7 +392,7 @@ def order_fields(order: str) -> Schema:
     key = {**or_null({**text(), "maxLength": LONGEST_KEY}), "description": "the same key again does nothing more"}
     if order not in WITH_TARGET:
         return {"key": key}
-    return {"target": {**text(), "minLength": 1, "description": "whom or what"}, "key": key}
+    return {"target": {**text(), "minLength": 1, "description": "the agent or match"}, "key": key}
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -396,42 +400,44 @@ def order_fields(order: str) -> Schema:
 HEAD = """\
 # The HTTP interface
 
-Every agent takes messages at `POST /mcp`: that is the protocol, which [the specification](../../spec/league-v2.md) has.
-A manager also takes registrations at `POST /register`, for agents that know no other way (its section 13).
-What else is served is below, and in [openapi.json](openapi.json) for programs. Pages are read with `GET` and need no
-token. What a page shows is durable: it does not change back after a crash. This page is written by `make generate`.
+Every agent accepts messages at `POST /mcp`: that is the protocol of [the specification](../../spec/league-v2.md). A
+manager also accepts registrations at `POST /register`, for agents that know no other way (section 13 of the
+specification). This page lists everything else, and [openapi.json](openapi.json) has it for programs. Pages are read
+with `GET` and need no token. What a page shows is durable: it does not change back after a crash. `make generate`
+writes this page.
 
 ## The dashboard
 
-A manager's pages for people; `league view` serves the same from a journal.
+These are a manager's pages for people; `league view` serves the same pages from a journal.
 
 | path | shows |
 |---|---|
-| `/` | the league: progress, standings, results and what they tell, agents, orders; `/?projector` on a wall |
+| `/` | the league: progress, standings, results and what they tell, agents, orders; `/?projector` for a projector |
 | `/?at={seq}`, `/?round={round_id}` | the league as it was after that event of its journal, or after that round |
-| `/match/{match_id}` | why a match ended so, its course, the proof of its draw |
+| `/match/{match_id}` | a match: why it ended as it did, its course, the proof of its draw |
 | `/player/{player_id}` | a player: its matches, answer times, mistakes and deviations |
-| `/api/events` | what changes of `/`, as server-sent events |
+| `/api/events` | the changes of `/`, as server-sent events |
 
-Moments of the past are replayed from a few checkpoints, one at a time and with a fifth of a processor at most. Eight
-requests may wait for theirs, more are told to come again (503); a moment that was not yet is not there (404).
+Moments of the past are replayed from a few checkpoints, one at a time and with at most a fifth of a processor. Eight
+requests may wait; further ones get status 503. A moment in the future is not found (404).
 
-An event of `/api/events` is a JSON object: `pieces`, the HTML of each element that changed, by its id; and `lists`,
-for each list that changed the ids in it, in order. `?after=ID`, or the header `Last-Event-ID`, gets all that changed
-after the event of that id; any other value, everything. There are at most four events a second and 256 readers; more
-are told to come again (503).
+An event of `/api/events` is a JSON object: `pieces` has the HTML of each element that changed, by its id; `lists` has
+the ids in each list that changed, in order. `?after=ID`, or the header `Last-Event-ID`, gets everything that changed
+after the event with that id; any other value gets everything. There are at most four events a second and 256 readers;
+further readers get status 503.
 
 """
 ORDERS_HEAD = """
 ## Orders
 
-`POST /api/admin/ORDER` with the header `Authorization: Bearer TOKEN`, TOKEN being the admin token of the manager, and
-a JSON object. The commands of the same names do just this, and are easier.
+Send `POST /api/admin/ORDER` with the header `Authorization: Bearer TOKEN`, where TOKEN is the admin token of the
+manager, and a JSON object. The commands of the same names do exactly this and are easier to use.
 
 """
 ORDERS_TAIL = """
-`target` says whom or what; orders without one may have no body at all. `key` is any text of yours: if an answer was
-lost, give the order again with the same key, and it is carried out once. The answer comes when the order is on disk:
+`target` names the agent or match; orders without a target need no body. `key` is any text you choose: if an answer was
+lost, give the order again with the same key, and it is carried out only once. The answer comes when the order is on
+disk:
 
 ```json
 {"order": "withdraw", "target": "P02", "key": "b7d1"}

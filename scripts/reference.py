@@ -17,7 +17,7 @@ from scripts.tables import number_list, people, retry_words, table
 
 SPEC = Path(__file__).parents[1] / "spec" / "league-v2.md"
 FROM_HERE = "../../spec/league-v2.md"
-WRITTEN = "This page is written by `make generate`.\n"
+WRITTEN = "`make generate` writes this page.\n"
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -33,10 +33,10 @@ def pages() -> Iterator[tuple[str, str]]:
 MESSAGES_HEAD = f"""\
 # Messages
 
-All {len(MESSAGES)} messages of `league.v2`, each with a link to its fields and an example. A request goes to the
-receiver's endpoint by HTTP POST, as JSON-RPC 2.0; its answer is the `result`. Whoever does not answer within the limit
-is asked again as the last column says. Every message has a JSON Schema of its name in
-[`spec/schemas`](../../spec/schemas), and `league validate FILE` judges any of them. {WRITTEN}"""
+This page lists all {len(MESSAGES)} messages of `league.v2`, each with a link to its fields and an example. A request
+goes to the receiver's endpoint by HTTP POST, as JSON-RPC 2.0; its answer is the `result`. A request that gets no answer
+within the limit is repeated as the last column says. Every message has a JSON Schema of the same name in
+[`spec/schemas`](../../spec/schemas), and `league validate FILE` judges any message. {WRITTEN}"""
 
 
 def messages_page() -> str:
@@ -56,7 +56,7 @@ def messages_page() -> str:
     answers = ([linked(name, sections), people(speakers(name)), answers_what(name)] for name in replies())
     return (
         f"{MESSAGES_HEAD}\n## Requests\n\n"
-        + table(("message", "who → whom", "method", "answer", "limit", "asked again"), asked)
+        + table(("message", "from → to", "method", "answer", "limit", "repeated"), asked)
         + "\n`--move-seconds` changes the limit of a choice.\n\n## Answers\n\n"
         + table(("message", "from", "answers"), answers)
     )
@@ -69,7 +69,7 @@ def replies() -> list[str]:
 def answers_what(message_type: str) -> str:
     """The requests this message answers."""
     found = [name for name, row in EXCHANGES.items() if message_type in row.replies]
-    return ", ".join(found) or "whatever it is wrong with, as the `data` of a JSON-RPC error"
+    return ", ".join(found) or "any wrong message, as the `data` of a JSON-RPC error"
 
 
 def spec_sections() -> dict[str, str]:
@@ -92,23 +92,23 @@ def linked(message_type: str, sections: dict[str, str]) -> str:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 RETRY_WORDS = {
-    Retry.NO: "no: the same again gets the same answer",
+    Retry.NO: "no: the same message gets the same answer",
     Retry.YES: "yes",
     Retry.IN_WINDOW: "yes, before the deadline",
-    Retry.LATER: "later; `Retry-After` says when, if it is there",
+    Retry.LATER: "later; `Retry-After` says when, if it is present",
     Retry.COUNTS_AS_ACK: "no need: it counts as an acknowledgement",
 }
 ERRORS_HEAD = f"""\
 # Errors
 
-An error is a JSON-RPC error object: `code` is the number, `message` the name, `data` has the `error_code`, and in
-`error_detail` a sentence about this very case. `f` is the family of the exchange: 1 a referee registers, 2 a player
+An error is a JSON-RPC error object: `code` is the number, `message` the name, and `data` has the `error_code` and, in
+`error_detail`, a sentence about this very case. `f` is the family of the exchange: 1 a referee registers, 2 a player
 registers, 3 the manager's notifications, 4 a match, 5 a report, 6 a query ([section 10]({FROM_HERE}#10-errors)).
-Severity: *critical*, somebody cannot be reached or cannot work; *high*, the request is lost, and repeated it costs the
-match or the place in the league; *medium*, it has to be put right; *low*, wait or go on.
+Severity: *critical*, somebody cannot be reached or cannot work; *high*, the request is lost, and repetition costs the
+match or the place in the league; *medium*, something has to be put right; *low*, wait or go on.
 {WRITTEN}"""
 FAULTS_HEAD = """
-## What to change, if one of these cost you a match
+## What to change if one of these cost you a match
 
 `league explain MATCH_ID` says the same about your own match, with the answer that was wrong beside the right one.
 
@@ -126,7 +126,7 @@ def errors_page() -> str:
     )
     head = ("code", "name", "severity", "when", "try again?", "JSON-RPC number", "HTTP")
     helped = ([f"{row.code} {row.name}", phase, told] for row in ERRORS.values() for phase, told in advice(row))
-    return f"{ERRORS_HEAD}\n{table(head, rows)}{FAULTS_HEAD}{table(('error', 'at', 'what helps'), helped)}"
+    return f"{ERRORS_HEAD}\n{table(head, rows)}{FAULTS_HEAD}{table(('error', 'at', 'what to change'), helped)}"
 
 
 def advice(row: ErrorRow) -> Iterator[tuple[str, str]]:
@@ -145,9 +145,9 @@ def advice(row: ErrorRow) -> Iterator[tuple[str, str]]:
 SETTINGS_HEAD = f"""\
 # Settings
 
-Everything that can be set for `league manager`, `league referee` and `league player`. An option on the command line
-wins over the key of the same name in the file given with `--config`, and that over the default. `serve()` of a player
-of your own takes the options of `league player`, but for `--strategy` and `--count`. {WRITTEN}
+This page lists all settings of `league manager`, `league referee` and `league player`. An option on the command line
+overrides the key of the same name in the file given with `--config`, and the key overrides the default. `serve()` of
+your own player takes the options of `league player`, except `--strategy` and `--count`. {WRITTEN}
 ```toml
 # league.toml, for: league manager --config league.toml
 players = 12
@@ -158,7 +158,7 @@ retry_delays_s = [1.0, 2.0, 4.0]
 tiebreakers = ["points", "wins", "head_to_head"]
 ```
 
-One file may serve all three roles: each takes the keys that are for it, and keys of one role alone stand in its table,
+One file may serve all three roles: each uses the keys meant for it, and keys for only one role go into its table,
 `[manager]`, `[referee]` or `[player]`. An unknown key is an error.
 
 """
@@ -201,9 +201,9 @@ def bounds(one: Option) -> str:
 COMMANDS_HEAD = f"""\
 # Commands
 
-`--help` says the same after each. Every command exits with 0 on success, 1 on failure and 2 on wrong usage, says errors
-in one sentence on stderr, and, where it prints data, takes `--json`: one JSON document on stdout and nothing else.
-A long-running command prints `ready: URL` once it serves, and ends cleanly on Ctrl-C. {WRITTEN}
+`league COMMAND --help` prints the same. Every command exits with 0 on success, 1 on failure and 2 on wrong usage, and
+reports errors in one sentence on stderr. Commands that print data take `--json`: one JSON document on stdout and
+nothing else. A long-running command prints `ready: URL` once it serves, and exits cleanly on Ctrl-C. {WRITTEN}
 """
 
 

@@ -1,7 +1,7 @@
-"""Even/Odd by the table: python climber.py --manager http://127.0.0.1:8000/mcp
+"""Play Even/Odd by the table: python climber.py --manager http://127.0.0.1:8000/mcp
 
-Equal choices are a draw, 1 point each; different ones win 3 points or nothing. So whoever leads should want draws, and
-whoever is behind should not. `self.standings` is the newest table, `self.round` the round that is played.
+Equal choices are a draw and give each player 1 point; different choices give 3 points or none. So the leader wants
+draws, and the players behind do not. `self.standings` is the latest table, `self.round` the current round.
 """
 
 from league import Player, Round, Standings, Turn, serve
@@ -10,7 +10,7 @@ OTHER = {"even": "odd", "odd": "even"}
 
 
 class Climber(Player):
-    """Copies what the opponent chose last while it leads, and does the opposite while it is behind."""
+    """Copies the opponent's last choice while leading, and does the opposite while behind."""
 
     def move(self, turn: Turn) -> str:
         seen = [match.opponent_choice for match in self.history if match.opponent_id == turn.opponent_id]

@@ -1,10 +1,10 @@
-"""The shortest player there is: python contrarian.py --manager http://127.0.0.1:8000/mcp"""
+"""A very short player: python contrarian.py --manager http://127.0.0.1:8000/mcp"""
 
 from league import ChooseParityCall, Parity, Player, serve
 
 
 class Contrarian(Player):
-    """Even/Odd: answers with the parity the last drawn number did not have."""
+    """Even/Odd: chooses the parity that the last number did not have."""
 
     def choose_parity(self, call: ChooseParityCall) -> Parity:
         last = self.history[-1].number_parity if self.history else "odd"

@@ -1,6 +1,6 @@
-"""Even/Odd, writing down what goes wrong and how it ends: python diarist.py --manager http://127.0.0.1:8000/mcp
+"""Play Even/Odd and keep a diary of errors and the result: python diarist.py --manager http://127.0.0.1:8000/mcp
 
-The hooks may raise, be slow or be `async`: nobody waits for them, and whatever they raise is shown to you in full.
+Hooks may be slow, may be `async` and may raise exceptions. Nobody waits for them, and you see their exceptions in full.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ DIARY = Path("diary.txt")
 
 
 class Diarist(Player):
-    """Always even, but for its very first answer: that is a wrong one, so that there is an error to write down."""
+    """Always chooses even, except in its first answer, which is wrong so that the diary has an error."""
 
     has_erred = False
 

@@ -1,6 +1,6 @@
-"""Rock-Paper-Scissors: python follower.py --manager http://127.0.0.1:8000/mcp
+"""Play Rock-Paper-Scissors: python follower.py --manager http://127.0.0.1:8000/mcp
 
-In a league of this game: league manager --game rock_paper_scissors, league referee --game rock_paper_scissors.
+It needs a league of this game: league manager --game rock_paper_scissors, league referee --game rock_paper_scissors.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ BEATEN_BY = {"rock": "paper", "paper": "scissors", "scissors": "rock"}
 
 
 class Follower(Player):
-    """Beats what this opponent has thrown most often, in this match and in all before; at first, anything."""
+    """Beats the shape that this opponent has thrown most often, in this match and all earlier ones."""
 
     games = ("rock_paper_scissors",)
 
@@ -20,7 +20,7 @@ class Follower(Player):
         thrown = Counter(self.thrown_by_opponent(turn))
         if thrown:
             return BEATEN_BY[max(thrown, key=lambda shape: thrown[shape])]
-        # Fresh random bytes come with every turn: with `--seed` the same ones again.
+        # Every turn brings fresh random bytes; with `--seed` they can be repeated.
         return turn.options[turn.chance[0] % len(turn.options)]
 
     def thrown_by_opponent(self, turn: Turn) -> Iterator[str]:

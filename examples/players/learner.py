@@ -1,7 +1,7 @@
-"""Even/Odd, with a memory for each opponent: python learner.py --manager http://127.0.0.1:8000/mcp
+"""Play Even/Odd and remember each opponent: python learner.py --manager http://127.0.0.1:8000/mcp
 
-Nobody can predict the drawn number. But equal choices are a draw, 1 point each, while different ones win 3 points every
-other time, 1.5 on average: so it pays to guess what the opponent will choose, and to choose the other.
+Nobody can predict the drawn number. But equal choices are a draw and give 1 point, while different choices win 3 points
+half of the time, 1.5 on average. So it pays to guess the opponent's choice and to choose the other.
 """
 
 from collections import Counter
@@ -13,10 +13,10 @@ OTHER = {"even": "odd", "odd": "even"}
 
 
 class Learner(Player):
-    """Guesses what this opponent chooses after its last choice, by what it chose after such a choice before."""
+    """Guesses the opponent's next choice from what followed its last choice in earlier matches."""
 
     def move(self, turn: Turn) -> str:
-        # `move` works for every game, and `turn` always knows the opponent; the call itself need not name it.
+        # `move` works for every game, and `turn` always names the opponent, which the call itself may leave out.
         guess = self.guess(turn.opponent_id)
         return OTHER[guess] if guess else turn.options[turn.chance[0] % len(turn.options)]
 

@@ -1,6 +1,6 @@
-"""Tic-Tac-Toe: python perfect.py --manager http://127.0.0.1:8000/mcp
+"""Play Tic-Tac-Toe: python perfect.py --manager http://127.0.0.1:8000/mcp
 
-In a league of this game: league manager --game tic_tac_toe, league referee --game tic_tac_toe.
+It needs a league of this game: league manager --game tic_tac_toe, league referee --game tic_tac_toe.
 """
 
 from functools import cache
@@ -15,7 +15,7 @@ Board = tuple[str, ...]
 
 
 class Perfect(Player):
-    """Looks at every way the game can go on: it never loses, and takes the win that is nearest."""
+    """Looks at every possible continuation: it never loses, and takes the quickest win."""
 
     games = ("tic_tac_toe",)
 
@@ -31,7 +31,7 @@ def marked(board: Board, cell: int, mark: str) -> Board:
 
 @cache
 def worth(board: Board, mark: str) -> int:
-    """What the game is worth to whose turn it is: above 0 won, below 0 lost, the further the sooner."""
+    """The value for the player whose turn it is: above 0 won, below 0 lost; larger means sooner."""
     free = [cell for cell in range(9) if not board[cell]]
     if any(all(board[cell] == OTHER[mark] for cell in line) for line in LINES):
         return -1 - len(free)

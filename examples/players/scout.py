@@ -1,6 +1,6 @@
-"""Even/Odd, asking around first: python scout.py --manager http://127.0.0.1:8000/mcp
+"""Play Even/Odd and ask the manager first: python scout.py --manager http://127.0.0.1:8000/mcp
 
-The manager answers questions: `await self.query(...)` in an `async` method, `self.query_sync(...)` in any other.
+The manager answers queries: use `await self.query(...)` in an `async` method and `self.query_sync(...)` elsewhere.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ OTHER = {"even": "odd", "odd": "even"}
 
 
 class Scout(Player):
-    """Looks up what this opponent has chosen in all its matches so far, against anybody, and does the opposite."""
+    """Looks up the choices of this opponent in all its matches so far, and does the opposite."""
 
     async def move(self, turn: Turn) -> str:
         try:
@@ -28,7 +28,7 @@ class Scout(Player):
         print(f"round {announced.round_id} of {status['total_rounds']}")
 
     async def on_league_over(self, result: LeagueResult) -> None:
-        stats = await self.query("GET_PLAYER_STATS")  # without a player_id: your own
+        stats = await self.query("GET_PLAYER_STATS")  # your own, because there is no player_id
         print(f"rank {result.rank} with {result.points} points; {stats['technical_losses']} technical losses")
 
 

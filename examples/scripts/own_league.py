@@ -1,4 +1,4 @@
-"""A league of one's own player and two that are built in, in one script."""
+"""A script that plays a league: your own player and two built-in ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import league
 
 
 class Copycat(league.Player):
-    """Says what its opponent said in the last match."""
+    """Repeats what its opponent chose in the last match."""
 
     def choose_parity(self, call: league.ChooseParityCall) -> league.Parity:
-        said = self.history[-1].opponent_choice if self.history else None
-        return "odd" if said == "odd" else "even"
+        last = self.history[-1].opponent_choice if self.history else None
+        return "odd" if last == "odd" else "even"
 
 
 async def main() -> None:

@@ -316,7 +316,7 @@ def _right_texts() -> Iterator[Vector]:
         ("depth-16", "16 levels", kind, {"raw": nested(16)}),
         (
             "brackets-in-a-string",
-            "brackets inside a string are no levels",
+            "brackets inside a string do not count as levels",
             kind,
             {"raw": with_extra(f'"{"[{" * 40}"')},
         ),

@@ -133,7 +133,7 @@ def _together() -> Iterator[Vector]:
 def _rounds() -> Iterator[Vector]:
     base = BASES["ROUND_ANNOUNCEMENT"][0]
     for name, what, changes, path in (
-        ("player-twice", "P01 stands in both matches", {"matches[1].player_B_id": "P01"}, "matches[1]"),
+        ("player-twice", "P01 is in both matches", {"matches[1].player_B_id": "P01"}, "matches[1]"),
         (
             "player-twice-as-the-same",
             "P01 is player A in both matches",
@@ -303,7 +303,7 @@ def _requests() -> Iterator[Vector]:
     yield _wrapped("batch", "a batch of one request", [call(message)], "E035", "", "RPC.batch")
     yield _wrapped("empty-batch", "a batch of no request", [], "E035", "", "RPC.batch")
     for name, value in (("a-string", "GAME_INVITATION"), ("a-number", 42), ("true", True), ("null", None)):
-        yield _wrapped(name, f"{json.dumps(value)} is no object", value, "E035", "", "RPC.object")
+        yield _wrapped(name, f"{json.dumps(value)} is not an object", value, "E035", "", "RPC.object")
     members: dict[str, tuple[tuple[str, Json], ...]] = {
         "id": (
             ("missing", ABSENT),
@@ -410,7 +410,7 @@ def _answers() -> Iterator[Vector]:
     )
     yield _wrapped(
         "result.without-type",
-        "a result without message_type is no message",
+        "a result without message_type is not a message",
         {**answer, "result": {"status": "ok"}},
         "E003",
         "protocol",
@@ -451,25 +451,25 @@ def _texts() -> Iterator[Vector]:
         ("single-quotes", "single quotes", whole.replace('"', "'"), "syntax"),
         ("a-comma-too-many", "a comma before the end", whole[:-1] + ",}", "syntax"),
         ("a-comment", "a comment", "/* hello */" + whole, "syntax"),
-        ("a-leading-zero", "01 is no number", with_extra("01"), "syntax"),
-        ("a-plus-sign", "+1 is no number", with_extra("+1"), "syntax"),
-        ("hexadecimal", "0x10 is no number", with_extra("0x10"), "syntax"),
-        ("python-true", "True is no JSON", with_extra("True"), "syntax"),
+        ("a-leading-zero", "01 is not a number", with_extra("01"), "syntax"),
+        ("a-plus-sign", "+1 is not a number", with_extra("+1"), "syntax"),
+        ("hexadecimal", "0x10 is not a number", with_extra("0x10"), "syntax"),
+        ("python-true", "True is not JSON", with_extra("True"), "syntax"),
         ("a-line-break-in-a-string", "a line break inside a string", with_extra('"a\nb"'), "syntax"),
         ("an-unknown-escape", "an unknown escape", with_extra(r'"\x41"'), "syntax"),
         ("byte-order-mark", "a byte order mark in front", "\ufeff" + whole, "utf8"),
-        ("duplicate-key", "match_id stands twice", whole[:-1] + ',"match_id":"R9M9"}', "duplicate_keys"),
+        ("duplicate-key", "match_id appears twice", whole[:-1] + ',"match_id":"R9M9"}', "duplicate_keys"),
         ("duplicate-key-same-value", "the same twice", whole[:-1] + ',"protocol":"league.v2"}', "duplicate_keys"),
         (
             "duplicate-key-escaped",
-            "match_id stands twice, once escaped",
+            "match_id appears twice, once escaped",
             whole[:-1] + r',"\u006datch_id":"R9M9"}',
             "duplicate_keys",
         ),
-        ("duplicate-key-inside", "a key stands twice inside", with_extra('{"a":1,"a":1}'), "duplicate_keys"),
-        ("nan", "NaN is no JSON", with_extra("NaN"), "syntax"),
-        ("infinity", "Infinity is no JSON", with_extra("Infinity"), "syntax"),
-        ("minus-infinity", "-Infinity is no JSON", with_extra("-Infinity"), "syntax"),
+        ("duplicate-key-inside", "a key appears twice inside", with_extra('{"a":1,"a":1}'), "duplicate_keys"),
+        ("nan", "NaN is not JSON", with_extra("NaN"), "syntax"),
+        ("infinity", "Infinity is not JSON", with_extra("Infinity"), "syntax"),
+        ("minus-infinity", "-Infinity is not JSON", with_extra("-Infinity"), "syntax"),
         ("beyond-every-number", "1e999 is infinite to most parsers", with_extra("1e999"), "large_numbers"),
         ("beyond-64-bits", "2^63 does not fit into 64 bits", with_extra(str(2**63)), "large_numbers"),
         ("beyond-64-bits-below", "-2^63-1 does not fit into 64 bits", with_extra(str(-(2**63) - 1)), "large_numbers"),

@@ -16,8 +16,7 @@ import msgspec
 
 from league.events import WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import Ledger, ScheduledMatch
-from league.manager.matches import MatchStatus, decided
+from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
 from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
 from league.reports import views

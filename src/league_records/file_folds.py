@@ -27,7 +27,7 @@ from league import events as e
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 from league.machine import Machine
 from league.manager.league import LeagueManager
-from league.manager.matches import ResultInForce, ScheduledMatch
+from league.manager.ledger import ResultInForce, ScheduledMatch
 from league.player.competitor import Competitor
 from league.player.history import PastMatch
 from league.player.memory import PlayerMemory

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from league import events as e
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league.manager.assignments import lease_s
-from league.manager.ledger import Ledger
-from league.manager.matches import MatchStatus, ResultInForce
+from league.manager.ledger import Ledger, MatchStatus, ResultInForce
 from league.reports.journals import Journals, RefereeJournal, records_of
 from league.storage.notices import UNFIT, JournalError
 from league.storage.transcript import LetterNote

@@ -43,15 +43,15 @@ def duel(processes: Processes, file: Path, move_seconds: float = 30) -> tuple[Pr
 # --- good players -----------------------------------------------------------------------------------------------------
 
 
-def test_the_player_of_the_readme_plays_as_printed(processes: Processes) -> None:
-    file = processes.folder / "contrarian.py"
-    (source,) = re.findall(
-        r"^```python\n(from league import Player, serve\n.*?)^```$", README, re.DOTALL | re.MULTILINE
-    )
+@pytest.mark.parametrize(("name", "choice"), [("Odd", "odd"), ("Contrarian", "even")])
+def test_the_players_of_the_readme_play_as_printed(processes: Processes, name: str, choice: str) -> None:
+    file = processes.folder / f"{name.lower()}.py"
+    sources = re.findall(r"^```python\n(from league import Player, serve\n.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    (source,) = (source for source in sources if f"class {name}(" in source)
     file.write_text(source, "utf-8")
     player, result = duel(processes, file)
-    assert "Contrarian" in processes.members()
-    assert result.details["choices"][processes.members()["Contrarian"]] == "even"
+    assert name in processes.members()
+    assert result.details["choices"][processes.members()[name]] == choice
     assert player.lines[0] == f"ready: {player.endpoint}"
     assert player.said("registered as P0")
     assert len(player.said("R1M1: you ")) == 1

@@ -1,4 +1,4 @@
-"""Nim: fifteen sticks, each player in turn takes one to three, whoever takes the last one wins."""
+"""Nim: there are fifteen sticks, players take one to three in turn, and the one who takes the last stick wins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ STICKS = 15
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How many sticks were taken, turn by turn, PLAYER_A first."""
+    """The number of sticks taken, turn by turn, PLAYER_A first."""
 
     takes: tuple[int, ...] = ()
 

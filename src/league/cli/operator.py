@@ -142,8 +142,8 @@ ORDERS = (
         _ROWS["start"],
         "The league starts.",
         ("league start", "league start --anyway", f"league start {HERE}"),
-        "All agents are probed every 5 seconds until then. If one does not answer, the command says which and why, and\n"
-        "starts the league only with --anyway.\n",
+        "All agents are probed every 5 seconds until then. If one does not answer, the command says which and why,\n"
+        "and starts the league only with --anyway.\n",
         objections=_silent_agents,
     ),
     OrderCommand(
