@@ -57,8 +57,9 @@ class AnswerLog:
         """By player."""
         answering = {}
         for player in {*self._seconds, *self._failures}:
-            seconds = self._seconds.get(player)
-            times = times_of(seconds) if seconds else None
+            times = None
+            if player in self._seconds:
+                times = times_of(self._seconds[player])
             answering[player] = Answering(times, self._failures[player])
         return answering
 
@@ -71,7 +72,10 @@ def answers(records: Iterable[e.Event]) -> Iterator[TimedAnswer]:
     for event in records:
         if not isinstance(event, e.MatchBegun | e.PlayerJoined | e.MoveMade):
             continue
-        turn = event.turn if isinstance(event, e.MoveMade) else 0
+        # The invitation counts as turn 0.
+        turn = 0
+        if isinstance(event, e.MoveMade):
+            turn = event.turn
         question = (event.match_id, event.attempt, turn)
         if isinstance(event, e.MatchBegun):
             asked_at[question] = event.at

@@ -39,7 +39,7 @@ def board_views(facts: MatchFacts) -> tuple[BoardView, ...]:
 
 
 def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[BoardView]:
-    assert game.board is not None, "it has one"
+    assert game.board is not None, "only games with a board come here"
     state = game.rules.start()
     board = game.board(state)
     yield _view("Start", board, board)
@@ -57,8 +57,9 @@ def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[B
             return
         before = board
         board = game.board(state)
-        caption = ", ".join(f"{player}: {choice}" for player, choice in move.items())
-        yield _view(f"{number}. {caption}", board, before)
+        chosen = [f"{player}: {choice}" for player, choice in move.items()]
+        caption = f"{number}. {', '.join(chosen)}"
+        yield _view(caption, board, before)
 
 
 def _view(caption: str, board: Board, before: Board) -> BoardView:

@@ -60,6 +60,7 @@ def _records(manager: LeagueManager, journals: Journals, player_id: str) -> Sequ
     matches = set(manager.ledger.matches_of.get(player_id, ()))
     records = []
     for journal in journals.referees.values():
+        # Events of other matches, and those of none, do not concern the player.
         records += [event for event in journal.events if getattr(event, "match_id", None) in matches]
     return records
 
@@ -90,15 +91,14 @@ def _league_pages(manager: LeagueManager, journals: Journals, history: LeagueHis
     now = HistoryView(rounds, journals.seq)
     sections = sections_of(manager)
     view = completed(league_view(manager), sections, _answering(journals), now)
-    page = Renderer(SITE).league(view)
-    yield PurePosixPath("index.html"), page.encode()
+    yield _file(Renderer(SITE).league(view), "index.html")
     # The pages of the past are a folder deeper, so their links go up first.
     below = Renderer(SITE_BELOW)
     for round_id in range(1, rounds + 1):
         moment = history.after_round(round_id)
         assert moment is not None, "it is over"
         page = below.league(as_it_was(moment, rounds))
-        yield PurePosixPath("round", f"{round_id}.html"), page.encode()
+        yield _file(page, "round", f"{round_id}.html")
 
 
 def _pages_below(manager: LeagueManager, journals: Journals) -> Iterator[File]:
@@ -108,10 +108,14 @@ def _pages_below(manager: LeagueManager, journals: Journals) -> Iterator[File]:
         facts = facts_from_ledger(match_id, manager.ledger, journals)
         assert facts is not None, "the schedule has it"
         page = renderer.match(match_page(facts))
-        yield PurePosixPath("match", rendering.file_of(match_id)), page.encode()
+        yield _file(page, "match", rendering.file_of(match_id))
     for player_id in manager.player_ids:
         records = _records(manager, journals, player_id)
         player = player_page(manager, player_id, records)
         assert player is not None, "it is registered"
         page = renderer.player(player)
-        yield PurePosixPath("player", rendering.file_of(player_id)), page.encode()
+        yield _file(page, "player", rendering.file_of(player_id))
+
+
+def _file(page: str, *place: str) -> File:
+    return PurePosixPath(*place), page.encode()

@@ -256,10 +256,13 @@ class _Results:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self.marks: dict[str, list[FormMark]] = {player: [] for player in ledger.matches_of}
+        self.marks: dict[str, list[FormMark]] = {}
         """All results of a player, the oldest first."""
-        self._gained = {player: [0] * (ledger.finished_rounds + 1) for player in ledger.matches_of}
-        """Points by player and finished round."""
+        self._gained: dict[str, list[int]] = {}
+        """Points by player and finished round, from round 0."""
+        for player in ledger.matches_of:
+            self.marks[player] = []
+            self._gained[player] = [0] * (ledger.finished_rounds + 1)
         for match in ledger.matches.values():
             if match.result is not None:
                 self._add(match, decided(match, match.result))
@@ -310,19 +313,20 @@ def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Na
     ledger = manager.ledger
     ranks_before = results.ranks_before_the_newest_results()
     for row in manager.standings:
-        member = ledger.roster.members[row.player_id]
+        player = row.player_id
+        member = ledger.roster.members[player]
         # The table only names a state that explains why a player loses points.
         status = views.status_of(member)
         if status not in ("withdrawn", "not playing"):
             status = ""
         yield StandingView(
             **views.fields(row, _STANDING),
-            player=names[row.player_id],
+            player=names[player],
             technical=member.technical_losses,
-            form=tuple(results.marks[row.player_id][-FORM:]),
-            moved=ranks_before.get(row.player_id, row.rank) - row.rank,
+            form=tuple(results.marks[player][-FORM:]),
+            moved=ranks_before.get(player, row.rank) - row.rank,
             status=status,
-            is_champion=row.player_id == ledger.champion,
+            is_champion=player == ledger.champion,
         )
 
 

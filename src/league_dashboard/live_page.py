@@ -15,7 +15,6 @@ edition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -86,8 +85,8 @@ class LivePage:
         if view == last.view:
             return False
         edition = Edition(last.number + 1, view, parts_of(view))
-        for name, part in edition.parts.items():
-            self._render(edition, last, name, part)
+        for name in edition.parts:
+            self._render(name, edition, last)
         lists = {}
         for name, part in edition.parts.items():
             lists[name] = [edition.pieces[piece] for piece in part]
@@ -97,8 +96,9 @@ class LivePage:
         self._newest = replace(edition, page=page.encode())
         return True
 
-    def _render(self, edition: Edition, last: Edition, name: str, part: Mapping[str, object]) -> None:
-        """Put one list into an edition that is being made."""
+    def _render(self, name: str, edition: Edition, last: Edition) -> None:
+        """Put the pieces of one list into an edition that is being made."""
+        part = edition.parts[name]
         old = last.parts.get(name)
         is_same_order = old is not None and list(old) == list(part)
         edition.changed[name] = edition.number

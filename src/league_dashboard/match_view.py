@@ -18,7 +18,12 @@ from league_records.explain import Explanation, explain
 from league_records.match_facts import MatchFacts
 from league_records.timeline import MANAGER, TimelineAttempt, TimelineLine
 
-_OUTCOMES: Final = {"WIN": "Won", "DRAW": "A draw", "TECHNICAL_LOSS": "Technical loss", "WALKOVER": "Walkover"}
+_OUTCOMES: Final = {
+    "WIN": "Won",
+    "DRAW": "A draw",
+    "TECHNICAL_LOSS": "Technical loss",
+    "WALKOVER": "Walkover",
+}
 Lanes = tuple[str, str, str, str]
 """The columns of the diagram: manager, referee and both players."""
 
@@ -75,12 +80,14 @@ def match_page(facts: MatchFacts) -> MatchPage:
     begun = ""
     if explanation.started_at:
         begun = f"{datetime.fromtimestamp(explanation.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    outcome = explanation.verdict.outcome
+    headline = _OUTCOMES.get(explanation.verdict.outcome)
+    if headline is None:
+        headline = PHASES[facts.status].capitalize()
     names = explanation.names
     return MatchPage(
         players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
-        headline=_OUTCOMES.get(outcome) or PHASES[facts.status].capitalize(),
+        headline=headline,
         is_over=facts.status == "COMPLETED",
         pending=_pending(facts),
         explanation=explanation,
@@ -157,6 +164,7 @@ def _pretty(line: TimelineLine) -> str:
         return ""
     # Others may send anything, also JSON nested too deep to be read again.
     try:
-        return json.dumps(json.loads(line.body), indent=2, ensure_ascii=False)
+        message = json.loads(line.body)
+        return json.dumps(message, indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return line.body

@@ -55,15 +55,16 @@ def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Even
         return None
     # The page shows the same rows as the league page does.
     view = league_view(manager)
-    standing = next(row for row in view.standings if row.player.agent_id == player_id)
-    agent = next(row for row in view.agents if row.agent.agent_id == player_id)
     names = names_in(ledger)
+    player = names[player_id]
+    standing = next(row for row in view.standings if row.player == player)
+    agent = next(row for row in view.agents if row.agent == player)
     matches = [ledger.matches[match_id] for match_id in ledger.matches_of[player_id]]
     # The newest mistakes are enough: a player that fails all the time would fill the page.
     mistakes = listed_mistakes(player_id, records, view.game_type)
     return PlayerPage(
         league_id=view.league_id,
-        player=names[player_id],
+        player=player,
         standing=standing,
         state=agent.status,
         endpoint=member.endpoint,

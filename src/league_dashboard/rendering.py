@@ -167,11 +167,14 @@ class Renderer:
         if lists is None:
             lists = {}
             for name, part in parts_of(view).items():
-                lists[name] = [self.part(name, data) for data in part.values()]
-        return self._template("league.html").render(view=view, lists=lists, position=position)
+                pieces = [self.part(name, data) for data in part.values()]
+                lists[name] = pieces
+        template = self._template("league.html")
+        return template.render(view=view, lists=lists, position=position)
 
     def match(self, page: MatchPage, position: str = "") -> str:
-        return self._template("match.html").render(page=page, match=page.explanation, position=position)
+        template = self._template("match.html")
+        return template.render(page=page, match=page.explanation, position=position)
 
     def player(self, page: PlayerPage) -> str:
         return self._template("player.html").render(page=page)

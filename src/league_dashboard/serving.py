@@ -65,12 +65,22 @@ SAFE: Final[Headers] = (
     ("referrer-policy", "no-referrer"),
     ("cache-control", "no-cache"),
 )
-_FULL: Final = Response(503, b'{"error":"too many viewers at the moment"}', headers=(("retry-after", "10"),))
-_STARTING: Final = Response(503, b'{"error":"the league is starting"}', headers=(("retry-after", "1"),))
+_FULL: Final = Response(
+    503,
+    b'{"error":"too many viewers at the moment"}',
+    headers=(("retry-after", "10"),),
+)
+_STARTING: Final = Response(
+    503,
+    b'{"error":"the league is starting"}',
+    headers=(("retry-after", "1"),),
+)
 
 
 Render = Callable[[], Awaitable[str | None]]
 """Makes a page; None if there is no such page."""
+Results = Mapping[str, Any]
+"""The results of views, by name (Any: each feature has its own)."""
 Handle = Callable[[], Awaitable[Answer]]
 """Answers a request."""
 
@@ -163,8 +173,8 @@ class Dashboard:
         """Views of the league that sections show, by name."""
         self._live: LivePage | None = None
         self._look_again_at = 0.0
-        self._shown_results: dict[str, Any] = {}
-        """The results of the views on the page (Any: each feature has its own)."""
+        self._shown_results: Results = {}
+        """The results that the page shows."""
         self._turns = Turns(waiting=32, pause=3, longest_pause_s=0.5)
         # Looking back gets a fifth of a processor, since a moment of long ago may take a second. There is a league to
         # spare only while it is played.
@@ -213,6 +223,7 @@ class Dashboard:
         if at or round_id:
             return await self._past(at, round_id)
         live = await self._look()
+        # A manager that recovers its journal has nothing to show yet.
         if live is None:
             return _STARTING
         return _page(live.page)
@@ -291,10 +302,13 @@ class Dashboard:
 
         began = time.perf_counter()
         view = league_view(manager)
-        observations = {name: background.look(manager) for name, background in self._views.items()}
-        return _Look(view, observations, time.perf_counter() - began)
+        observations = {}
+        for name, background in self._views.items():
+            observations[name] = background.look(manager)
+        duration = time.perf_counter() - began
+        return _Look(view, observations, duration)
 
-    def _show(self, view: LeagueView, results: Mapping[str, Any], answering: Mapping[str, Answering]) -> float:
+    def _show(self, view: LeagueView, results: Results, answering: Mapping[str, Answering]) -> float:
         """Render what has changed, in a thread of its own; return how long that took, in seconds."""
         from league_dashboard.history_view import HistoryView
         from league_dashboard.league_view import completed

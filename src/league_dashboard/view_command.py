@@ -36,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
 
     if args.port is not None and not 0 <= args.port <= 65535:
         raise CommandError(f"{args.port} is not a port: ports go from 0 to 65535", USAGE)
-    return run_loop(partial(_serve, args, _read(args.journal)))
+    # A journal that cannot be read is reported before anything is served.
+    league = _read(args.journal)
+    return run_loop(partial(_serve, args, league))
 
 
 def _read(location: str) -> JournalLeague:
@@ -78,7 +80,8 @@ async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.
     is_free_choice = args.port is None
     port = ManagerOptions.usual_port if is_free_choice else args.port
     app = App(no_messages, rest=rest)
-    await host.listen(Door(HOST, limit=1 << 16), port, app, next_free=is_free_choice)
+    door = Door(HOST, limit=1 << 16)
+    await host.listen(door, port, app, next_free=is_free_choice)
     address = host.endpoint.removesuffix("mcp")
     console.say(f"ready: {address}")
     if args.open:

@@ -304,6 +304,7 @@ class _RefereeFiles:
 
     def file(self, topic: str, transcript: TranscriptReader | None) -> File | None:
         played = self._matches[topic]
+        # Of two referees that share a folder, the one with the later attempt writes the file.
         if self._is_superseded(played.taken):
             return None
         letters: list[RecordedLetter] = []
