@@ -24,9 +24,9 @@ class AnswerTimes:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What the league page says about a player's answers; `times` is None before the first."""
+    """What the league page says about a player's answers; `choices` is None before the first choice."""
 
-    times: AnswerTimes | None
+    choices: AnswerTimes | None
     failures: int
 
 
@@ -38,7 +38,7 @@ class TimedAnswer(NamedTuple):
 
 
 class AnswerLog:
-    """The answers of all players; it grows with the records of matches."""
+    """The choices and failures of all players; it grows with the records of matches."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = {}
@@ -47,6 +47,9 @@ class AnswerLog:
     def add(self, records: Sequence[e.Event]) -> None:
         """Add whole records of matches."""
         for answer, seconds in answers(records):
+            # Players join a match at once; with invitations among them, the times would not show how long it thinks.
+            if not isinstance(answer, e.MoveMade):
+                continue
             # Kept in order, so that the page can have its median after every match.
             insort(self._seconds.setdefault(answer.player_id, []), seconds)
         for event in records:
@@ -57,10 +60,10 @@ class AnswerLog:
         """By player."""
         answering = {}
         for player in {*self._seconds, *self._failures}:
-            times = None
+            choices = None
             if player in self._seconds:
-                times = times_of(self._seconds[player])
-            answering[player] = Answering(times, self._failures[player])
+                choices = times_of(self._seconds[player])
+            answering[player] = Answering(choices, self._failures[player])
         return answering
 
 

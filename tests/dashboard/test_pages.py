@@ -91,12 +91,12 @@ def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() 
     log.add([record(e.AttemptFailed, 2.0, player_id="P02", **failed)])
     found = log.of_players()
     assert {one: told.failures for one, told in found.items()} == {"P01": 0, "P02": 1}
-    times = found["P01"].times
-    assert times is not None
-    assert (times.count, round(times.median, 6), round(times.p95, 6)) == (2, 0.2, 3.0)
+    choices = found["P01"].choices
+    assert choices is not None
+    assert (choices.count, round(choices.median, 6)) == (1, 3.0), "joining a match is not a choice"
     view = completed(league_view(managed.manager), sections_of(managed.manager), found)
     rows = Renderer(Links()).league(view).split('<tr id="agent-')
-    assert "<td>0.200 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
+    assert "<td>3.000 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
     assert " s</td>" not in next(one for one in rows if one.startswith("REF01"))
 
 
