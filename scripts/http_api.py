@@ -114,6 +114,8 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "standings": Field(many(ref("Row")), "every player, best first"),
         "technical_losses": Field(COUNTS, "how many of its losses are technical ones, by player"),
         "unverified": Field(many(text()), "the matches whose results rest on their referee's word (section 8.4)"),
+        "notes": Field(many(text()), "what the numbers do not say: a tie-break of the leader, choices by nobody"),
+        "ending": Field(or_null(text()), "the champion in a line, or that nobody won; null: it is not over"),
     },
     "Row": {},
     "Schedule": {"rounds": Field(many(ref("Round")), "empty before the league starts")},

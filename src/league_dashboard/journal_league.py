@@ -29,6 +29,7 @@ class JournalLeague:
     """The source of a dashboard: a manager replayed from its journal, with all journals at hand."""
 
     is_live = False
+    address = ""
 
     def __init__(self, manager: LeagueManager, journals: Journals, history: LeagueHistory) -> None:
         self.history = history

@@ -19,7 +19,7 @@ from league.manager.league import LeagueManager
 from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
 from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
-from league.reports import views
+from league.reports import endings, views
 
 if TYPE_CHECKING:
     from league_dashboard.answers import Answering
@@ -80,6 +80,11 @@ class StandingView:
     moved: int
     status: str
     is_champion: bool
+    """False if nobody won: somebody is first in that table, too."""
+    tie_break: str
+    """What puts it ahead of the next player, if their points do not."""
+    fallbacks: str
+    """How many of its choices its language model did not make; empty if it made them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +161,15 @@ class Progress:
     total: int
     technical_losses: int
     champion: Named | None
+    champion_remarks: tuple[str, ...] = ()
+    address: str = ""
+    """Where agents can register; empty if they cannot."""
 
     @property
     def announcement(self) -> str:
         """What a screen reader says when it changes."""
-        return f"{self.headline}. {self.waiting}".strip()
+        headline = "; ".join([self.headline, *self.champion_remarks])
+        return f"{headline}. {self.waiting}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +187,8 @@ class LeagueView:
     cross: tuple[CrossRow, ...]
     agents: tuple[AgentView, ...]
     applicants: tuple[ApplicantView, ...]
+    notes: tuple[str, ...]
+    """What the numbers of the standings do not say."""
     sections: tuple[SectionView, ...] = ()
     """What other features show of the league; a page of the past has none."""
     history: HistoryView | None = None
@@ -212,6 +223,7 @@ def league_view(manager: LeagueManager) -> LeagueView:
         cross=tuple(cross),
         agents=tuple(_agents(manager)),
         applicants=tuple(_applicants(ledger)),
+        notes=tuple(endings.notes(manager)),
     )
 
 
@@ -228,13 +240,17 @@ def completed(
     sections: tuple[SectionView, ...],
     answering: Mapping[str, Answering],
     history: HistoryView | None = None,
+    address: str = "",
 ) -> LeagueView:
-    """The view with everything that does not come from the manager's state."""
+    """The view with everything that does not come from the manager's state; agents can register at `address`."""
     agents = []
     for row in view.agents:
         answers = answering.get(row.agent.agent_id)
         agents.append(replace(row, answering=answers))
-    return replace(view, sections=sections, agents=tuple(agents), history=history)
+    progress = view.progress
+    if not progress.rounds:
+        progress = replace(progress, address=address)
+    return replace(view, progress=progress, sections=sections, agents=tuple(agents), history=history)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -312,6 +328,8 @@ class _Results:
 def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Named]) -> Iterator[StandingView]:
     ledger = manager.ledger
     ranks_before = results.ranks_before_the_newest_results()
+    tie_breaks = endings.tie_breaks(manager)
+    champion = ledger.champion if endings.has_winner(manager) else None
     for row in manager.standings:
         player = row.player_id
         member = ledger.roster.members[player]
@@ -326,7 +344,9 @@ def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Na
             form=tuple(results.marks[player][-FORM:]),
             moved=ranks_before.get(player, row.rank) - row.rank,
             status=status,
-            is_champion=player == ledger.champion,
+            is_champion=player == champion,
+            tie_break=tie_breaks[player].remark if player in tie_breaks else "",
+            fallbacks=endings.not_its_own(manager, player),
         )
 
 
@@ -393,10 +413,14 @@ def _coming(ledger: Ledger) -> list[ScheduledMatch]:
 def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
     ledger = manager.ledger
     champion = None
-    if ledger.champion:
+    remarks: list[str] = []
+    if ledger.champion and endings.has_winner(manager):
         champion = names[ledger.champion]
+        remarks = endings.champion_remarks(manager, ledger.champion)
     if champion is not None:
         headline = f"Champion: {champion.name}"
+    elif ledger.champion:
+        headline = endings.NOBODY_WON.capitalize()
     elif ledger.current_round:
         headline = f"Round {ledger.current_round} of {len(ledger.rounds)}"
     else:
@@ -413,6 +437,7 @@ def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
         total=total,
         technical_losses=views.technical_losses(manager),
         champion=champion,
+        champion_remarks=tuple(remarks),
     )
 
 

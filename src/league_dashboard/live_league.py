@@ -38,6 +38,10 @@ class LiveLeague:
         """Answers are read up to this position of the journal."""
         self._history: LeagueHistory | None = None
 
+    @property
+    def address(self) -> str:
+        return self._host.endpoint
+
     async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
         if self._host.agent is None:
             return None

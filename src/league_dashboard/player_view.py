@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from league import events as e
 from league.manager.league import LeagueManager
+from league.manager.ledger import ScheduledMatch, decided
 from league.protocol.errors import ERRORS
 from league.reports.models import ModelPlay, model_play
 from league_dashboard.answers import AnswerTimes, answers, times_of
-from league_dashboard.league_view import MatchView, Named, StandingView, league_view, match_view, names_in
+from league_dashboard.league_view import PHASES, FormMark, Mark, Named, StandingView, league_view, mark_of, names_in
 from league_records.clauses import clause_of, named
 from league_records.faults import ListedMistake, listed_mistakes
 
 MOST_MISTAKES: Final = 50
+_OUTCOMES: Final[Mapping[Mark, str]] = {
+    "W": "won",
+    "D": "drew",
+    "L": "lost",
+    "T": "lost through its own fault",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,29 @@ class DeviationView:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnMatch:
+    """A match as one of its players sees it. `points` are its own and its opponent's; None until it is decided."""
+
+    match_id: str
+    opponent: Named
+    points: tuple[int, int] | None
+    mark: Mark | None
+    outcome: str
+    """How it ended for the player, in words; until then, how far it is."""
+    referee_id: str
+    status: str
+
+    @property
+    def has_lost(self) -> bool:
+        return self.mark in ("L", "T") and self.points is not None and self.points[1] > self.points[0]
+
+    @property
+    def form(self) -> FormMark:
+        assert self.mark is not None, "it is decided"
+        return FormMark(self.match_id, self.mark)
+
+
+@dataclass(frozen=True, slots=True)
 class PlayerPage:
     """All of the page."""
 
@@ -38,7 +68,7 @@ class PlayerPage:
     state: str
     endpoint: str
     version: str
-    matches: tuple[MatchView, ...]
+    matches: tuple[OwnMatch, ...]
     times: tuple[tuple[str, AnswerTimes], ...]
     """By the question that was answered."""
     mistakes: tuple[ListedMistake, ...]
@@ -69,11 +99,38 @@ def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Even
         state=agent.status,
         endpoint=member.endpoint,
         version=member.version,
-        matches=tuple(match_view(match, names) for match in matches),
+        matches=tuple(_own_match(match, player_id, names) for match in matches),
         times=tuple(_times(player_id, records)),
         mistakes=tuple(islice(mistakes, MOST_MISTAKES)),
         deviations=tuple(_deviations(manager, player_id)),
         model=model_play(manager, member),
+    )
+
+
+def _own_match(match: ScheduledMatch, player_id: str, names: Mapping[str, Named]) -> OwnMatch:
+    opponent = match.opponent(player_id)
+    points = None
+    mark = None
+    outcome = PHASES[match.status]
+    if match.result is not None:
+        result = decided(match, match.result)
+        points = (result.points(player_id), result.points(opponent))
+        mark = mark_of(result, player_id)
+        outcome = _OUTCOMES[mark]
+        if isinstance(match.result, e.WalkoverDecided):
+            outcome = "won by walkover" if mark == "W" else "lost by walkover"
+        elif mark == "W" and result.technical:
+            outcome = "won by a technical loss of its opponent"
+    if isinstance(match.result, e.ResultAccepted) and not match.result.verified:
+        outcome += ", unverified"
+    return OwnMatch(
+        match_id=match.match_id,
+        opponent=names[opponent],
+        points=points,
+        mark=mark,
+        outcome=outcome,
+        referee_id=match.referee_id or "",
+        status=match.status,
     )
 
 

@@ -101,6 +101,7 @@ def parts_of(view: LeagueView) -> Parts:
         "progress": {"progress-now": view.progress},
         "history": {"history-now": view.history} if view.history else {},
         "standings": {f"standing-{row.player.agent_id}": row for row in view.standings},
+        "notes": {"notes-now": view.notes},
         "matches": {f"match-{match.match_id}": match for match in view.matches},
         "coming": {f"coming-{match.match_id}": match for match in view.coming},
         "chart": {"chart-now": view.chart},

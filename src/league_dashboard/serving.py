@@ -92,6 +92,10 @@ class LeaguePages(Protocol):
     def is_live(self) -> bool:
         """Does it change while it is looked at?"""
 
+    @property
+    def address(self) -> str:
+        """Where agents can register; empty if they cannot."""
+
     async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
         """A view of the league; None while there is nothing to show."""
 
@@ -325,7 +329,7 @@ class Dashboard:
         # A feature may bring a section for a view that this manager does not have.
         rows = [row for row in section_rows() if row.view in results]
         sections = [section_view(row, results[row.view]) for row in rows]
-        live.show(completed(view, tuple(sections), answering, history))
+        live.show(completed(view, tuple(sections), answering, history, self._pages.address))
         self._live = live
         return time.perf_counter() - began
 

@@ -217,7 +217,8 @@ class DemoRun:
     def review(self, outcome: dict[str, Any], table: dict[str, Any], success: Success) -> Iterator[str]:
         """The end, for people."""
         yield from terminal.render_standings(table)
-        yield f"\n{terminal.champion(outcome['standings'][0])}"
+        yield ""
+        yield from terminal.ending(table)
         played = terminal.counted(outcome["matches"], "match"), terminal.counted(outcome["rounds"], "round")
         losses = terminal.counted(outcome["technical_losses"], "technical loss")
         yield f"{played[0]} in {played[1]}, {losses}, {outcome['seconds']:.1f} s\n"

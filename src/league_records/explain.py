@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from league.events import MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
 from league.games import draw
 from league.games.contract import LOSS_POINTS, WIN_POINTS
+from league.reports.models import provenance_in
 from league_records.clauses import ClauseRef, cite
 from league_records.faults import PlayerFault, corrected_mistakes, final_faults
 from league_records.letters import content_of
@@ -254,7 +255,7 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
 
 
 def _notes(facts: MatchFacts) -> Iterator[str]:
-    """Earlier attempts, and whether the result was verified."""
+    """Earlier attempts, choices that no player made, and whether the result was verified."""
     attempt = facts.counted_attempt
     voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
     if voided:
@@ -263,8 +264,20 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
         reasons = dict.fromkeys(event.why for event in facts.manager if isinstance(event, MatchLost | MatchHeld))
         why = _in_brackets("; ".join(reasons))
         yield f"It is the result of attempt {attempt}: those before were given up{why}, which is no player's fault."
+    if facts.ending is not None:
+        yield from _choices_by_nobody(facts, facts.ending)
     if isinstance(facts.result, ResultAccepted) and not facts.result.verified:
         yield "It is unverified: the report does not prove it, so it rests on the word of its referee."
+
+
+def _choices_by_nobody(facts: MatchFacts, ending: Ending) -> Iterator[str]:
+    for player in facts.players:
+        provenance = provenance_in(ending.details, player)
+        if provenance is not None and provenance.fallbacks:
+            yield (
+                f"{provenance.fallbacks} of {provenance.choices} choices of {facts.named(player)} were not its own: "
+                "its language model gave none, and its program chose instead."
+            )
 
 
 def _voided_by(event: ResultVoided) -> str:

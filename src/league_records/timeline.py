@@ -407,11 +407,7 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
         case e.PlayerJoined():
             return _Words(f"{event.player_id} joined.", event.player_id)
         case e.MoveMade():
-            choice = letters.HIDDEN if hidden else event.choice
-            # Many games have one turn only: there the number would say nothing.
-            if event.turn > 1:
-                choice += f" in turn {event.turn}"
-            return _Words(f"{event.player_id} chose {choice}.", event.player_id)
+            return _Words(_choice(event, hidden), event.player_id)
         case e.PlayerWithdrawn():
             text = f"The operator withdrew {event.agent_id}."
             return _Words(text, event.agent_id, clause=cite("LEAGUE.withdrawn"))
@@ -426,6 +422,16 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
             return _Words(f"{event.agent_id} is now {event.state}.", event.agent_id, clause=clause)
         case _:
             return None
+
+
+def _choice(event: e.MoveMade, hidden: bool) -> str:
+    choice = letters.HIDDEN if hidden else event.choice
+    # Many games have one turn only: there the number would say nothing.
+    if event.turn > 1:
+        choice += f" in turn {event.turn}"
+    if event.provenance is not None and event.provenance.fallbacks:
+        choice += " (a fallback: its language model did not choose)"
+    return f"{event.player_id} chose {choice}."
 
 
 def _of_mistake(event: e.Event, game_type: str) -> _Words | None:

@@ -10,7 +10,7 @@ from typing import Any
 from league.manager.orders import ORDERS
 from league.reports import views
 from league_dashboard.charts import LABEL_GAP, LEADERS, points_chart
-from league_dashboard.league_view import LeagueView, Named, PointsLine, StandingView, league_view
+from league_dashboard.league_view import LeagueView, Named, PointsLine, StandingView, completed, league_view
 from league_dashboard.rendering import Links, Renderer
 from tests.support.managed import Managed
 
@@ -92,12 +92,39 @@ def test_a_champion_a_withdrawn_player_and_a_parked_match_are_named() -> None:
     assert (view.progress.completed, view.coming) == (view.progress.total, ())
 
 
+def test_a_league_without_a_win_has_no_champion_on_its_page() -> None:
+    view = league_view(last("--", "--", "--").manager)
+    assert view.progress.headline == "Nobody won: no player has a win or a point"
+    assert view.progress.champion is None
+    assert not any(standing.is_champion for standing in view.standings)
+
+
+def test_a_tie_break_is_named_in_its_row_at_the_champion_and_below_the_table() -> None:
+    managed = last(None, None, None)
+    managed.play(None)
+    view = league_view(managed.manager)
+    remark = "ahead of P02 by the lower number, since everything else is equal"
+    assert view.standings[0].tie_break == remark
+    assert view.progress.champion_remarks == (remark,)
+    assert view.notes == (f"P01 is {remark}",)
+    page = Renderer(Links()).league(view)
+    assert f'<abbr title="{remark}">1' in page
+    assert f"<li>P01 is {remark}</li>" in page
+    assert view.standings[-1].tie_break == ""
+
+
 def test_the_page_says_what_the_league_waits_for() -> None:
     managed = Managed(players=4, referees=1)
     managed.register("player", 1)
     waiting = league_view(managed.manager).progress.waiting
     assert waiting == "1 of 4 players and 0 of 1 referees have registered."
+    page = Renderer(Links()).league(
+        completed(league_view(managed.manager), (), {}, address="http://192.0.2.7:8000/mcp")
+    )
+    assert "league player --manager http://192.0.2.7:8000/mcp" in page, "it says how to join"
     managed = last("A")
+    begun = completed(league_view(managed.manager), (), {}, address="http://192.0.2.7:8000/mcp")
+    assert begun.progress.address == "", "nobody joins a league that has begun"
     managed.operate("pause")
     assert league_view(managed.manager).progress.waiting == "Paused by the operator."
 

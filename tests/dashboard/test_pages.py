@@ -8,12 +8,14 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 from msgspec import Raw
 
 from examples.games.nim import league_nim
 from league import events as e
 from league.games import registry
+from league.protocol.experiment import Provenance
 from league.storage.reading import open_for_reading
 from league_dashboard.answers import AnswerLog
 from league_dashboard.board_view import board_views
@@ -98,6 +100,47 @@ def test_the_league_page_says_how_fast_players_answer_and_how_often_they_fail() 
     rows = Renderer(Links()).league(view).split('<tr id="agent-')
     assert "<td>3.000 s</td><td>3.000 s</td>" in next(one for one in rows if one.startswith("P01"))
     assert " s</td>" not in next(one for one in rows if one.startswith("REF01"))
+
+
+def test_results_on_a_page_of_a_player_are_its_own() -> None:
+    managed = Managed(players=2, referees=1).fill()
+    managed.play("A")
+    (match,) = managed.manager.ledger.matches.values()
+    pages = {}
+    for player in match.players:
+        page = player_page(managed.manager, player, ())
+        assert page is not None
+        pages[player] = page
+    winner, loser = match.players
+    (won,) = pages[winner].matches
+    (lost,) = pages[loser].matches
+    assert (won.outcome, won.points, won.opponent.agent_id) == ("won", (3, 0), loser)
+    assert (lost.outcome, lost.points, lost.opponent.agent_id) == ("lost", (0, 3), winner)
+    html = Renderer(Links()).player(pages[loser])
+    assert "0 : 3" in html
+    assert "won" not in html.partition('class="phase"')[2].partition("</li>")[0]
+
+
+def test_a_match_says_which_choices_a_language_model_did_not_make() -> None:
+    rig = Rig().given().plays()
+    facts = facts_in(journals_of(rig))
+    assert isinstance(facts.result, e.ResultAccepted)
+    fallback = {"provenance": {"P01": {"choices": 1, "fallbacks": 1}, "P02": {"choices": 1}}}
+    result = msgspec.structs.replace(facts.result, details={**facts.result.details, **fallback})
+    records = {}
+    for referee_id, record_of_match in facts.records.items():
+        events = [marked(event) for event in record_of_match.events]
+        records[referee_id] = replace(record_of_match, events=events)
+    html = Renderer(Links()).match(match_page(replace(facts, result=result, records=records)))
+    assert "1 of 1 choices of P01" in html
+    assert "choices of P02" not in html
+    assert "(a fallback: its language model did not choose)." in html
+
+
+def marked(event: e.Event) -> e.Event:
+    if isinstance(event, e.MoveMade) and event.player_id == "P01":
+        return msgspec.structs.replace(event, provenance=Provenance(fallbacks=1))
+    return event
 
 
 def test_records_that_were_read_are_not_read_again(tmp_path: Path) -> None:

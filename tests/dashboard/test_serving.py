@@ -43,6 +43,7 @@ class ScriptedLeague:
     """A league that the test drives."""
 
     is_live = True
+    address = "http://127.0.0.1:8000/mcp"
     position = 0
     history: LeagueHistory | None = None
 

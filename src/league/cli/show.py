@@ -49,6 +49,7 @@ def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     if table["unverified"]:
         yield f"\n{terminal.unverified(table['unverified'])}"
     yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
+    yield from terminal.ending(table)
 
 
 def _schedule(source: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:

@@ -64,7 +64,7 @@ def _look_patiently(source: LeagueSource) -> tuple[Any, Any]:
 def _ending(league: Any, standings: Any) -> list[str]:
     lines = [*terminal.render_standings(standings), ""]
     lines.append(f"{terminal.plain(league['league_id'])}: {terminal.progress(league)}")
-    return lines + [terminal.champion(row) for row in standings["standings"] if row["player_id"] == league["champion"]]
+    return lines + terminal.ending(standings)
 
 
 COMMANDS = (Command("watch", "watch a league live in the terminal until it is over", EXAMPLE, configure, run),)

@@ -163,8 +163,13 @@ def _outage_began(_: LeagueManager, event: events.OutageBegan) -> str:
 
 
 def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
+    from league.reports import endings  # only a manager's process needs it
+
+    if not endings.has_winner(manager):
+        return f"the league is over; {endings.NOBODY_WON}"
     points = manager.ledger.standings.tallies[event.champion].points
-    return f"the league is over; the champion is {_named(manager, event.champion)} with {points} points"
+    sentence = f"the league is over; the champion is {_named(manager, event.champion)} with {points} points"
+    return ", ".join([sentence, *endings.champion_remarks(manager, event.champion)])
 
 
 def _refused(_: LeagueManager, event: events.RequestRefused) -> str:
@@ -291,6 +296,9 @@ def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
         rank += f" of {len(player.standings.standings)}"
     if event.champion == player.agent_id:
         champion = "you are the champion"
+    # Somebody leads every table: also one in which nobody has won anything.
+    if player.standings and not any(row.wins or row.points for row in player.standings.standings):
+        champion = "nobody won"
     return f"the league is over: you are {rank} with {event.points} points; {champion}"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -15,6 +15,8 @@ from msgspec import Struct
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 
 TIEBREAKERS = frozenset({"points", "wins", "draws", "head_to_head"})
+BY_NUMBER = "number"
+"""The players' numbers, which break ties that no tiebreaker breaks."""
 
 
 class Decided(NamedTuple):
@@ -82,14 +84,38 @@ class StandingsTable(Struct):
         for tiebreaker in tiebreakers:
             if len(groups) == len(self.tallies):
                 break
-            parts: list[list[str]] = []
-            for group in groups:
-                if len(group) > 1:
-                    parts += self._split(group, tiebreaker)
-                else:
-                    parts.append(group)
-            groups = parts
+            groups = self._split_all(groups, tiebreaker)
         return list(chain.from_iterable(groups))
+
+    def deciders(self, tiebreakers: Sequence[str]) -> dict[str, str]:
+        """Return, for each player from first to last, the tiebreaker that puts it before the next one."""
+        groups = [sorted(self.tallies, key=number_of)]
+        # Two neighbours are decided by the first tiebreaker that puts them into different groups.
+        group_numbers: dict[str, list[int]] = {player: [] for player in self.tallies}
+        for tiebreaker in tiebreakers:
+            groups = self._split_all(groups, tiebreaker)
+            for number, group in enumerate(groups):
+                for player in group:
+                    group_numbers[player].append(number)
+        ranking = list(chain.from_iterable(groups))
+        deciders = dict.fromkeys(ranking, BY_NUMBER)
+        for player, following in pairwise(ranking):
+            for tiebreaker, number, next_number in zip(
+                tiebreakers, group_numbers[player], group_numbers[following], strict=True
+            ):
+                if number != next_number:
+                    deciders[player] = tiebreaker
+                    break
+        return deciders
+
+    def _split_all(self, groups: Sequence[list[str]], tiebreaker: str) -> list[list[str]]:
+        parts: list[list[str]] = []
+        for group in groups:
+            if len(group) > 1:
+                parts += self._split(group, tiebreaker)
+            else:
+                parts.append(group)
+        return parts
 
     def _split(self, group: Sequence[str], tiebreaker: str) -> list[list[str]]:
         """Split a group by value, the highest value first. Tied players keep the order they had."""

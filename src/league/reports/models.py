@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,10 +51,9 @@ def models(manager: LeagueManager) -> tuple[ModelPlay, ...]:
 
 def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     """How a language model played for this player; None if none does."""
-    matches = [manager.ledger.matches[one] for one in manager.ledger.matches_of.get(player.agent_id, ())]
-    total, lost = NOTHING, player.declined + sum(_is_declined(one, player.agent_id) for one in matches)
-    for reported in filter(None, (_provenance(one, player.agent_id) for one in matches)):
-        total = total.plus(reported)
+    total = reported_provenance(manager, player.agent_id)
+    matches = matches_of(manager, player.agent_id)
+    lost = player.declined + sum(_is_declined(match, player.agent_id) for match in matches)
     if not player.conditions and not total.choices:
         return None
     choices, errors = total.choices + lost, total.provider_errors + lost
@@ -73,11 +72,30 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     )
 
 
-def _provenance(match: ScheduledMatch, player_id: str) -> Provenance | None:
-    """What its referee reported, if it can be read: that may be anything."""
-    result = match.result
-    by_player = result.details.get("provenance") if isinstance(result, ResultAccepted) else None
-    return said(Provenance, by_player.get(player_id)) if isinstance(by_player, dict) else None
+def matches_of(manager: LeagueManager, player_id: str) -> Iterator[ScheduledMatch]:
+    """The matches of a player, played or not."""
+    for match_id in manager.ledger.matches_of.get(player_id, ()):
+        yield manager.ledger.matches[match_id]
+
+
+def reported_provenance(manager: LeagueManager, player_id: str) -> Provenance:
+    """How all choices of a player came about, as far as results in force say so."""
+    total = NOTHING
+    for match in matches_of(manager, player_id):
+        if not isinstance(match.result, ResultAccepted):
+            continue
+        reported = provenance_in(match.result.details, player_id)
+        if reported is not None:
+            total = total.plus(reported)
+    return total
+
+
+def provenance_in(details: Mapping[str, object], player_id: str) -> Provenance | None:
+    """How a player's choices in a match came about, by the details of its result, which may hold anything."""
+    by_player = details.get("provenance")
+    if not isinstance(by_player, dict):
+        return None
+    return said(Provenance, by_player.get(player_id))
 
 
 def _is_declined(match: ScheduledMatch, player_id: str) -> bool:

@@ -13,6 +13,7 @@ from league.manager.league import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.experiment import written
+from league.reports import endings
 
 Object = dict[str, Any]
 """What becomes a JSON object (Any: its values are whatever JSON holds)."""
@@ -63,13 +64,16 @@ def gauges(manager: LeagueManager) -> dict[str, float]:
 
 
 def standings(manager: LeagueManager) -> Object:
-    """The table and its version; how many losses of each player are technical ones; which results nothing proves."""
+    """The table and its version; how many losses of each player are technical ones; which results nothing proves;
+    what else the table does not say; and who won."""
     players = manager.ledger.roster.of_role("player")
     return {
         "version": manager.ledger.standings.version,
         "standings": msgspec.to_builtins(manager.standings),
         "technical_losses": {one.agent_id: one.technical_losses for one in players},
         "unverified": unverified(manager),
+        "notes": list(endings.notes(manager)),
+        "ending": endings.ending(manager),
     }
 
 

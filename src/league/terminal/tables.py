@@ -62,16 +62,18 @@ STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost
 
 
 def render_standings(document: Mapping[str, Any]) -> list[str]:
-    """The table of /api/standings."""
+    """The table of /api/standings, and the notes below it."""
     names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
     technical = document["technical_losses"]
     rows = [[*(row[name] for name in names), technical[row["player_id"]]] for row in document["standings"]]
-    return table(STANDINGS, rows)
+    return [*table(STANDINGS, rows), *map(plain, document["notes"])]
 
 
-def champion(row: Mapping[str, Any]) -> str:
-    """Who won, by the first row of a table."""
-    return paint(f"Champion: {row['display_name']} ({row['player_id']}), {row['points']} points", Style.STRONG)
+def ending(document: Mapping[str, Any]) -> list[str]:
+    """The champion, or that nobody won, by /api/standings; nothing until the league is over."""
+    if document["ending"] is None:
+        return []
+    return [paint(plain(document["ending"]), Style.STRONG)]
 
 
 def unverified(matches: Sequence[str]) -> str:

@@ -34,7 +34,8 @@ def row(rank: int, name: str = "Owl") -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"version": 1, "standings": rows, "technical_losses": {row["player_id"]: 0 for row in rows}}
+    technical = {row["player_id"]: 0 for row in rows}
+    return {"version": 1, "standings": rows, "technical_losses": technical, "notes": [], "ending": None}
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
