@@ -18,6 +18,8 @@ TOP: Final = 14
 BOTTOM: Final = 34
 LEADERS: Final = 6
 """The number of lines with a colour and a name; the other lines are grey."""
+MOST_LINES: Final = 30
+"""The number of lines in all: more of them would be a grey area, and a third of the page."""
 LABEL_GAP: Final = 17
 TICKS: Final = 5
 """The number of horizontal grid lines to aim at."""
@@ -95,7 +97,7 @@ def points_chart(players: Sequence[PointsLine]) -> PointsChart | None:
     scale = _Scale(len(players[0].points) - 1, most_points)
     labels = _label_heights(players[:LEADERS], scale)
     lines = []
-    for rank, line in enumerate(players, start=1):
+    for rank, line in enumerate(players[:MOST_LINES], start=1):
         place = rank
         if rank > LEADERS:
             place = 0

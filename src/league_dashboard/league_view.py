@@ -30,6 +30,8 @@ FORM = 5
 """The number of latest results that show a player's form."""
 NEXT = 6
 """The number of coming matches that are listed."""
+MOST_IN_CROSS = 30
+"""With more players than this there is no cross table: it would be most of the page, and nobody could read it."""
 
 Mark = Literal["W", "D", "L", "T"]
 """Won, drawn, lost, lost by a fault of one's own."""
@@ -194,6 +196,10 @@ class LeagueView:
     history: HistoryView | None = None
     """None if there is no journal to look back into."""
 
+    @property
+    def is_too_large_for_cross(self) -> bool:
+        return len(self.standings) > MOST_IN_CROSS
+
 
 def league_view(manager: LeagueManager) -> LeagueView:
     """The league as it is."""
@@ -203,7 +209,7 @@ def league_view(manager: LeagueManager) -> LeagueView:
     # Rows and columns of the cross table keep their places while the standings change.
     players = sorted(row.player_id for row in manager.standings)
     cross = []
-    if ledger.rounds:
+    if ledger.rounds and len(players) <= MOST_IN_CROSS:
         for player in players:
             row = CrossRow(names[player], results.against(player, players))
             cross.append(row)

@@ -38,7 +38,7 @@ ASSETS: Final[Mapping[str, str]] = {
 }
 """The files beside the pages, with their media types."""
 MARKS: Final = 1 << 15
-"""A cross table of 99 players has some ten thousand marks: each is rendered once."""
+"""A league of a hundred players has some ten thousand marks: each is rendered once."""
 
 
 Lists = Mapping[str, Iterable[str]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from league.manager.orders import ORDERS
 from league.reports import views
 from league_dashboard.charts import LABEL_GAP, LEADERS, points_chart
-from league_dashboard.league_view import LeagueView, Named, PointsLine, StandingView, completed, league_view
+from league_dashboard.league_view import FormMark, LeagueView, Named, PointsLine, StandingView, completed, league_view
 from league_dashboard.rendering import Links, Renderer
 from tests.support.managed import Managed
 
@@ -108,7 +109,7 @@ def test_a_tie_break_is_named_in_its_row_at_the_champion_and_below_the_table() -
     assert view.progress.champion_remarks == (remark,)
     assert view.notes == (f"P01 is {remark}",)
     page = Renderer(Links()).league(view)
-    assert f'<abbr title="{remark}">1' in page
+    assert f'<td class="rank tied" title="{remark}">1</td>' in page
     assert f"<li>P01 is {remark}</li>" in page
     assert view.standings[-1].tie_break == ""
 
@@ -160,3 +161,15 @@ def test_the_operator_has_a_button_for_every_order_and_sees_who_waits() -> None:
     live = Renderer(Links()).league(view, position="here-1")
     assert set(re.findall(r'data-order="([^"]+)"', live)) == set(ORDERS)
     assert "data-order" not in Renderer(Links()).league(view), "a page that is no manager's takes no orders"
+
+
+def test_the_page_of_a_hundred_players_is_small_even_after_all_rounds() -> None:
+    managed = next(rounds("A", players=100, referees=2))
+    view = league_view(managed.manager)
+    assert view.cross == ()
+    played_out = tuple(PointsLine(line.player, tuple(range(0, 300, 3))) for line in view.chart)
+    form = tuple(FormMark(f"R{number}M10", "W") for number in range(95, 100))
+    standings = tuple(replace(standing, form=form) for standing in view.standings)
+    page = Renderer(Links()).league(replace(view, chart=played_out, standings=standings))
+    assert len(page.encode()) < 300_000
+    assert "100 players are too many for this table" in page

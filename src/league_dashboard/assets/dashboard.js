@@ -94,6 +94,19 @@
     if (port) port.postMessage({});
   }
 
+  // --- the projector -------------------------------------------------------------------------------------------------
+
+  const PAGE_MS = 8000;
+
+  // Lists flow into columns; those beyond the right edge are the next page. After the last page comes the first.
+  function turnPages() {
+    for (const list of document.querySelectorAll("#standings, #matches")) {
+      const gap = parseFloat(getComputedStyle(list).columnGap) || 0;
+      const next = list.scrollLeft + list.clientWidth + gap;
+      list.scrollLeft = next < list.scrollWidth ? next : 0;
+    }
+  }
+
   // --- history -------------------------------------------------------------------------------------------------------
 
   let isFetching = false;
@@ -149,6 +162,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     document.getElementById("theme").addEventListener("click", switchTheme);
     offerHistory();
+    if (root.classList.contains("projector")) setInterval(turnPages, PAGE_MS);
     if ("pending" in document.body.dataset) reload = setTimeout(() => location.reload(), RELOAD_MS);
     position = document.body.dataset.position || "";
     if (!position) return;

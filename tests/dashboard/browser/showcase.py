@@ -13,8 +13,10 @@ from typing import Final, Literal, NamedTuple
 from playwright.sync_api import Browser, Page
 
 from league.cli.main import main as league
+from league_dashboard.league_view import completed, league_view
 from league_dashboard.match_view import match_page
-from league_dashboard.rendering import SITE_BELOW, Renderer
+from league_dashboard.rendering import ASSETS, SITE, SITE_BELOW, Renderer, asset
+from league_dashboard.sections import sections_of
 from tests.dashboard.test_pages import WON, ended
 from tests.support.browsing import chromium, opened
 from tests.support.managed import Managed
@@ -74,6 +76,27 @@ def played(folder: Path) -> Path:
     board = Renderer(SITE_BELOW).match(match_page(ended(WON)))
     (folder / "site" / "match" / "board.html").write_text(board, encoding="utf-8")
     return folder / "site"
+
+
+def crowd(folder: Path, players: int, rounds: int = 5) -> Path:
+    """A league of many players after some rounds, as a folder with its league page alone."""
+    managed = Managed(players=players, referees=2)
+    for number in (1, 2):
+        managed.register("referee", number)
+    for number in range(1, players + 1):
+        managed.register("player", number, display_name=f"{NAMES[number % len(NAMES)]} {number}")
+    while managed.manager.ledger.finished_rounds < rounds:
+        managed.answer_pings()
+        managed.answer_all()
+        for number, match_id in enumerate(managed.open_matches):
+            managed.report(match_id, ("A", "B", None, "-B")[number % 4])
+        managed.wait(0.5)
+    view = completed(league_view(managed.manager), sections_of(managed.manager), {})
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text(Renderer(SITE).league(view), encoding="utf-8")
+    for name in ASSETS:
+        (folder / "assets" / name).write_bytes(asset(name))
+    return folder
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from league.events import LeagueStartOrdered
 from league.games import draw
-from tests.dashboard.browser.showcase import SCREENS, Screen, keep_picture, pages_on, seen
+from tests.dashboard.browser.showcase import SCREENS, Screen, crowd, keep_picture, pages_on, seen
 from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_match, problems, standings, table
 from tests.support.processes import Processes
 
@@ -123,6 +123,52 @@ def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, showc
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= screen.width, f"{name} is wider than the screen"
             keep_picture(page, name, screen)
+
+
+ROWS_IN_SIGHT = """() => [...document.querySelectorAll("#standings > tr")].filter((row) => {
+  const box = row.getBoundingClientRect();
+  const list = row.parentElement.getBoundingClientRect();
+  return box.left >= list.left - 1 && box.right <= list.right + 1 && box.bottom <= innerHeight;
+}).map((row) => row.id)"""
+
+
+def test_a_projector_shows_thirty_players_at_once(browser: Browser, tmp_path: Path) -> None:
+    screen = Screen("projector-30", 1440, 900, "light")
+    with seen(browser, crowd(tmp_path / "crowd", 30), "index.html?projector", screen) as page:
+        keep_picture(page, "index.html", screen)
+        assert len(page.evaluate(ROWS_IN_SIGHT)) == 30
+        cut = "rows => rows.filter(row => row.scrollWidth > row.clientWidth + 1).length"
+        assert page.eval_on_selector_all("#standings > tr", cut) == 0, "no chip is cut off"
+
+
+def test_a_projector_turns_pages_until_a_hundred_players_were_shown(browser: Browser, tmp_path: Path) -> None:
+    folder = crowd(tmp_path / "crowd", 100, rounds=2)
+    assert (folder / "index.html").stat().st_size < 300_000
+    screen = Screen("projector-100", 1920, 1080, "light")
+    with seen(browser, folder, "index.html", Screen("desktop", 1280, 900, "light")) as page:
+        assert page.evaluate("document.querySelectorAll('*').length") < 10_000
+    context = browser.new_context(viewport={"width": screen.width, "height": screen.height})
+    page = context.new_page()
+    page.clock.install()
+    page.goto((folder / "index.html").as_uri() + "?projector")
+    keep_picture(page, "index.html", screen)
+    first = set(page.evaluate(ROWS_IN_SIGHT))
+    page.clock.run_for(8_100)
+    second = set(page.evaluate(ROWS_IN_SIGHT))
+    assert first != second
+    assert len(first | second) == 100
+    page.clock.run_for(8_100)
+    assert set(page.evaluate(ROWS_IN_SIGHT)) == first, "after the last page comes the first"
+    context.close()
+
+
+def test_a_phone_shows_whole_names(browser: Browser, showcase: Path) -> None:
+    screen = next(screen for screen in SCREENS if screen.name == "phone")
+    with seen(browser, showcase, "index.html", screen) as page:
+        cut = "names => names.filter(name => name.scrollWidth > name.clientWidth + 1).length"
+        assert page.eval_on_selector_all("#standings th", cut) == 0
+        visible = "cells => cells.filter(cell => cell.offsetWidth > 0).length"
+        assert page.eval_on_selector_all("#standings > tr:first-child > *", visible) == 4, "rank, name, points, form"
 
 
 def test_the_browser_draws_as_the_referee_draws(browser: Browser, site: Path) -> None:
