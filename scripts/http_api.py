@@ -101,6 +101,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "state": Field(text(*get_args(LeagueState)), "section 7.4 of the specification"),
         "waiting": Field(or_null(text(*WAITING)), "what it waits for, if not for the players of a match"),
         "waiting_reason": Field(or_null(text()), "why it waits for players (8.15); null: it does not"),
+        "awaited": Field(many(text()), "what it waits for, in sentences: why it stands still, agents, matches in play"),
         "round": Field(count(), "the round being played; 0 before the first"),
         "rounds": Field(count(), "rounds in all; 0 before there is a schedule"),
         "matches_completed": Field(count(), "matches that have a result"),

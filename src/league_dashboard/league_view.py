@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -20,6 +19,7 @@ from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
 from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
 from league.reports import endings, views
+from league.reports.awaited import waiting_sentence
 
 if TYPE_CHECKING:
     from league_dashboard.answers import Answering
@@ -434,7 +434,7 @@ def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
     total = len(ledger.matches)
     return Progress(
         headline=headline,
-        waiting=_waiting(manager),
+        waiting=waiting_sentence(manager),
         state=ledger.state,
         round_id=ledger.current_round,
         rounds=len(ledger.rounds),
@@ -445,40 +445,6 @@ def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
         champion=champion,
         champion_remarks=tuple(remarks),
     )
-
-
-def _waiting(manager: LeagueManager) -> str:
-    """Why nothing is played at the moment, in a sentence; empty while something is."""
-    match manager.waiting:
-        case "WAITING_FOR_REGISTRATIONS":
-            return _registrations(manager.ledger)
-        case "PAUSED":
-            return "Paused by the operator."
-        case "WAITING_FOR_PLAYERS":
-            return f"Waiting for players: {manager.waiting_reason}."
-        case "WAITING_FOR_OPERATOR":
-            parked = ", ".join(manager.parked)
-            return f"Waiting for the operator: every attempt to play {parked} failed."
-        case "WAITING_FOR_REFEREE":
-            return "Waiting for a referee: none answers."
-        case _:
-            return ""
-
-
-def _registrations(ledger: Ledger) -> str:
-    settings = ledger.settings
-    roster = ledger.roster
-    players = f"{len(roster.of_role('player'))} of {settings.players} players"
-    referees = f"{len(roster.of_role('referee'))} of {settings.referees} referees"
-    sentence = f"{players} and {referees} have registered"
-    applicants = sum(1 for _ in roster.applicants.waiting)
-    if applicants:
-        sentence += f", {applicants} wait for the operator's approval"
-    if settings.start == "manual":
-        sentence += "; the operator starts the league"
-    elif settings.start_at is not None:
-        sentence += f"; the league starts at {datetime.fromtimestamp(settings.start_at, UTC):%Y-%m-%d %H:%M UTC}"
-    return f"{sentence}."
 
 
 # --- agents -----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.experiment import written
 from league.reports import endings
+from league.reports.awaited import awaited
 
 Object = dict[str, Any]
 """What becomes a JSON object (Any: its values are whatever JSON holds)."""
@@ -37,6 +38,7 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
         "state": ledger.state,
         "waiting": manager.waiting,
         "waiting_reason": manager.waiting_reason,
+        "awaited": list(awaited(manager)),
         "round": ledger.current_round,
         "rounds": len(ledger.rounds),
         "matches_completed": total - ledger.undecided,

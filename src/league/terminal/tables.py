@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any, TextIO
 
 from league.terminal.display import Style, harmless, is_capable, paint, show, shown, width
 
 GAP = "  "
-BAR_COLUMNS = 30
+SHORTEST_BAR = 10
+LEAST_FOR_TWO_LINES = 40
+"""In a terminal of fewer columns there is no bar."""
+BLOCK_GAP = "    "
 
 
 def plain(value: object) -> str:
@@ -59,14 +64,35 @@ def bar(done: int, total: int, columns: int) -> str:
 
 MOST_NAMED = 10
 STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost", "technical")
+NAME = STANDINGS.index("name")
+SHORTEST_NAME = 8
+"""Names are not cut to less than this many columns."""
 
 
-def render_standings(document: Mapping[str, Any]) -> list[str]:
-    """The table of /api/standings, and the notes below it."""
-    names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
+def render_standings(document: Mapping[str, Any], columns: int | None = None) -> list[str]:
+    """The table of /api/standings, and the notes below it. Names are cut if the table is wider than `columns`."""
+    return [*standings_table(document, columns), *map(plain, document["notes"])]
+
+
+def standings_table(document: Mapping[str, Any], columns: int | None = None) -> list[str]:
+    """The table of /api/standings alone."""
+    numbers = ("points", "played", "wins", "draws", "losses")
     technical = document["technical_losses"]
-    rows = [[*(row[name] for name in names), technical[row["player_id"]]] for row in document["standings"]]
-    return [*table(STANDINGS, rows), *map(plain, document["notes"])]
+    rows = []
+    for row in document["standings"]:
+        player_id = row["player_id"]
+        name = plain(row["display_name"])
+        rows.append([row["rank"], player_id, name, *(row[number] for number in numbers), technical[player_id]])
+    lines = table(STANDINGS, rows)
+    excess = 0
+    if columns is not None:
+        excess = width(lines[0]) - columns
+    if excess > 0 and rows:
+        longest = max(width(row[NAME]) for row in rows)
+        for row in rows:
+            row[NAME] = fit(row[NAME], max(SHORTEST_NAME, longest - excess))
+        lines = table(STANDINGS, rows)
+    return lines
 
 
 def ending(document: Mapping[str, Any]) -> list[str]:
@@ -113,6 +139,37 @@ def screen_for(stream: TextIO) -> Screen:
     return LiveScreen(stream) if is_capable(stream) else LineScreen(stream)
 
 
+def _in_blocks(lines: Sequence[str], columns: int, room: int) -> list[list[str]]:
+    """A table as one block, or as several that stand beside each other, if it is longer than there is room."""
+    head, *rows = lines
+    fitting = max(1, (columns + len(BLOCK_GAP)) // (max(map(width, lines)) + len(BLOCK_GAP)))
+    rows_each = max(1, room - 1)
+    if len(rows) <= rows_each or fitting == 1:
+        return [list(lines)]
+    blocks = []
+    for number in range(fitting):
+        part = rows[number * rows_each : (number + 1) * rows_each]
+        if part:
+            blocks.append([head, *part])
+    # Rows that fit nowhere stay below the last block, where they are counted.
+    blocks[-1] += rows[fitting * rows_each :]
+    return blocks
+
+
+def _total_width(blocks: Sequence[Sequence[str]]) -> int:
+    widths = [max(map(width, block)) for block in blocks]
+    return sum(widths) + len(BLOCK_GAP) * (len(widths) - 1)
+
+
+def _side_by_side(blocks: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(width, block)) for block in blocks]
+    lines = []
+    for cells in zip_longest(*blocks, fillvalue=""):
+        padded = [cell + " " * (columns - width(cell)) for cell, columns in zip(cells, widths, strict=True)]
+        lines.append(BLOCK_GAP.join(padded).rstrip())
+    return lines
+
+
 class LineScreen(Screen):
     """One line whenever a round is over."""
 
@@ -128,7 +185,11 @@ class LineScreen(Screen):
 
 
 class LiveScreen(Screen):
-    """Progress bar and table, drawn over what was drawn before."""
+    """Progress bar, what is awaited, and the table, drawn over what was drawn before.
+
+    If the table is longer than the terminal, it goes on beside itself as far as the width allows. Matches in play stand
+    beside it if there is room, and otherwise above it, in one line.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -136,13 +197,38 @@ class LiveScreen(Screen):
 
     def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
         size = shutil.get_terminal_size()
-        drawn = bar(league["matches_completed"], league["matches_total"], min(BAR_COLUMNS, size.columns // 3))
-        lines = [f"{drawn}  {progress(league)}", "", *render_standings(standings)]
-        room = size.lines - 2
-        if len(lines) > room:
-            lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]
-        lines = [fit(line, size.columns - 1) for line in lines]
-        self._draw([shown(paint(drawn, Style.GOOD), self._stream) + lines[0].removeprefix(drawn), *lines[1:]])
+        columns = size.columns - 1
+        bar_line, above = self._progress(league, columns)
+        awaited = [plain(sentence) for sentence in league["awaited"]]
+        room = size.lines - 2 - len(bar_line) - len(above) - 1
+        blocks = _in_blocks(standings_table(standings, columns), columns, room - len(awaited[:1]))
+        beside = ["awaited", *awaited[: room - 1]]
+        if len(awaited) > 1 and _total_width([*blocks, beside]) <= columns:
+            blocks.append(beside)
+        elif awaited:
+            above.append(f"awaited: {'; '.join(awaited)}")
+        body = [*_side_by_side(blocks), *map(plain, standings["notes"])]
+        room = size.lines - 2 - len(bar_line) - len(above) - 1
+        if len(body) > room:
+            body = [*body[: room - 1], f"… and {len(body) - room + 1} more"]
+        self._draw([*bar_line, *(fit(line, columns) for line in (*above, "", *body))])
+
+    def _progress(self, league: Mapping[str, Any], columns: int) -> tuple[list[str], list[str]]:
+        """The line with the bar, in colour, and the lines below it; either may be missing."""
+        text = progress(league)
+        beside_text = columns - width(text) - len(GAP)
+        # A long reason has lines of its own: cut off, it would say nothing.
+        bar_columns = columns
+        if beside_text >= SHORTEST_BAR:
+            bar_columns = beside_text
+        drawn = shown(
+            paint(bar(league["matches_completed"], league["matches_total"], bar_columns), Style.GOOD), self._stream
+        )
+        if beside_text >= SHORTEST_BAR:
+            return [f"{drawn}{GAP}{text}"], []
+        if columns < LEAST_FOR_TWO_LINES:
+            return [], wrap(text, columns)
+        return [drawn], wrap(text, columns)
 
     def _draw(self, lines: Sequence[str]) -> None:
         up = f"\x1b[{self._drawn}A" if self._drawn else ""

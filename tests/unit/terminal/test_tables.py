@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ from league_demo.success import Share, Success
 
 
 def league(**changes: Any) -> dict[str, Any]:
-    known = {
+    known: dict[str, Any] = {
         "league_id": "cup",
         "state": "RUNNING_LEAGUE",
         "waiting": None,
         "waiting_reason": None,
+        "awaited": [],
         "round": 2,
         "rounds": 3,
         "matches_completed": 3,
@@ -119,6 +121,41 @@ def test_a_live_screen_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch
     assert len(lines) < 10
     assert all(width(line.removeprefix("\x1b[2K")) < 30 for line in lines)
     assert "… and 95 more" in lines[-1]
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, columns: int, lines: int, players: int, **changes: Any) -> list[str]:
+    """The lines of a live screen in a terminal of that size."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("LINES", str(lines))
+    tty = Terminal()
+    rows = [row(rank, f"A name of many letters {rank}") for rank in range(1, players + 1)]
+    LiveScreen(tty).show(league(**changes), table(rows))
+    text = re.sub(r"\x1b\[[0-9]*[A-Za-z]", "", tty.getvalue())
+    drawn_lines = text.splitlines()
+    assert len(drawn_lines) < lines
+    assert all(width(line) < columns for line in drawn_lines)
+    return drawn_lines
+
+
+def test_a_small_terminal_shows_the_whole_state_and_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "4 of 8 players can't be reached"
+    waits = {"waiting": "WAITING_FOR_PLAYERS", "waiting_reason": reason, "awaited": ["Not answering: P03, P04."]}
+    lines = drawn(monkeypatch, 80, 24, 8, **waits)
+    assert f"WAITING_FOR_PLAYERS ({reason})" in " ".join(lines)
+    assert "awaited: Not answering: P03, P04." in lines
+    assert any(line.endswith("technical") for line in lines)
+    assert not any(line.endswith("…") for line in lines)
+
+
+def test_a_large_terminal_has_room_for_two_tables_and_everybody_who_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = drawn(monkeypatch, 200, 50, 60, awaited=["R2M1: P01 against P02, with REF01"])
+    assert any("P01" in line and "P45" in line for line in lines), "the table goes on beside itself"
+    assert any("P60" in line for line in lines)
+    assert "awaited: R2M1: P01 against P02, with REF01" in lines
+    assert width(lines[0]) > 190, "the bar has the width of the terminal"
+    matches = [f"R2M{number}: P{number:02} against P{number + 10}, with REF01" for number in range(1, 11)]
+    few = drawn(monkeypatch, 200, 50, 20, awaited=matches)
+    assert any("P10" in line and line.endswith(matches[9]) for line in few), "matches in play stand beside the table"
 
 
 def test_elsewhere_every_finished_round_is_one_line() -> None:

@@ -1,0 +1,58 @@
+"""What a league waits for, in sentences: the page shows the first of them, `league watch` all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from league.manager.league import LeagueManager
+from league.manager.ledger import Ledger
+
+
+def waiting_sentence(manager: LeagueManager) -> str:
+    """Why nothing is played at the moment; empty while something is."""
+    match manager.waiting:
+        case "WAITING_FOR_REGISTRATIONS":
+            return _registrations(manager.ledger)
+        case "PAUSED":
+            return "Paused by the operator."
+        case "WAITING_FOR_PLAYERS":
+            return f"Waiting for players: {manager.waiting_reason}."
+        case "WAITING_FOR_OPERATOR":
+            parked = ", ".join(manager.parked)
+            return f"Waiting for the operator: every attempt to play {parked} failed."
+        case "WAITING_FOR_REFEREE":
+            return "Waiting for a referee: none answers."
+        case _:
+            return ""
+
+
+def _registrations(ledger: Ledger) -> str:
+    settings = ledger.settings
+    roster = ledger.roster
+    players = f"{len(roster.of_role('player'))} of {settings.players} players"
+    referees = f"{len(roster.of_role('referee'))} of {settings.referees} referees"
+    sentence = f"{players} and {referees} have registered"
+    applicants = sum(1 for _ in roster.applicants.waiting)
+    if applicants:
+        sentence += f", {applicants} wait for the operator's approval"
+    if settings.start == "manual":
+        sentence += "; the operator starts the league"
+    elif settings.start_at is not None:
+        sentence += f"; the league starts at {datetime.fromtimestamp(settings.start_at, UTC):%Y-%m-%d %H:%M UTC}"
+    return f"{sentence}."
+
+
+def awaited(manager: LeagueManager) -> Iterator[str]:
+    """Everything the league waits for: why it stands still, agents that do not answer, and the matches in play."""
+    sentence = waiting_sentence(manager)
+    if sentence:
+        yield sentence
+    ledger = manager.ledger
+    silent = [agent_id for agent_id in manager.not_answering if not ledger.roster.members[agent_id].withdrawn]
+    if silent:
+        yield f"Not answering: {', '.join(silent)}."
+    for referee_id, matches in ledger.in_play.holdings.items():
+        for match_id in matches:
+            match = ledger.matches[match_id]
+            yield f"{match_id}: {match.player_a} against {match.player_b}, with {referee_id}"
