@@ -97,6 +97,7 @@ LINE: Mapping[str, Field] = {
 SHAPES: Mapping[str, Mapping[str, Field]] = {
     "League": {
         "league_id": Field(text(), "the league"),
+        "title": Field(text(), "what people call it; empty: it has no title"),
         "game_type": Field(text(), "what is played"),
         "state": Field(text(*get_args(LeagueState)), "section 7.4 of the specification"),
         "waiting": Field(or_null(text(*WAITING)), "what it waits for, if not for the players of a match"),

@@ -14,6 +14,8 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     league_id: str
+    title: str = ""
+    """What people call the league; pages and terminals show it in place of the id."""
     game_type: str = "even_odd"
     players: int = 4
     referees: int = 1
@@ -43,3 +45,8 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tiebreakers: tuple[str, ...] = ("points", "wins", "draws", "head_to_head")
     enrolment: Literal["guarded", "open", "key", "approve"] = "guarded"
     """Which agents may register. "guarded" admits all players, and referees by the rules of section 7.2."""
+
+    @property
+    def shown_title(self) -> str:
+        """The title, or the id of a league without one."""
+        return self.title or self.league_id

@@ -179,6 +179,8 @@ class LeagueView:
     """All of the league page."""
 
     league_id: str
+    title: str
+    """What the page is headed with: the title of the league, or its id."""
     game_type: str
     progress: Progress
     standings: tuple[StandingView, ...]
@@ -219,6 +221,7 @@ def league_view(manager: LeagueManager) -> LeagueView:
         chart.append(PointsLine(names[player], results.points(player)))
     return LeagueView(
         league_id=ledger.settings.league_id,
+        title=ledger.settings.shown_title,
         game_type=ledger.settings.game_type,
         progress=_progress(manager, names),
         standings=tuple(_standings(manager, results, names)),

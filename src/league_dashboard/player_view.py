@@ -62,7 +62,7 @@ class OwnMatch:
 class PlayerPage:
     """All of the page."""
 
-    league_id: str
+    league_title: str
     player: Named
     standing: StandingView
     state: str
@@ -93,7 +93,7 @@ def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Even
     # The newest mistakes are enough: a player that fails all the time would fill the page.
     mistakes = listed_mistakes(player_id, records, view.game_type)
     return PlayerPage(
-        league_id=view.league_id,
+        league_title=view.title,
         player=player,
         standing=standing,
         state=agent.status,

@@ -12,6 +12,7 @@ from league.manager.orders import ORDERS
 from league.reports import views
 from league_dashboard.charts import LABEL_GAP, LEADERS, points_chart
 from league_dashboard.league_view import FormMark, LeagueView, Named, PointsLine, StandingView, completed, league_view
+from league_dashboard.player_view import player_page
 from league_dashboard.rendering import Links, Renderer
 from tests.support.managed import Managed
 
@@ -173,3 +174,16 @@ def test_the_page_of_a_hundred_players_is_small_even_after_all_rounds() -> None:
     page = Renderer(Links()).league(replace(view, chart=played_out, standings=standings))
     assert len(page.encode()) < 300_000
     assert "100 players are too many for this table" in page
+
+
+def test_a_title_heads_the_pages_in_place_of_the_id() -> None:
+    managed = next(rounds("A", title="Autumn <Cup>"))
+    page = Renderer(Links()).league(league_view(managed.manager))
+    assert "<title>Autumn &lt;Cup&gt;</title>" in page
+    assert '<h1 dir="auto">Autumn &lt;Cup&gt;</h1>' in page
+    assert views.league(managed.manager, 0)["title"] == "Autumn <Cup>"
+    player = player_page(managed.manager, "P01", ())
+    assert player is not None
+    assert "Autumn &lt;Cup&gt;" in Renderer(Links()).player(player)
+    untitled = league_view(next(rounds("A")).manager)
+    assert untitled.title == untitled.league_id

@@ -48,7 +48,7 @@ def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     yield from terminal.render_standings(table)
     if table["unverified"]:
         yield f"\n{terminal.unverified(table['unverified'])}"
-    yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
+    yield f"\n{terminal.title(league)}: {terminal.progress(league)}"
     yield from terminal.ending(table)
 
 

@@ -63,7 +63,7 @@ def _look_patiently(source: LeagueSource) -> tuple[Any, Any]:
 
 def _ending(league: Any, standings: Any) -> list[str]:
     lines = [*terminal.render_standings(standings), ""]
-    lines.append(f"{terminal.plain(league['league_id'])}: {terminal.progress(league)}")
+    lines.append(f"{terminal.title(league)}: {terminal.progress(league)}")
     return lines + terminal.ending(standings)
 
 

@@ -98,6 +98,10 @@ def _named(manager: LeagueManager, agent_id: str) -> str:
     return f'{agent_id} "{manager.ledger.roster.members[agent_id].display_name}"'
 
 
+def _league(manager: LeagueManager) -> str:
+    return manager.ledger.settings.title or "the league"
+
+
 def _joined(manager: LeagueManager, event: events.AgentRegistered) -> str:
     settings = manager.ledger.settings
     present = manager.ledger.roster.count(event.role)
@@ -126,7 +130,7 @@ def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
     if len(event.rounds) < len(manager.ledger.rounds):
         return f"{len(event.rounds)} extra rounds for players that came late: {matches} matches"
     players = manager.ledger.roster.count("player")
-    sentence = f"the league starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
+    sentence = f"{_league(manager)} starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
     if manager.not_answering:
         names = ", ".join(_named(manager, agent_id) for agent_id in manager.not_answering)
         sentence += f"; not answering: {names}"
@@ -166,9 +170,9 @@ def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
     from league.reports import endings  # only a manager's process needs it
 
     if not endings.has_winner(manager):
-        return f"the league is over; {endings.NOBODY_WON}"
+        return f"{_league(manager)} is over; {endings.NOBODY_WON}"
     points = manager.ledger.standings.tallies[event.champion].points
-    sentence = f"the league is over; the champion is {_named(manager, event.champion)} with {points} points"
+    sentence = f"{_league(manager)} is over; the champion is {_named(manager, event.champion)} with {points} points"
     return ", ".join([sentence, *endings.champion_remarks(manager, event.champion)])
 
 

@@ -202,6 +202,7 @@ class ManagerOptions(RoleOptions):
     referees: int = league_setting(WHOLE, 1, "how many referees must be registered before the league starts", least=1)
     game: str = league_setting(TEXT, "even_odd", "the game to play", setting="game_type", placeholder="NAME")
     league_id: str = league_setting(TEXT, "", "the league's id (default: made from the date)", placeholder="ID")
+    title: str = league_setting(TEXT, "", "show this title on pages and in the terminal instead of the league's id")
     rounds: int | None = league_setting(WHOLE, None, "play only this many rounds of the schedule", least=1)
     double: bool = league_setting(FLAG, False, "let every pair meet twice")
     start: str = league_setting(

@@ -34,6 +34,7 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
     total = len(ledger.matches)
     return {
         "league_id": ledger.settings.league_id,
+        "title": ledger.settings.title,
         "game_type": ledger.settings.game_type,
         "state": ledger.state,
         "waiting": manager.waiting,

@@ -108,6 +108,11 @@ def unverified(matches: Sequence[str]) -> str:
     return f"{counted(len(matches), 'result')} unverified, without a seed that proves the draw: {named}"
 
 
+def title(league: Mapping[str, Any]) -> str:
+    """The title of a league, or its id, by its /api/league."""
+    return plain(league["title"] or league["league_id"])
+
+
 def progress(league: Mapping[str, Any]) -> str:
     """How far a league is, by its /api/league."""
     reason = league["waiting_reason"]
@@ -199,6 +204,8 @@ class LiveScreen(Screen):
         size = shutil.get_terminal_size()
         columns = size.columns - 1
         bar_line, above = self._progress(league, columns)
+        if league["title"]:
+            above.append(title(league))
         awaited = [plain(sentence) for sentence in league["awaited"]]
         room = size.lines - 2 - len(bar_line) - len(above) - 1
         blocks = _in_blocks(standings_table(standings, columns), columns, room - len(awaited[:1]))

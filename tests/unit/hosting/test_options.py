@@ -323,6 +323,12 @@ def test_a_tiebreaker_that_does_not_exist_is_told_before_anything_starts(tmp_pat
     assert refusal.value.status == USAGE
 
 
+def test_a_title_becomes_a_setting_of_the_league() -> None:
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    assert league_settings(read(ManagerOptions, "--title", "Autumn Cup"), now).title == "Autumn Cup"
+    assert league_settings(read(ManagerOptions), now).title == ""
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert "cannot read" in refused(ManagerOptions, "--config", str(tmp_path / "league.toml"))
     assert "cannot read" in refused(ManagerOptions, "--config", str(tmp_path))

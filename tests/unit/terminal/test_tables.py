@@ -18,6 +18,7 @@ from league_demo.success import Share, Success
 def league(**changes: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
         "league_id": "cup",
+        "title": "",
         "state": "RUNNING_LEAGUE",
         "waiting": None,
         "waiting_reason": None,
@@ -169,6 +170,12 @@ def test_elsewhere_every_finished_round_is_one_line() -> None:
     lines = stream.getvalue().splitlines()
     assert len(lines) == 4
     assert lines[-1] == "round 3 of 3, 6 of 6 matches, completed"
+
+
+def test_a_title_stands_in_place_of_the_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert terminal.title(league()) == "cup"
+    assert terminal.title(league(title="Autumn \x1b[2JCup")) == terminal.plain("Autumn \x1b[2JCup")
+    assert "Autumn Cup" in drawn(monkeypatch, 80, 24, 4, title="Autumn Cup")
 
 
 def test_a_league_that_waits_says_for_what() -> None:
