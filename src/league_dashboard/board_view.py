@@ -1,4 +1,7 @@
-"""The board of a match, move by move, for games that have one. It is shown when the match is over, and not before."""
+"""The board of a match, move by move, for games that have one. It is shown when the match is over, and not before.
+
+Every board is part of the page; `board.js` shows one of them at a time, large, with buttons for the steps.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,19 @@ from dataclasses import dataclass
 
 from league.events import ResultAccepted
 from league.games import registry
-from league.games.contract import SEATS, Board, Game, Players
+from league.games.contract import SEATS, Board, Cells, Game
 from league_records.match_facts import MatchFacts
+
+NO_CELLS: Cells = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class BoardCell:
-    """`is_new` marks a cell that the move has changed."""
+    """`is_new` marks a cell that the move has changed, `is_winning` one that wins the match."""
 
     text: str
     is_new: bool
+    is_winning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,16 @@ class BoardView:
 
     caption: str
     rows: tuple[tuple[BoardCell, ...], ...]
+    mover: str = ""
+    """The player who moved, if one player did."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatView:
+    """A player beside the board. `mark` is what its moves leave on the board, if that is always the same."""
+
+    name: str
+    mark: str
 
 
 def board_views(facts: MatchFacts) -> tuple[BoardView, ...]:
@@ -35,11 +51,28 @@ def board_views(facts: MatchFacts) -> tuple[BoardView, ...]:
     moves = facts.result.details.get("moves")
     if not isinstance(moves, list):
         return ()
-    return tuple(_played(game, moves, facts.players))
+    return tuple(_played(game, moves, facts))
 
 
-def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[BoardView]:
+def seat_views(facts: MatchFacts, boards: Sequence[BoardView]) -> tuple[SeatView, ...]:
+    """Both players, the first one first."""
+    seats = []
+    for player in facts.players:
+        marks = set()
+        for board in boards:
+            if board.mover == player:
+                marks |= {cell.text for row in board.rows for cell in row if cell.is_new}
+        # In some games a move takes something away, or leaves different things.
+        mark = ""
+        if len(marks) == 1:
+            mark = marks.pop()
+        seats.append(SeatView(facts.named(player), mark))
+    return tuple(seats)
+
+
+def _played(game: Game, moves: Sequence[object], facts: MatchFacts) -> Iterator[BoardView]:
     assert game.board is not None, "only games with a board come here"
+    players = facts.players
     state = game.rules.start()
     board = game.board(state)
     yield _view("Start", board, board)
@@ -57,13 +90,18 @@ def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[B
             return
         before = board
         board = game.board(state)
-        chosen = [f"{player}: {choice}" for player, choice in move.items()]
-        caption = f"{number}. {', '.join(chosen)}"
-        yield _view(caption, board, before)
+        winning = NO_CELLS
+        if game.winning_cells is not None:
+            winning = game.winning_cells(state)
+        chosen = [f"{facts.named(player)}: {choice}" for player, choice in move.items()]
+        mover = ""
+        if len(move) == 1:
+            mover = next(iter(move))
+        yield _view(f"{number}. {', '.join(chosen)}", board, before, winning, mover)
 
 
-def _view(caption: str, board: Board, before: Board) -> BoardView:
-    """The board, with marks on what differs from the one before."""
+def _view(caption: str, board: Board, before: Board, winning: Cells = NO_CELLS, mover: str = "") -> BoardView:
+    """The board, with marks on what differs from the one before, and on the cells that win."""
     old = {}
     for y, row in enumerate(before):
         for x, text in enumerate(row):
@@ -74,6 +112,6 @@ def _view(caption: str, board: Board, before: Board) -> BoardView:
         for x, text in enumerate(row):
             # A board may grow: a cell that was not there was empty.
             is_new = old.get((y, x), "") != text
-            cells.append(BoardCell(text, is_new))
+            cells.append(BoardCell(text, is_new, is_winning=(y, x) in winning))
         rows.append(tuple(cells))
-    return BoardView(caption, tuple(rows))
+    return BoardView(caption, tuple(rows), mover)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from league.events import MatchAssigned
-from league_dashboard.board_view import BoardView, board_views
+from league_dashboard.board_view import BoardView, SeatView, board_views, seat_views
 from league_dashboard.league_view import PHASES, Named
 from league_records.explain import Explanation, explain
 from league_records.match_facts import MatchFacts
@@ -67,6 +67,8 @@ class MatchPage:
     draw_label: str
     """The text that the seed of the draw is hashed with: the page computes the draw again by itself."""
     boards: tuple[BoardView, ...]
+    seats: tuple[SeatView, ...]
+    """Both players beside the board."""
 
 
 def match_page(facts: MatchFacts) -> MatchPage:
@@ -84,6 +86,7 @@ def match_page(facts: MatchFacts) -> MatchPage:
     if headline is None:
         headline = PHASES[facts.status].capitalize()
     names = explanation.names
+    boards = board_views(facts)
     return MatchPage(
         players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
@@ -94,7 +97,8 @@ def match_page(facts: MatchFacts) -> MatchPage:
         begun=begun,
         attempts=tuple(_attempt(attempt, explanation) for attempt in explanation.attempts),
         draw_label=facts.draw_label,
-        boards=board_views(facts),
+        boards=boards,
+        seats=seat_views(facts, boards),
     )
 
 

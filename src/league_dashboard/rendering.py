@@ -33,6 +33,7 @@ ASSETS: Final[Mapping[str, str]] = {
     "dashboard.js": "text/javascript; charset=utf-8",
     "feed.js": "text/javascript; charset=utf-8",
     "proof.js": "text/javascript; charset=utf-8",
+    "board.js": "text/javascript; charset=utf-8",
     "operator.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }

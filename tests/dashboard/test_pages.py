@@ -208,6 +208,14 @@ def test_the_page_of_a_match_shows_the_board_after_every_move() -> None:
     html = Renderer(Links()).match(match_page(ended(WON)))
     assert html.count('<table class="board">') == len(boards)
     assert "<caption>5. P01: 5</caption>" in html
+    winning = [cell.text for row in boards[-1].rows for cell in row if cell.is_winning]
+    assert winning == ["X", "X", "X"]
+    assert not any(cell.is_winning for board in boards[:-1] for row in board.rows for cell in row)
+    named = replace(ended(WON), names={"P01": "Owls", "P02": "Coin"})
+    page = match_page(named)
+    assert [seat.mark for seat in page.seats] == ["X", "O"]
+    assert "Owls" in page.seats[0].name
+    assert "Owls" in page.boards[1].caption
 
 
 def test_a_game_of_others_shows_its_board_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ Players = tuple[str, str]
 """The ids of PLAYER_A and PLAYER_B, indexed by seat."""
 
 Board = tuple[tuple[str, ...], ...]
+Cells = frozenset[tuple[int, int]]
 """The text of each cell, row by row; empty for an empty cell."""
 
 PLAYER_A: Final[Seat] = 0
@@ -188,6 +189,8 @@ class Game:
     """The rules in a few sentences, for players."""
     board: Callable[[Any], Board] | None = None
     """Draws a state, for games that have a board; the page of a match shows the board after each move."""
+    winning_cells: Callable[[Any], Cells] | None = None
+    """The cells of the board that win the match in a state, such as three in a row; none if nobody has won there."""
 
     def __post_init__(self) -> None:
         if not self.name or self.turns < 1:

@@ -132,6 +132,12 @@ ROWS_IN_SIGHT = """() => [...document.querySelectorAll("#standings > tr")].filte
 }).map((row) => row.id)"""
 
 
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1440, 900)])
+def test_a_projector_shows_a_small_league_at_once(browser: Browser, showcase: Path, width: int, height: int) -> None:
+    with seen(browser, showcase, "index.html?projector", Screen("projector", width, height, "light")) as page:
+        assert len(page.evaluate(ROWS_IN_SIGHT)) == 8
+
+
 def test_a_projector_shows_thirty_players_at_once(browser: Browser, tmp_path: Path) -> None:
     screen = Screen("projector-30", 1440, 900, "light")
     with seen(browser, crowd(tmp_path / "crowd", 30), "index.html?projector", screen) as page:
@@ -159,6 +165,30 @@ def test_a_projector_turns_pages_until_a_hundred_players_were_shown(browser: Bro
     assert len(first | second) == 100
     page.clock.run_for(8_100)
     assert set(page.evaluate(ROWS_IN_SIGHT)) == first, "after the last page comes the first"
+    context.close()
+
+
+def test_a_board_is_stepped_through_with_buttons_and_keys(browser: Browser, showcase: Path) -> None:
+    screen = Screen("desktop", 1280, 900, "light")
+    with seen(browser, showcase, "match/board.html", screen) as page:
+        figures = page.locator(".boards figure:visible")
+        expect(figures).to_have_count(1)
+        expect(page.locator(".boards figure:visible td.winning")).to_have_count(3)
+        expect(page.locator(".place")).to_have_text("Move 5 of 5")
+        page.get_by_role("button", name="First position").click()
+        expect(page.locator(".place")).to_have_text("Move 0 of 5")
+        expect(page.get_by_role("button", name="Previous move")).to_be_disabled()
+        page.locator(".boards").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".boards figure:visible td.new")).to_have_text("X")
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".place")).to_have_text("Move 4 of 5")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((showcase / "match" / "board.html").as_uri())
+    expect(page.locator(".boards figure:visible")).to_have_count(6)
+    expect(page.locator(".stepper")).to_be_hidden()
     context.close()
 
 

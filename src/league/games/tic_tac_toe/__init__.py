@@ -11,4 +11,12 @@ RULES_TEXT = (
     "marks in a row, column or diagonal wins. If the board is full and nobody has three, the match is a draw. "
     "Choose the cell to mark."
 )
-GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS), rules_text=RULES_TEXT, board=RULES.board)
+GAME = Game(
+    "tic_tac_toe",
+    RULES,
+    wire(RULES),
+    turns=len(CELLS),
+    rules_text=RULES_TEXT,
+    board=RULES.board,
+    winning_cells=RULES.winning_cells,
+)

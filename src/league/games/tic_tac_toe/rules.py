@@ -13,6 +13,7 @@ from league.games.contract import (
     SEATS,
     TURN,
     Board,
+    Cells,
     Mover,
     Outcome,
     Seat,
@@ -73,3 +74,12 @@ class TicTacToe(WithoutChance):
         marks = {cell: MARKS[place % 2] for place, cell in enumerate(state.cells)}
         texts = tuple(marks.get(cell, "") for cell in CELLS)
         return texts[0:3], texts[3:6], texts[6:9]
+
+    def winning_cells(self, state: Marked) -> Cells:
+        """The cells of every complete line, by row and column: the last mark may complete two."""
+        cells = set()
+        for seat in SEATS:
+            for line in LINES:
+                if state.by(seat).issuperset(line):
+                    cells |= {divmod(int(cell), 3) for cell in line}
+        return frozenset(cells)
