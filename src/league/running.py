@@ -1,7 +1,6 @@
 """A whole league in this process: manager, referees and players as real agents on ports of their own.
 
-For scripts and notebooks, also inside a loop that is running already. It takes no signals, and prints only what is
-wrong.
+For scripts and notebooks, also inside a loop that is already running. It handles no signals and prints only problems.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from league.terminal import CommandError
 from league.terminal.addresses import LOOPBACK
 
 Contestant = str | Strategy | Callable[[], Strategy]
-"""Who plays: a strategy by name or as module:Class, an object such as a Player, or what makes one."""
+"""A player: a strategy by name or as module:Class, an object such as a Player, or a function that makes one."""
 
 TELL_S = 15.0
 """How long players may take to end once they know that the league is over; only a watchdog."""
@@ -39,15 +38,20 @@ class RunningLeague:
         """The URL of its manager."""
         self._host: HostedAgent | None = None
         self._agents: dict[asyncio.Task[int], str] = {}
-        self._stop_members, self._stop_manager = asyncio.Event(), asyncio.Event()
+        """The tasks that serve, with names for error messages; the manager's comes first."""
+        self._stop_members = asyncio.Event()
+        self._stop_manager = asyncio.Event()
 
     async def finished(self) -> list[dict[str, Any]]:
-        """Wait until the league is over and everybody knows; the final table. CommandError if that cannot be."""
+        """Wait until the league is over and every agent knows it; return the final table.
+
+        Raises CommandError if the league cannot be finished.
+        """
         assert self._host is not None, "it was started"
         over = asyncio.create_task(serving.all_over([self._host.running], lambda _: self._is_over()))
         try:
             while not over.done():
-                unfinished = [one for one in self._agents if not one.done()]
+                unfinished = [task for task in self._agents if not task.done()]
                 await asyncio.wait((over, *unfinished), return_when=asyncio.FIRST_COMPLETED)
                 self.raise_failure()
             over.result()
@@ -58,7 +62,7 @@ class RunningLeague:
         return self.standings()
 
     def standings(self) -> list[dict[str, Any]]:
-        """The table as it is now, best first: rows as those of `league standings --json`."""
+        """The current table, best player first; the rows are those of `league standings --json`."""
         rows: list[dict[str, Any]] = views.standings(self._machine)["standings"]
         return rows
 
@@ -71,19 +75,19 @@ class RunningLeague:
 
     def _is_over(self) -> bool:
         if self._machine.waiting == "WAITING_FOR_OPERATOR":
-            raise CommandError("a match failed three times and waits for an operator, whom this league does not have")
+            raise CommandError("a match failed three times and waits for an operator, but this league has none")
         return self._machine.is_finished and self._machine.has_notified_everybody
 
     def raise_failure(self) -> None:
-        """CommandError if an agent has ended that should not have."""
+        """Raise CommandError if an agent ended with an error."""
         for task, name in self._agents.items():
             if task.done() and task.result() != 0:
-                raise CommandError(f"the {name} was refused by the manager; why is on stderr")
+                raise CommandError(f"the manager refused the {name}; the reason is on stderr")
 
-    # --- how it begins and ends ---------------------------------------------------------------------------------------
+    # --- start and end ------------------------------------------------------------------------------------------------
 
     async def start(self, chosen: options.ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
-        """Start the manager, then everybody else; all of them serve when this returns."""
+        """Start the manager, then its members. All of them serve when this returns."""
         folder = Path(chosen.state)
         self._host = await self._begin("manager", _serving(managers.serve, chosen, self._stop_manager))
         self.manager = self._host.endpoint
@@ -105,7 +109,15 @@ class RunningLeague:
             await self._begin(f"player {number}", _serving(players.serve, player, [entrant], self._stop_members))
 
     def _member(self, game: str, name: str = "") -> dict[str, Any]:
-        return {"host": LOOPBACK, "manager": self.manager, "game": game, "name": name, "port": 0, "quiet": True}
+        """The options that all members share."""
+        return {
+            "host": LOOPBACK,
+            "manager": self.manager,
+            "game": game,
+            "name": name,
+            "port": 0,
+            "quiet": True,
+        }
 
     async def _begin(self, name: str, serve: Callable[[Ready], Coroutine[Any, Any, int]]) -> HostedAgent:
         """Start an agent and wait until it serves."""
@@ -119,15 +131,16 @@ class RunningLeague:
         return ready.result()
 
     async def stop(self) -> None:
-        """Members first: nobody should miss the manager."""
-        manager, members = list(self._agents)[:1], list(self._agents)[1:]
-        for event, tasks in ((self._stop_members, members), (self._stop_manager, manager)):
-            event.set()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        """Stop the members, then the manager: a member without a manager would complain."""
+        tasks = list(self._agents)
+        self._stop_members.set()
+        await asyncio.gather(*tasks[1:], return_exceptions=True)
+        self._stop_manager.set()
+        await asyncio.gather(*tasks[:1], return_exceptions=True)
 
 
-def _serving(serve: Callable[..., Coroutine[Any, Any, int]], *told: object) -> Callable[[Ready], Any]:
-    return lambda ready: serve(*told, ready)
+def _serving(serve: Callable[..., Coroutine[Any, Any, int]], *arguments: object) -> Callable[[Ready], Any]:
+    return lambda ready: serve(*arguments, ready)
 
 
 @asynccontextmanager
@@ -142,17 +155,19 @@ async def run(
     seed: int | None = None,
     journal: str | Path | None = None,
 ) -> AsyncIterator[RunningLeague]:
-    """A league of these players, as long as the block lasts.
+    """Run a league of these players for as long as the block lasts.
 
-    Players are names as of `league player --strategy`, objects such as a `Player`, or classes. The journals are written
-    to the folder `journal`, which must hold none, or to a temporary one. The same `seed` gives strategies that take
-    their chance from `turn.chance` the same choices; numbers are drawn anew.
+    Players are names as of `league player --strategy`, objects such as a `Player`, or classes. The journals go to the
+    folder `journal`, which must not hold any yet, or to a temporary folder. With the same `seed`, strategies that use
+    `turn.chance` make the same choices again; the referees still draw new numbers.
     """
-    entrants = [_entrant(one) for one in players]
+    entrants = [_entrant(contestant) for contestant in players]
     if len(entrants) < 2:
         raise CommandError("a league needs at least two players")
     with _folder(journal) as folder:
-        _, enrolment_key = (one.of_manager(folder, tell=lambda _: None) for one in (ADMIN_TOKEN, ENROLMENT_KEY))
+        # Both secrets are made here, so that the manager finds them and does not print them.
+        ADMIN_TOKEN.of_manager(folder, tell=_say_nothing)
+        enrolment_key = ENROLMENT_KEY.of_manager(folder, tell=_say_nothing)
         chosen = replace(
             options.defaults(options.ManagerOptions),
             players=len(entrants),
@@ -178,19 +193,26 @@ async def run(
 
 
 @contextmanager
-def _folder(given: str | Path | None) -> Iterator[Path]:
-    """Where the journals are: where we are told, or in a folder that goes with the league."""
-    if given is None:
+def _folder(journal: str | Path | None) -> Iterator[Path]:
+    """The folder of the journals: the one that was named, or a temporary one that is deleted after the league."""
+    if journal is None:
         with TemporaryDirectory(prefix="league-") as temporary:
             yield Path(temporary)
-    elif any(Path(given).glob("*.db")):
-        raise CommandError(f"{given} holds the journals of another league; name a folder without any")
+    elif any(Path(journal).glob("*.db")):
+        raise CommandError(f"{journal} holds the journals of another league; name a folder without any")
     else:
-        yield Path(given)
+        yield Path(journal)
 
 
-def _entrant(one: Contestant) -> Entrant:
-    if isinstance(one, str):
-        return players.load(one)
-    made = one() if isinstance(one, type) or not hasattr(one, "choose") else one
-    return players.enter(made, type(made).__name__)
+def _say_nothing(_: str) -> None:
+    """Keep a secret to ourselves."""
+
+
+def _entrant(contestant: Contestant) -> Entrant:
+    if isinstance(contestant, str):
+        return players.load(contestant)
+    strategy: object = contestant
+    # A class has `choose`, too, but only an object can play.
+    if isinstance(contestant, type) or not hasattr(contestant, "choose"):
+        strategy = contestant()
+    return players.enter(strategy, type(strategy).__name__)
