@@ -395,4 +395,5 @@ async def _section(_caller: McpCaller, names: Mapping[str, str]) -> str:
 
 
 async def _sections_that_begin(begun: str) -> Sequence[str]:
-    return [number for number, _, _ in specification.sections(specification.text()) if number.startswith(begun)]
+    sections = specification.sections(specification.text())
+    return [section.number for section in sections if section.number.startswith(begun)]

@@ -248,7 +248,7 @@ def test_who_does_not_answer_is_shown_and_told_before_the_league_starts(processe
         refused = give(processes, manager, "start")
         assert (refused.returncode, refused.stdout) == (1, "")
         assert 'player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ' in refused.stderr
-        assert refused.stderr.endswith("; to start all the same: league start --anyway\n")
+        assert refused.stderr.endswith("; use league start --anyway to start all the same\n")
         started = give(processes, manager, "start", "--anyway")
         assert (started.returncode, started.stdout) == (0, "The league starts.\n")
         assert started.stderr.startswith('warning: player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ')
@@ -333,7 +333,7 @@ def test_a_token_that_others_can_read_is_told(processes: Processes) -> None:
     assert processes.manager(players=2).stop() == 0
     (processes.folder / "admin-token").chmod(0o644)
     again = processes.manager(players=2)
-    assert again.said("others may read the admin token in ")
+    assert again.said("others can read the admin token in ")
     assert token_of(processes.folder) not in again.output
 
 

@@ -1,7 +1,8 @@
 """Views of a league that take long, worked out beside the loop and so rarely that no match suffers.
 
-Asking takes two steps: `look` while the league can be seen, then `begin` with what was observed. `latest` is the result
-that is there by now. Results are worked out one after the other, each in a thread of its own, with a rest after each.
+A result takes two steps: `look` observes the league while it stands still, and `begin` works out a result from the
+observations. `latest` is the newest result. Results are worked out one after the other, each in a thread of its own,
+with a rest after each.
 """
 
 from __future__ import annotations

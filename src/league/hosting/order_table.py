@@ -1,4 +1,4 @@
-"""The operator's orders: what each does, in words, for the command line, the HTTP API and MCP clients alike.
+"""The operator's orders in words, for the command line, the HTTP API and MCP clients alike.
 
 `manager/orders.py` carries them out.
 """

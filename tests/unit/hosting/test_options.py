@@ -203,7 +203,7 @@ def test_what_is_no_player_with_an_address_is_refused(said: str) -> None:
 def test_a_player_that_lives_in_two_places_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     homes = ("--player", "P01=http://h:1", "--player", "P01=http://h:2")
     assert main(["referee", "--manager", "http://127.0.0.1:1", *homes]) == USAGE
-    assert "P01 cannot live at http://h:1/mcp and at http://h:2/mcp" in capsys.readouterr().err
+    assert "P01 has two addresses, http://h:1/mcp and http://h:2/mcp" in capsys.readouterr().err
 
 
 @pytest.mark.requirement("MATCH.addresses_configured")

@@ -198,9 +198,9 @@ def test_a_slip_is_named_and_nothing_else_is_guessed() -> None:
     shown = partial(authors.illegal_choice, "Mine", call=CALL, options=("even", "odd"))
     assert "returned ' ODD', which is not legal; did you mean 'odd'?\n" in shown(value=" ODD")
     assert "returned 'heads', which is not legal\n" in shown(value="heads")
-    assert "wrong (E004)" in shown(value="heads")
+    assert "rejects it (E004)" in shown(value="heads")
     moved = authors.illegal_choice("Mine", "5", MOVE, ("0", "4"))
-    assert "wrong (E024)" in moved
+    assert "rejects it (E024)" in moved
     assert "Legal: '0', '4'." in moved
     number = authors.no_choice("Mine", 4, MOVE, ("0", "4"))
     assert number.startswith("Mine returned 4, which is not text that can be sent; did you mean '4'?\n")
