@@ -26,6 +26,7 @@ def _backup(args: argparse.Namespace) -> int:
     try:
         with journal_errors():
             copies = _copies(args.journal, args.file)
+            # Everything is checked before anything is written.
             for source, copy in copies.items():
                 open_readable(source).close()
                 _refuse(source, copy, args.force)
@@ -95,6 +96,7 @@ def _copy(source: Path, target: Path) -> None:
     if not target.exists():
         backup(source, target)
         return
+    # A copy that fails half-way must leave the old file as it was.
     fresh = target.with_name(f"{target.name}.new")
     fresh.unlink(missing_ok=True)
     backup(source, fresh)

@@ -95,7 +95,7 @@ class OrderCommand:
             raise CommandError(f"name the agents to {self.name}, or use --all", USAGE)
         if args.all:
             return self.finds_all(pages)
-        return list(dict.fromkeys(args.targets))
+        return list(dict.fromkeys(args.targets))  # each once, in the order typed
 
     def _give_all(self, pages: Pages, targets: Sequence[str], token: str, as_json: bool) -> int:
         """Give the order for each target; a refusal for one does not stop the others."""
@@ -107,6 +107,7 @@ class OrderCommand:
             except CommandError as error:
                 failures[target] = str(error)
         lines = [self.done.format(target=answer["target"]) for answer in answers]
+        # With --json the failures are part of the document, otherwise they become the error.
         if as_json or not failures:
             document = {"order": self.name, "done": answers, "failed": failures}
             print_result(as_json, document, lines or ["Nobody waits for approval."])
@@ -200,6 +201,7 @@ def _token(state: str | None, pages: Pages) -> str:
     token = ADMIN_TOKEN.given_to_command(state)
     if token is not None:
         return token
+    # A manager with default options keeps its token in a folder with the league's name.
     league = pages.json("/api/league")
     try:
         folder = urls.default(str(league["league_id"])).path.parent

@@ -34,6 +34,7 @@ class Pages:
     def get(self, path: str) -> Any:
         """The document at this path of a manager; None if there is no such match."""
         document = self.json(path)
+        # Only a match may be missing; any other page every manager has.
         if not isinstance(document, dict) and not path.startswith(MATCHES):
             raise CommandError(f"{self.base} is not a League Manager: it has no {path}")
         return document
@@ -70,6 +71,7 @@ class Pages:
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes]:
         status, answer = self._ask_once(method, path, body, headers)
+        # The manager limits how often it is asked, and our own commands must not fail because of that.
         for pause in PAUSES_S:
             if status != 429:
                 break

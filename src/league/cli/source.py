@@ -84,7 +84,7 @@ def source_of(args: argparse.Namespace) -> LeagueSource:
         raise CommandError("give --manager or --journal, not both", USAGE)
     if args.journal:
         return JournalPages(args.journal)
-    from league.cli.pages import Pages
+    from league.cli.pages import Pages  # imported here because a journal needs no HTTP
 
     return Pages(args.manager)
 
@@ -110,6 +110,7 @@ class JournalPages:
         if path.startswith(MATCHES):
             return views.match(manager, unquote(path.removeprefix(MATCHES)))
         if path in views.PAGES:
+            # The same functions that a running manager answers with.
             return views.PAGES[path](manager, self._replayed.seq)
         return _document(path.removeprefix("/api/"), manager)
 

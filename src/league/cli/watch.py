@@ -49,6 +49,7 @@ def _follow(source: LeagueSource, screen: Screen, is_live: bool) -> Look:
     look = _look(source)
     while True:
         screen.show(look.league, look.standings)
+        # A journal does not change while it is watched: one picture is all there is.
         if look.league["state"] == "LEAGUE_COMPLETED" or not is_live:
             return look
         time.sleep(POLL_S)
@@ -66,7 +67,7 @@ def _look_patiently(source: LeagueSource) -> Look:
             return _look(source)
         except CommandError:
             if time.monotonic() > until:
-                raise
+                raise  # it is gone for good
             time.sleep(POLL_S)
 
 

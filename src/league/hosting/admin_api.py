@@ -51,6 +51,7 @@ async def answer_order(host: HostedAgent, request: HttpRequest) -> Response:
 
 async def _carry_out(host: HostedAgent, name: str, request: HttpRequest) -> Response:
     authorization = request.headers.get(b"authorization", b"").decode("latin-1")
+    # Mistakes in the request are 400; an order that does not fit the state of the league is 409.
     try:
         require_operator(host, authorization)
         order = read_order(name, _document(request.headers, request.body))
@@ -115,6 +116,7 @@ def read_order(order: str, document: Mapping[str, Any]) -> Operate:
         raise PeerError("E008", f"{order} takes no target")
     if len(key) > LONGEST_KEY:
         raise PeerError("E008", f"key has more than {LONGEST_KEY} characters")
+    # Without a key of its own, an order that is sent twice is carried out twice.
     return Operate(order, key or uuid4().hex, target)
 
 
@@ -126,6 +128,7 @@ def _text(document: Mapping[str, Any], name: str) -> str:
 
 
 def _error(error: PeerError, status: int = 503) -> Response:
+    # The catalogue decides first, then this module, then the place where the error was noticed.
     status = error.row.http_status or _STATUS.get(error.code, status)
     headers: tuple[tuple[str, str], ...] = ()
     if status == 401:

@@ -73,7 +73,7 @@ class AuthorNews:
             self._is_stopping = True
             self._more.set()
             await asyncio.wait((self._telling,), timeout=LAST_NEWS_S)
-            self._telling.cancel()
+            self._telling.cancel()  # a hook that hangs keeps nobody from ending
         self._questions.stop()
 
     def tell(self, news: Sequence[object]) -> None:
@@ -106,6 +106,7 @@ class AuthorNews:
         if isinstance(hook, Raised):
             console.complain(authors.hook_raised(f"{self._title}, hearing of a {kind},", hook.error))
         elif callable(hook):
+            # A hook may be a partial of the author's method, whose name says more.
             name = getattr(getattr(hook, "func", hook), "__name__", kind)
             self._put(f"in {name}", hook)
 
@@ -143,7 +144,11 @@ class Questions:
         self._agent = agent
         self._loop = asyncio.get_running_loop()
 
-    def ask(self, query_type: str, params: Mapping[str, Any]) -> Future[Object]:
+    def ask(
+        self,
+        query_type: str,
+        params: Mapping[str, Any],
+    ) -> Future[Object]:
         """Send a LEAGUE_QUERY to the manager. The future ends with its data or with a LeagueQueryError."""
         answer: Future[Object] = Future()
         try:
@@ -218,5 +223,8 @@ def _data_in(response: LeagueQueryResponse) -> Object:
     """The data of a response. Managers by others may put the table beside `data` instead of into it."""
     if response.data is not None:
         return response.data
-    beside = {"standings": response.standings, "current_round": response.current_round}
+    beside = {
+        "standings": response.standings,
+        "current_round": response.current_round,
+    }
     return {name: value for name, value in beside.items() if value is not None}

@@ -73,6 +73,7 @@ def last_line(error: BaseException) -> str:
 
 def trace_of(error: BaseException) -> str:
     """The traceback from the author's first frame on."""
+    # The first frames are those of our own code that called the author's.
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(NOT_THEIRS):
         trace = trace.tb_next
@@ -95,6 +96,7 @@ def _suggestion(value: object, options: Sequence[str]) -> str:
     if not isinstance(value, str | int):
         return ""
     plain = str(value).strip().lower()
+    # Only a difference in case, blanks or type is a slip. Guessing more would be wrong too often.
     for option in options:
         if option.lower() == plain:
             return f"; did you mean {option!r}?"
@@ -122,6 +124,7 @@ class _ForgivingOutput(io.TextIOWrapper):
             self._fall_silent()
 
     def _fall_silent(self) -> None:
+        # Output of others goes to the same descriptor, so the descriptor itself is redirected.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
@@ -129,6 +132,7 @@ class _ForgivingOutput(io.TextIOWrapper):
 
 def protect_output() -> None:
     """Let stdout and stderr show each line at once and never fail, even if nobody reads them."""
+    # A stream that somebody has replaced is left alone: tests and notebooks do that.
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = _forgiving(sys.stdout)
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
@@ -152,8 +156,9 @@ def result(match: PastMatch) -> str:
 
 
 def _fault(match: PastMatch) -> str:
-    """Whose technical loss it was. Only an author whose player is at fault is sent to the explanation."""
+    """Names the side at fault, and where to find out why."""
     if match.outcome == "WIN":
+        # The author can do nothing about the opponent's faults, so there is nothing to explain.
         return "(its own)"
     side = "yours or both" if match.winner is None else "yours"
     return f"({side}); league explain {match.match_id} tells why"

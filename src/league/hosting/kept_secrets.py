@@ -82,6 +82,7 @@ class KeptSecret:
 
     def found_in(self, folder: Path) -> str | None:
         """The secret in this folder; None if there is none or we cannot read it."""
+        # Several folders are tried, so a file that cannot be read is as good as none.
         with suppress(CommandError):
             return self._read(folder / self.file)
         return None

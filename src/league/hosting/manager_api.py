@@ -76,6 +76,7 @@ def other_pages(host: HostedAgent, features: list[Pages]) -> Handler:
             return await admin_api.answer_order(host, request)
         if request.path.startswith(MATCHES):
             return await _match(host, request.method, unquote(request.path.removeprefix(MATCHES)))
+        # Our own pages come first, so that no feature can take their place.
         for pages in features:
             answer = await pages.answer(request)
             if answer is not None:

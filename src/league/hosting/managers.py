@@ -59,6 +59,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     """Do the same in a loop that is already running."""
     settings = league_settings(options, datetime.now().astimezone())
     location = options.journal or serving.default_journal(settings.league_id)
+    # From here on the settings of the journal count, if there is one.
     settings = resumed(options, settings, location)
     shared = serving.open_shared(options.shared, beside=location)
     host = HostedAgent()
@@ -88,6 +89,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     _print_notices(settings)
     watching = asyncio.create_task(start_time.watch(agent))
     try:
+        # A manager serves its results after the league is over, until it is stopped.
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
@@ -134,6 +136,7 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
             open_giving=Giving,
         )
 
+    # A manager's speaker never changes, so it is made once.
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
     return Setup(
@@ -194,6 +197,7 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
     settings = {row.setting: getattr(options, row.name) for row in options_of(ManagerOptions) if row.setting}
     settings |= {
         "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
+        # A league that needs more referees than the usual limit must be able to start.
         "max_referees": max(options.max_referees, options.referees),
         "start": start,
         "start_at": start_at,
@@ -219,7 +223,7 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) ->
         return settings
     for row in options_of(ManagerOptions):
         if not row.setting or row.name not in options.given:
-            continue
+            continue  # a default never contradicts a journal
         stored_value = getattr(stored, row.setting)
         option_value = getattr(settings, row.setting)
         if stored_value == option_value and (row.name != "start" or stored.start_at == settings.start_at):

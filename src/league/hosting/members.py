@@ -86,6 +86,7 @@ class MemberProcess:
         endpoints = EndpointPolicy(origin_rule="loopback", is_own=is_own)
         self._client = HttpClient(
             resolver=Resolver(endpoints, named_by=parse(options.manager)),
+            # All members call the same manager, and must not wait for each other.
             limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * options.count),
             tls=trusted(options),
         )
@@ -98,6 +99,7 @@ class MemberProcess:
         registering: list[asyncio.Task[None]] = []
         port = self._options.first_port
         try:
+            # A process of many members takes a while to start, so it can be stopped meanwhile.
             while len(self._hosts) < self._options.count and not stop.is_set():
                 host = await self._bring_up(len(self._hosts), port)
                 self._hosts.append(host)
@@ -107,6 +109,7 @@ class MemberProcess:
             agents = [host.running for host in self._hosts]
             is_done = _is_refused if self._options.until_stdin_closes else _is_over
             await serving.until(stop, serving.all_over(agents, is_done))
+            # Members still answer here: an author's code may have something left to say.
             stopping = [member.on_stopping() for member in self._members if member.on_stopping is not None]
             await asyncio.gather(*stopping)
         finally:
@@ -124,6 +127,7 @@ class MemberProcess:
         member = self._member(number)
         host = HostedAgent()
         host.tools = member.tools
+        # Only the first member must have the port that was asked for.
         next_free = number > 0 or options.port is None
         await host.listen(self._door, port, self._app(host), next_free)
         setup = self._setup(member, host, number)
@@ -135,7 +139,7 @@ class MemberProcess:
         )
         agent = await host.start(setup, journal, self._shared)
         if _machine(agent).is_asking and not options.quiet:
-            console.say(f"the league of this journal is over; asking {options.manager} for another one")
+            console.say(f"the league in this journal is over; asking {options.manager} for another one")
         self._members.append(member)
         self._ready(host)
         if member.on_started is not None:
@@ -207,6 +211,7 @@ async def _report_obstacles(host: HostedAgent) -> None:
     printed_at: dict[str, float] = {}
     while not _is_refused(agent):
         agent.changed.clear()
+        # An obstacle may come and go without an event, so it is looked at from time to time.
         with suppress(TimeoutError):
             async with asyncio.timeout(REMIND_S):
                 await agent.changed.wait()
@@ -232,7 +237,8 @@ def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
 
 
 def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:
-    return _speaker_called(role, getattr(machine, "agent_id", "") or "unregistered", reading)
+    name = getattr(machine, "agent_id", "") or "unregistered"
+    return _speaker_called(role, name, reading)
 
 
 @lru_cache(maxsize=1024)  # needed for every letter

@@ -418,6 +418,7 @@ def all_options() -> list[Option]:
     merged: list[Option] = []
     for role in ROLES:
         for row in options_of(role):
+            # Two roles share a row of the reference if nothing but the role differs.
             twin = next((other for other in merged if replace(other, roles=row.roles) == row), None)
             if twin is None:
                 merged.append(row)
@@ -432,6 +433,7 @@ def all_options() -> list[Option]:
 def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without: Container[str] = ()) -> None:
     """Add a role's options to a parser. None stands for an option that was not typed."""
     parser.usage = f"{parser.prog} [OPTIONS]"
+    # Most people need a handful of the options, so help shows those first.
     first = parser.add_argument_group("most useful options")
     rest = parser.add_argument_group("more options")
     rows = {row.name: row for row in options_of(role) if not row.only_in_file and row.name not in without}
@@ -445,6 +447,7 @@ def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without:
 
 
 def _add(group: argparse._ArgumentGroup, row: Option) -> None:
+    # A flag that is not typed is None, too: False would override the file.
     if row.kind is FLAG:
         group.add_argument(row.flag, action="store_true", default=None, help=row.help)
         return
@@ -486,9 +489,11 @@ def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
             values[row.name] = _value(row, os.environ[row.variable], row.variable, (str,))
         elif row.name in stored:
             values[row.name] = stored[row.name]
+    # A member must listen where its manager can call it, so that depends on where the manager is.
     if issubclass(role, MemberOptions) and "host" not in values:
         values["host"] = addresses.on_route_to(values.get("manager", USUAL_MANAGER))
     usual = defaults(role)
+    # The names are taken before options of strategies move into a mapping of their own.
     names = frozenset(values)
     if isinstance(usual, PlayerOptions):
         values["more"] = {name: values.pop(name, default) for name, default in usual.more.items()}
@@ -503,6 +508,7 @@ def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str)
     """
     tables = {key: value for key, value in stored.items() if key in ALL and isinstance(value, dict)}
     top = {key: value for key, value in stored.items() if key not in tables}
+    # A key at the top may belong to any role, and must fit each role that has it.
     everything = [row for cls in ROLES for row in options_of(cls)]
     settings = _checked(top, everything, name, role)
     for cls in ROLES:
@@ -545,6 +551,7 @@ def _value(row: Option, raw: Any, where: str, types: tuple[type, ...]) -> Any:
     """A value, read and checked. `types` are those it may have there: in a file "4" is not a number."""
     items = raw if row.kind.is_list else [raw]
     try:
+        # `type(…) in`, not `isinstance`: in Python, True is a number.
         if not isinstance(items, list) or not items or not all(type(item) in types for item in items):
             raise ValueError(raw)
         values = tuple(map(row.kind.read, items))

@@ -80,6 +80,7 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
         return _of_feature(row, options)
     module, colon, cls = spec.rpartition(":")
     if module and colon and cls:
+        # An author's class comes before features by others: looking those up takes time.
         return enter(_made(spec, _imported(spec, module), cls), cls)
     rows = {row.name: row for row in features.every(StrategyRow)}
     if spec in rows:
@@ -90,6 +91,7 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
 
 
 def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
+    # Without options nobody serves the player, as in a simulation or a tournament.
     if row.needs_server and options is None:
         raise CommandError(f"{row.about} plays in a league: league player --strategy {row.name}", USAGE)
     make: Callable[[PlayerOptions | None], Entrant] = features.load(row.make)
@@ -161,6 +163,7 @@ def _from_file(file: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except BaseException:
+        # Half a module must not be found by the next import.
         del sys.modules[name]
         raise
     return module
@@ -205,6 +208,7 @@ async def serve(
 ) -> int:
     """Do the same in a loop that is already running."""
     options = replace(options, count=len(entrants))
+    # Better now than in the middle of a match.
     for entrant in entrants:
         for game in _games_of(options, entrant):
             _refuse_unplayable(entrant, game)
@@ -214,6 +218,7 @@ async def serve(
     def member(number: int) -> HostedMember:
         runner = runners[number]
         stop_runner = runner.stop
+        # Some players have more to do after the league, such as answering a person who still asks.
         if runner.entrant.stay is not None:
             stop_runner = partial(_stop_late, runner.entrant.stay, runner, stop)
         return HostedMember(
@@ -319,6 +324,7 @@ class StrategyRunner:
         turn = self._turn(ask)
         choose = partial(self.entrant.strategy.choose, turn)
         if isinstance(self.entrant.strategy, BuiltIn):
+            # Ours answer at once, so they need no thread.
             value = caught(choose)
         else:
             value = await self._in_time(ask, turn, choose)
@@ -332,14 +338,20 @@ class StrategyRunner:
         seed = self._seeded(machine.agent_id, turn)
         return structs.replace(turn, chance=hashlib.sha256(seed.encode()).digest())
 
-    async def _in_time(self, ask: Ask, turn: Turn, choose: Callable[[], object]) -> object:
+    async def _in_time(
+        self,
+        ask: Ask,
+        turn: Turn,
+        choose: Callable[[], object],
+    ) -> object:
         """Wait for the choice, and warn the author at the deadline. A late choice may still count, so it goes on."""
         has_warned = False
 
         def warn() -> None:
             nonlocal has_warned
             has_warned = True
-            console.complain(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
+            report = authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options)
+            console.complain(report)
 
         wait = self._agent.setup.clock.seconds_until(ask.deadline)
         alarm = asyncio.get_running_loop().call_later(wait, warn)
@@ -361,6 +373,7 @@ class StrategyRunner:
             console.complain(f"{player} {verb}: {value.detail}")
             return value
         choice: object = value.choice if isinstance(value, Considered) else value
+        # The choice is sent as it is, right or wrong; only its author is told.
         if not _is_text(choice):
             console.complain(authors.no_choice(player, choice, ask.call, turn.options))
         elif choice not in turn.options:

@@ -110,6 +110,7 @@ def _check_players(options: RefereeOptions) -> None:
 def read_agents(file: Path) -> Information | Refusal:
     """Read `agents_config.json`, or return why it cannot be read. Managers add agents to it as they register."""
     try:
+        # The file is by others: it is read only up to its limit, and without trust.
         with file.open("rb") as opened:
             content = opened.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:

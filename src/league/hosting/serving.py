@@ -171,13 +171,22 @@ class HostedAgent:
 
     def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
         """Answer a request to /mcp; at once if that is possible, otherwise with an awaitable."""
+        # Most agents have no tools of their own, and their answers need no coroutine.
         if self.agent is not None and self.tools is None:
             return self.agent.respond(raw, origin)
         return self.post(raw, origin)
 
-    async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
+    async def post(
+        self,
+        raw: bytes,
+        origin: str,
+        authorization: str = "",
+        *,
+        is_mcp: bool = False,
+    ) -> Response:
         """Answer a request to /mcp. `is_mcp` is true if the caller speaks MCP."""
         if self.agent is None:
+            # The port is open, but the journal is still being replayed.
             return Response(503, b"{}", headers=(("retry-after", "1"),))
         if self.tools is not None and self.mcp is not None:
             from league.mcp_tables import McpCaller  # most agents have no tools of their own
@@ -197,7 +206,12 @@ class HostedAgent:
         refusal = mcp_door.refusal(request.body, version)
         if refusal is not None:
             return refusal
-        return await self.post(request.body, request.address, _authorization(request), is_mcp=True)
+        return await self.post(
+            request.body,
+            request.address,
+            _authorization(request),
+            is_mcp=True,
+        )
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
         """The body of a response by which HTTP itself rejects a request: a full error if the catalogue has its code."""
@@ -205,7 +219,13 @@ class HostedAgent:
             return plain_refusal(status, code, detail)
         return letters.write_refusal(code, detail, self.agent.speaker, self.agent.now())
 
-    async def listen(self, door: Door, port: int, app: App, next_free: bool = False) -> None:
+    async def listen(
+        self,
+        door: Door,
+        port: int,
+        app: App,
+        next_free: bool = False,
+    ) -> None:
         """Open the port. If it is taken and `next_free` is true, open the next free one instead."""
         self._server = await _open_port(door, port, app, next_free and port > 0)
         scheme = "https" if door.tls else "http"
@@ -223,6 +243,7 @@ class HostedAgent:
             opened = journal(agent)
             _replay(agent, opened)
         except BaseException:
+            # Nobody was served yet, so nobody needs time to finish.
             await self.stop(grace_s=0)
             raise
         # Only now: from here on, requests reach the agent.
@@ -239,6 +260,7 @@ class HostedAgent:
             await self.mcp.close()
         if self._server is not None:
             await self._server.close(grace_s)
+        # The order matters: a follower must not read a closed journal, and its last files need all events.
         if self._follower is not None:
             self._follower.release_journal()
         if self.agent is not None:
@@ -269,7 +291,7 @@ class HostedAgent:
 def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
     row = next(features.own(DoorRow), None)
     if row is None:
-        return None
+        return None  # a distribution without the MCP feature
     open_door: Callable[[HostedAgent], McpDoor] = features.load(row.open)
     return open_door(host)
 
@@ -283,6 +305,7 @@ def _replay(agent: Agent, journal: LiveJournal) -> None:
         agent.start(journal)
     except JournalError as error:
         journal.close()
+        # A damaged file gets a sentence that says how to repair it.
         if isinstance(error, UnfitEventError) and isinstance(journal, SqliteJournal):
             raise CommandError(damaged(journal.path, error)) from error
         raise CommandError(str(error)) from error
@@ -291,14 +314,15 @@ def _replay(agent: Agent, journal: LiveJournal) -> None:
 async def _open_port(door: Door, port: int, app: App, next_free: bool) -> Server:
     host = door.host
     policy = AccessPolicy.known_as((*names_at(host), *door.names))
+    limits = Limits(body=door.limit)
     last_port = port
     if next_free:
         last_port = min(port + PORTS_TO_TRY - 1, HIGHEST_PORT)
     for candidate in range(port, last_port + 1):
         try:
-            return await serve(host, candidate, app, Limits(body=door.limit), policy, door.tls)
+            return await serve(host, candidate, app, limits, policy, door.tls)
         except PortTakenError:
-            continue
+            continue  # another member of this process, or another program
         except OSError as error:
             raise CommandError(f"cannot listen at {host}:{candidate}: {error.strerror or error}") from error
     if next_free:
@@ -317,7 +341,12 @@ def default_journal(league_id: str) -> str:
         raise CommandError(str(error)) from error
 
 
-def open_journal(agent: Agent, location: str, identity: Mapping[str, str], transcript: Mode) -> LiveJournal:
+def open_journal(
+    agent: Agent,
+    location: str,
+    identity: Mapping[str, str],
+    transcript: Mode,
+) -> LiveJournal:
     """Open an agent's journal; without a location, one that lives in memory only."""
     if not location:
         return VolatileJournal()
@@ -377,6 +406,7 @@ async def _over(agent: Agent, is_over: Callable[[Agent], bool]) -> None:
     while not is_over(agent):
         if agent.journal_lost:
             raise CommandError(f"the journal is lost: {agent.journal_lost}")
+        # Cleared before waiting: a change between the check and the wait must not be lost.
         agent.changed.clear()
         await agent.changed.wait()
 
@@ -388,7 +418,7 @@ async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
     try:
         await asyncio.wait((working, stopped), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
-            working.result()
+            working.result()  # raises what the work raised
         return working.done()
     finally:
         working.cancel()
@@ -403,6 +433,7 @@ Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
 def run_loop(main: Main, until_stdin_closes: bool = False) -> int:
     """Run a command on the fastest loop available. In the main thread, SIGINT and SIGTERM stop it."""
     system.allow_files(FILES)
+    # In another thread, the process belongs to somebody else, who decides about its garbage.
     if current_thread() is main_thread():
         system.collect_garbage_seldom()
     try:
@@ -432,7 +463,8 @@ async def _run_until_stopped(main: Main, until_stdin_closes: bool) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     if until_stdin_closes:
-        Thread(target=_wait_for_end_of_stdin, args=(loop, stop), daemon=True).start()
+        watcher = Thread(target=_wait_for_end_of_stdin, args=(loop, stop), daemon=True)
+        watcher.start()
     with system.stop_signals(stop.set):
         return await main(stop)
 
@@ -441,6 +473,6 @@ def _wait_for_end_of_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event)
     """Stop when stdin ends. The parent process holds the other end of the pipe, and the system closes it however the
     parent ends. This works on every system, and a parent cannot forget it."""
     while os.read(0, 4096):
-        pass
+        pass  # input has no meaning, only its end
     if not loop.is_closed():
         loop.call_soon_threadsafe(stop.set)

@@ -15,7 +15,15 @@ from typing import NoReturn
 
 import msgspec
 
-from league.events import Event, GameEnded, InvitationAnswered, LeagueCreated, MatchRecordKept, MatchTaken, Registered
+from league.events import (
+    Event,
+    GameEnded,
+    InvitationAnswered,
+    LeagueCreated,
+    MatchRecordKept,
+    MatchTaken,
+    Registered,
+)
 from league.manager.league import LeagueManager
 from league.manager.ledger import Ledger
 from league.protocol.exchanges import Role
@@ -54,7 +62,11 @@ class Journals:
     """How many events the manager's journal holds, match records included."""
 
 
-def read_journals(location: str, match_id: str | None = None, letters: bool = True) -> Journals:
+def read_journals(
+    location: str,
+    match_id: str | None = None,
+    letters: bool = True,
+) -> Journals:
     """Read a journal, or all journals of a folder.
 
     With a match id, the letters and records of this match are read, and records of other matches with deviations.
@@ -84,7 +96,10 @@ def read_journals(location: str, match_id: str | None = None, letters: bool = Tr
 
 def _matters(record: MatchRecordKept, match_id: str | None) -> bool:
     """True for records of the match, and for records of other matches in which players deviated."""
-    return match_id in (None, record.match_id) or b'"PlayerDeviated"' in bytes(record.written)
+    if match_id is None or match_id == record.match_id:
+        return True
+    # Looking for the name in the text is much quicker than decoding every record.
+    return b'"PlayerDeviated"' in bytes(record.written)
 
 
 def _folder_of_more(path: Path) -> str | None:
@@ -98,6 +113,7 @@ def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Se
     """The letters of a match in the referees' journals beside the manager's, by referee. Nothing else is read."""
     letters_by_referee: dict[str, Sequence[LetterNote]] = {}
     for file in sorted(path.parent.glob("*.db")):
+        # A file that is not a journal, or is being written for the first time, is skipped.
         with suppress(JournalError), open_for_reading(file) as journal:
             referee_id = _referee_in(journal, league_id)
             if referee_id is None:
@@ -172,18 +188,22 @@ class FoundJournals:
 
 def read_all(path: Path, match_id: str | None, letters: bool) -> FoundJournals:
     """Read every journal at a path, which may be a folder."""
-    files = sorted(path.glob("*.db")) if path.is_dir() else [path]
+    files = [path]
+    if path.is_dir():
+        files = sorted(path.glob("*.db"))
     journals = FoundJournals(files)
+    # The manager's journal may come last, but its league decides what is read of the others.
     league_id = _league_of(files)
     for file in files:
         with open_for_reading(file) as journal:
             events = _in_league(list(journal.events()), league_id)
             journals.has_events |= bool(events)
             role = role_of(events, journal.meta.get("role"))
+            # An agent that never registered has nothing to report.
             agent_id = next((event.agent_id for event in events if isinstance(event, Registered)), None)
+            if role is Role.MANAGER and journals.path is not None:
+                raise JournalError(f"{path} holds the journals of more than one league")
             if role is Role.MANAGER:
-                if journals.path is not None:
-                    raise JournalError(f"{path} holds the journals of more than one league")
                 journals.path = file
                 journals.manager = events
             elif role is Role.REFEREE and agent_id is not None:
@@ -216,7 +236,7 @@ def _in_league(events: Sequence[Event], league_id: str | None) -> Sequence[Event
         part = events[first:last]
         leagues = {event.league_id for event in part if isinstance(event, Registered)}
         if league_id is None or league_id in leagues:
-            latest = part
+            latest = part  # and a later one counts more
     return latest
 
 
@@ -237,7 +257,7 @@ def _referee_journal(
 
 def _remarks(journal: JournalReader) -> Iterator[str]:
     for note in journal.remarks():
-        with suppress(UnicodeDecodeError):
+        with suppress(UnicodeDecodeError):  # a damaged note is no reason to show nothing
             yield note.body.decode()
 
 
@@ -255,7 +275,11 @@ class Replayed:
     @property
     def digest(self) -> str:
         """A hash of the whole state: the same journal up to the same event gives the same digest."""
-        state = msgspec.to_builtins(self.manager.snapshot(), str_keys=True, order="deterministic")
+        state = msgspec.to_builtins(
+            self.manager.snapshot(),
+            str_keys=True,
+            order="deterministic",
+        )
         return hashlib.sha256(msgspec.json.encode(state)).hexdigest()
 
 
@@ -282,7 +306,9 @@ def replay(location: str, until: int | None = None) -> Replayed:
             raise JournalError(f"{path} holds {last} events; there is no event {until}")
         # Read no further than requested: later events may be damaged.
         events = [event for _, event in journal.events_after(0, until)]
-    return Replayed(manager_after(events, path), len(events), max(last, len(events)))
+    manager = manager_after(events, path)
+    # A league that is being played may have gone on since `last` was read.
+    return Replayed(manager, len(events), max(last, len(events)))
 
 
 def blank_manager(created: LeagueCreated) -> LeagueManager:
@@ -296,7 +322,10 @@ def manager_with(ledger: Ledger) -> LeagueManager:
 
 
 def manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
-    """A manager that has replayed these events of the journal at a path."""
+    """A manager that has replayed these events of the journal at a path.
+
+    The path is for error messages only.
+    """
     manager = first_manager(events[0] if events else None, path)
     for seq, event in enumerate(events, start=1):
         apply(manager, seq, event, path)

@@ -99,6 +99,7 @@ def _is_declined(match: ScheduledMatch, player_id: str) -> bool:
 
 
 def _objections(choices: int, fallbacks: int, errors: int, conditions: int) -> Iterator[str]:
+    # A rating of such a player would be one of its fallback, of its provider, or of two models at once.
     if fallbacks > MOST_FALLBACKS * choices:
         yield f"{fallbacks / choices:.0%} of its choices are not the model's"
     if errors > MOST_PROVIDER_ERRORS * choices:

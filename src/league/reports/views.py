@@ -70,6 +70,9 @@ def gauges(manager: LeagueManager) -> dict[str, float]:
     }
 
 
+# --- table and schedule -----------------------------------------------------------------------------------------------
+
+
 def standings(manager: LeagueManager) -> Object:
     """The table and its version, the technical losses of each player, and the unverified results."""
     players = manager.ledger.roster.of_role("player")
@@ -135,6 +138,7 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
     if scheduled is None:
         return None
     row = match_row(scheduled)
+    # A walkover has neither points nor details: nobody played.
     row |= {"points": None, "details": None, "decided_at": None}
     result = scheduled.result
     if isinstance(result, ResultAccepted):
@@ -142,10 +146,14 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
     return row
 
 
+# --- agents -----------------------------------------------------------------------------------------------------------
+
+
 def agents(manager: LeagueManager) -> Object:
     """Every registered agent with its accepted deviations, every applicant that waits for approval or was rejected, and
     all refused registrations and reports."""
     ledger = manager.ledger
+    # The ledger has one set of deviations for all agents; here each agent gets its own.
     deviations: dict[str, list[Object]] = {}
     for agent_id, code, requirement in sorted(ledger.deviations):
         deviations.setdefault(agent_id, []).append({"code": code, "requirement": requirement})

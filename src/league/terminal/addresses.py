@@ -65,7 +65,7 @@ def on_route_to(url: str) -> str:
 def _on_route(family: int, place: tuple[Any, ...]) -> str | None:
     """This machine's address on the route to a place; None if there is no route (Any: as `getaddrinfo` returns it)."""
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect(place)
+        probe.connect(place)  # a datagram socket only looks up the route
         return str(probe.getsockname()[0])
     return None
 

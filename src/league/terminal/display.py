@@ -101,6 +101,7 @@ def wrap(text: str, columns: int) -> str:
 
 
 def _pieces(line: str, columns: int) -> Iterator[str]:
+    # A deep indent in a narrow terminal would leave no room for text.
     indent = " " * min(len(line) - len(line.lstrip(" ")), columns // 2)
     line = indent + line.lstrip(" ")
     while width(line) > columns:

@@ -45,6 +45,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Aligned lines: columns of numbers to the right, all others to the left."""
     texts = [list(head)]
     texts += [[plain(cell) for cell in row] for row in rows]
+    # The text of a number does not tell whether it is one, so the values themselves decide.
     widths = []
     are_numbers = []
     for column in range(len(head)):
@@ -168,6 +169,7 @@ class LiveScreen(Screen):
         columns = min(BAR_COLUMNS, size.columns // 3)
         progress_bar = bar(league["matches_completed"], league["matches_total"], columns)
         lines = [f"{progress_bar}  {progress(league)}", "", *render_standings(standings)]
+        # A picture as high as the terminal would scroll, and could not be drawn over.
         room = size.lines - 2
         if len(lines) > room:
             lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]
@@ -178,6 +180,7 @@ class LiveScreen(Screen):
         self._draw(lines)
 
     def _draw(self, lines: Sequence[str]) -> None:
+        # Each line is cleared before it is drawn, and everything below the last one at the end.
         text = "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J"
         if self._drawn_lines:
             text = f"\x1b[{self._drawn_lines}A{text}"
