@@ -151,7 +151,7 @@ ORDERS = (
     ),
     OrderCommand(
         _ROWS["pause"],
-        "The league is paused: running matches finish, no others start.",
+        "The league is paused: running matches finish, but no new ones start.",
         ("league pause", "LEAGUE_ADMIN_TOKEN=... league pause --manager http://127.0.0.1:8000"),
     ),
     OrderCommand(_ROWS["resume"], "The league goes on.", ("league resume", f"league resume {HERE}")),

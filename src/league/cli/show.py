@@ -61,8 +61,7 @@ def _schedule(source: LeagueSource, document: Document) -> Iterator[str]:
         rows += [_match_row(match, names) for match in round_["matches"]]
         if round_["bye"]:
             player = names.get(round_["bye"], round_["bye"])
-            bye = [round_["round_id"], None, player, None, "BYE"]
-            rows.append(bye + [None] * (len(SCHEDULE) + 1 - len(bye)))
+            rows.append([round_["round_id"], None, player, None, "BYE", None, None, None, None])
     if not rows:
         yield "There is no schedule yet: not all agents have registered."
         return
@@ -140,7 +139,7 @@ def _agents(_: LeagueSource, document: Document) -> Iterator[str]:
         contested += [[agent["agent_id"], detail] for detail in agent["contested"]]
     if contested:
         yield "\nContested: two agents seem to use the same name."
-        yield from tables.table(("agent", "what was seen"), contested)
+        yield from tables.table(("agent", "observation"), contested)
     if document["applicants"]:
         yield "\nWaiting for the operator (league approve APPLICANT_ID or --all, league reject APPLICANT_ID):"
         yield from _columns(document["applicants"], WAITING)

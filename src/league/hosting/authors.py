@@ -124,7 +124,7 @@ class _ForgivingOutput(io.TextIOWrapper):
             self._fall_silent()
 
     def _fall_silent(self) -> None:
-        # Output of others goes to the same descriptor, so the descriptor itself is redirected.
+        # Libraries may write to the descriptor directly, so the descriptor itself is redirected.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)

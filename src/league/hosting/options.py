@@ -155,11 +155,14 @@ class RoleOptions:
         placeholder="PORT",
     )
     journal: str = option(
-        TEXT, "", "keep the journal here, in a file or sqlite:///FILE; the same journal resumes", placeholder="URL"
+        TEXT,
+        "",
+        "keep the journal here, in a file or sqlite:///FILE; start again with the same journal to resume",
+        placeholder="URL",
     )
     profile: Profile = league_setting("profile", TEXT, PROFILE, choices=PROFILES)
     transcript: Mode = option(
-        TEXT, "full", "which messages to keep beside the journal", choices=("full", "matches", "off")
+        TEXT, "full", "which messages to keep with the journal", choices=("full", "matches", "off")
     )
     log: str = option(
         TEXT,
@@ -170,14 +173,17 @@ class RoleOptions:
     quiet: bool = option(FLAG, False, "print problems only")
     until_stdin_closes: bool = option(FLAG, False, "serve until stdin is closed, even after the end of the league")
     allow_host: tuple[str, ...] = option(
-        HOSTS, (), "another name that this server is reached by, beside its addresses; may be repeated"
+        HOSTS, (), "another name of this server, in addition to its addresses; may be repeated"
     )
     tls_cert: str = option(
         TEXT, "", "serve https with this certificate (PEM, with the chain to its authority)", placeholder="FILE"
     )
     tls_key: str = option(TEXT, "", "the key of --tls-cert, if it is in another file", placeholder="FILE")
     tls_ca: str = option(
-        TEXT, "", "trust this authority (PEM) in https calls, beside those the system trusts", placeholder="FILE"
+        TEXT,
+        "",
+        "trust this authority (PEM) in https calls, in addition to those the system trusts",
+        placeholder="FILE",
     )
     given: frozenset[str] = frozenset()
     """The names of the options that were set, and not left at their defaults."""
@@ -229,20 +235,20 @@ class ManagerOptions(RoleOptions):
     outage_minutes: float = league_setting(
         "outage_minutes",
         NUMBER,
-        "how long a round waits while half of the players are gone at once (0: it never waits)",
+        "how long a round waits if half of the players disappear at once (0: it never waits)",
         least=0,
         placeholder="MINUTES",
     )
     endpoints: Reach = option(
         TEXT,
         "local",
-        "how far away agents may be, each at the address it registers from",
+        "how far away agents may be; each must be at the address it registers from",
         choices=("local", "lan", "public"),
     )
     allow_endpoint: tuple[Allowance, ...] = option(
         PLACES,
         (),
-        "a network (10.1.0.0/16), HOST or HOST:PORT where agents may be too, no matter who registers them; "
+        "a network (10.1.0.0/16), HOST or HOST:PORT where agents may also be, wherever they register from; "
         "may be repeated",
     )
     enrolment: Literal["open", "key", "approve"] | None = league_setting(
@@ -256,7 +262,7 @@ class ManagerOptions(RoleOptions):
     enrolment_key: str = option(
         TEXT,
         "",
-        f"the key that referees register with (default: {KEY_VARIABLE}, or a new one, which is kept)",
+        f"the key that referees register with (default: {KEY_VARIABLE}, or a new one, which the manager keeps)",
         placeholder="KEY",
     )
     state: str = option(

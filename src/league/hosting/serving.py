@@ -7,8 +7,8 @@ Theory of operation. A hosted agent goes through four states, always in this ord
 - serving: `start` has opened the journal and replayed it. Callers get answers;
 - stopped: `stop` closes the port first, then the journal, then writes the last shared files.
 
-A request must never reach an agent that has not replayed its journal, and nobody may write to a journal once the port
-is closed and the agent has stopped.
+A request must never reach an agent that has not replayed its journal, and the journal must never be closed while
+requests can still change the agent.
 """
 
 from __future__ import annotations

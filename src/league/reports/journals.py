@@ -152,7 +152,7 @@ def records_of(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, 
 
 
 def role_of(events: Sequence[Event], stated: str | None = None) -> Role | None:
-    """The role that wrote a journal; None if that cannot be told.
+    """The role that wrote a journal; None if it cannot be determined.
 
     A manager's journal begins with LeagueCreated. Otherwise the role `stated` in the file counts, and in a file that
     states none, the first event that only one role writes. Ids may be anything, so they say nothing about the role.
@@ -192,7 +192,7 @@ def read_all(path: Path, match_id: str | None, letters: bool) -> FoundJournals:
     if path.is_dir():
         files = sorted(path.glob("*.db"))
     journals = FoundJournals(files)
-    # The manager's journal may come last, but its league decides what is read of the others.
+    # The manager's journal may come last, but its league decides which events of the other journals count.
     league_id = _league_of(files)
     for file in files:
         with open_for_reading(file) as journal:
@@ -257,7 +257,7 @@ def _referee_journal(
 
 def _remarks(journal: JournalReader) -> Iterator[str]:
     for note in journal.remarks():
-        with suppress(UnicodeDecodeError):  # a damaged note is no reason to show nothing
+        with suppress(UnicodeDecodeError):  # a damaged note is left out, the rest is shown
             yield note.body.decode()
 
 
