@@ -125,12 +125,14 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
     enrolment_key = cache(lambda: options.enrolment_key or ENROLMENT_KEY.of_manager(state))
 
     def build(secrets: Mapping[str, str]) -> LeagueManager:
+        # The admin token comes first: if it cannot be read, no enrolment key is made.
+        operator = tokens.verifier(admin_token())
         return LeagueManager(
             settings,
             sources.chance,
             {**secrets, "enrolment_key": enrolment_key()},
             endpoints=endpoints,
-            operator=tokens.verifier(admin_token()),
+            operator=operator,
             is_local=addresses.is_loopback(options.host),
             open_book=PeerBook,
             open_giving=Giving,
