@@ -30,7 +30,7 @@ from league.terminal import USAGE, CommandError
 from league.transport.http import App
 from league.transport.http_client import CallFailed, HttpClient
 from league.transport.letters import Speaker
-from league_workshop.sparring_manager import ATTEMPT, REFEREE_ID, Fixtures, SparringManager
+from league_workshop.sparring_manager import REFEREE_ID, Fixtures, SparringManager
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -108,8 +108,8 @@ async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event
         watcher.begun()
         await session.open()
         await serving.until(stop, session.follow(watcher))
-        if session.manager.refused is not None:
-            raise CommandError(f"the referee cannot play such a match: {session.manager.refused.detail}")
+        if session.manager.refusal is not None:
+            raise CommandError(f"the referee cannot play such a match: {session.manager.refusal.detail}")
         return session.manager
     finally:
         await session.close()
@@ -145,7 +145,7 @@ class SparringSession:
         for name in (MANAGER, REFEREE_ID, *self._plan.names):
             host = self._hosts[name] = HostedAgent()
             await host.listen(Door(self._plan.host, LIMIT), 0, App(post=host.respond))
-        endpoints = {name: host.endpoint for name, host in self._hosts.items() if name != MANAGER}
+        endpoints = [host.endpoint for name, host in self._hosts.items() if name != MANAGER]
         manager = partial(SparringManager, self._plan.fixtures, endpoints, sources.chance)
         await self._start(MANAGER, Role.MANAGER, manager)
         await self._start(REFEREE_ID, Role.REFEREE, self._referee)
@@ -162,9 +162,9 @@ class SparringSession:
     async def follow(self, watcher: SparringWatcher) -> None:
         """Tell all that happens in each match, until the last is over."""
         told = seen = 0
-        while not self.manager.is_over or told < len(self.manager.results):
+        while not self.manager.is_over or told < len(self.manager.completed):
             self._changed.clear()
-            match = self._desk.matches.get((self._plan.fixtures.match_id(told), ATTEMPT))
+            match = self._desk.matches.get((self._plan.fixtures.match_id(told), 1))
             events = match.events if match else []
             for event in events[seen:]:
                 watcher.happened(event)
@@ -218,7 +218,7 @@ class SparringSession:
         options = replace(
             defaults(PlayerOptions),
             manager=self._hosts[MANAGER].endpoint,
-            name=entrant.title,
+            name=f"Opponent {agent_id[1:]}",
             game=self._plan.fixtures.game_type,
             id=agent_id,
         )

@@ -81,14 +81,16 @@ class LeagueManager(RoleMachine):
             self._ledger,
         )
         messages = Messages(context)
-        self._broadcasts = Broadcasts(context, messages)
+        self._broadcasts = self._make_broadcasts(context, messages)
         habits = self._habits = RefereeHabits(context)
         dispatches = Dispatches(context, messages, habits)
         assignments = Assignments(context, dispatches, habits)
         self._probes = Probes(context)
         outages = self._outages = Outages(context, assignments)
         self._heartbeats = Heartbeats(context, assignments, habits, outages)
-        self._rounds = Rounds(context, self._broadcasts, self._probes, assignments, self._heartbeats, outages)
+        self._rounds = self._make_rounds(
+            context, self._broadcasts, self._probes, assignments, self._heartbeats, outages
+        )
         self._rounds.on_reopened = self._broadcasts.stop_completing
         self._broadcasts.is_holding = lambda: outages.is_holding
         self._authentication = Authentication(context, self._broadcasts, outages.token_switched)
@@ -100,6 +102,14 @@ class LeagueManager(RoleMachine):
         self._queries = LeagueQueries(context, self._authentication, messages, dispatches)
         self._orders = OperatorOrders(context, self._rounds, assignments, outages)
         self._calls.on_answer, self._calls.on_idle = self._call_answered, self._broadcasts.look_at
+
+    def _make_broadcasts(self, *parts: Any) -> Broadcasts:
+        """For a manager that sends less. Any: the fields of Broadcasts."""
+        return Broadcasts(*parts)
+
+    def _make_rounds(self, *parts: Any) -> Rounds:
+        """For a manager with a schedule of its own. Any: the fields of Rounds."""
+        return Rounds(*parts)
 
     # --- what others may look at --------------------------------------------------------------------------------------
 
