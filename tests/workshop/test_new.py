@@ -76,7 +76,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest
     (tmp_path / "player.py").write_text("mine", encoding="utf-8")
     assert "is not empty" in refused(1, tmp_path, capsys=capsys)
     assert [one.name for one in tmp_path.iterdir()] == ["player.py"]
-    assert "is no folder" in refused(1, tmp_path / "player.py", capsys=capsys)
+    assert "is not a folder" in refused(1, tmp_path / "player.py", capsys=capsys)
     assert "cannot write" in refused(1, tmp_path / "player.py" / "below", capsys=capsys)
     assert (tmp_path / "player.py").read_text(encoding="utf-8") == "mine"
 
