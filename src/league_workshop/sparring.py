@@ -1,8 +1,8 @@
 """Friendly matches: a manager, a referee and opponents in one process, around a player that runs elsewhere.
 
 Theory of operation. A `SparringSession` opens a port for each of its own agents before any of them starts, because each
-must know the addresses of the others. They talk to each other and to the guest over HTTP, as in a league; the guest can't
-tell the difference. Only the referee keeps a journal: it is the account of the matches from which the report is made.
+must know the addresses of the others. They talk to each other and to the guest over HTTP, and the guest can't tell the
+matches from those of a league. Only the referee keeps a journal: the report is made from its account of the matches.
 
 `follow` waits for steps of the manager or the referee and passes their events on to a watcher, match by match. It ends
 when the manager has no match left to give out. The session must be closed in any case: it holds open ports and the

@@ -7,8 +7,8 @@ Registration, tokens, assignments, reports and the table are the league's own. T
 - Members hear only of the rounds to come. They get no table and never LEAGUE_COMPLETED: a player that is told of the
   end of its league may end its process, and this guest has a league elsewhere, or none yet.
 
-The course ends when all fixtures are played, or when the guest has lost twice in a row by its own fault. Then no further
-round opens, and the league stays open until its process ends.
+The matches end when all fixtures are played, or when the guest has lost twice in a row by its own fault. Then no
+further round opens, and the league stays open until its process ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REFEREE_ID: Final = "REF01"
 """The first referee of a league: some players take matches only from referees whose ids they know."""
 GUEST_ID: Final = "P01"
 LAST_OPPONENT: Final = 99
-"""Opponents are P99, P98, …: a guest that answers under its id of another league must not answer under theirs (E033)."""
+"""Opponents are P99, P98, …: a guest may answer under its id of another league, which must not be theirs (E033)."""
 NUMBERS: Final = 100_000_000
 """Matches are numbered by the millisecond, modulo this (more than a day): two runs of the command never share one."""
 
@@ -106,7 +106,7 @@ class SparringManager(LeagueManager):
 
     @property
     def gave_up(self) -> bool:
-        """True if the guest lost its last matches by its own fault. Another such loss would teach its author nothing."""
+        """True if the guest lost its last matches by its own fault. Another such loss would teach nothing new."""
         guest = self.ledger.roster.members[self.fixtures.guest.agent_id]
         return guest.faults_in_a_row >= FAULTS_THAT_SUSPEND
 

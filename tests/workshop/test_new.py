@@ -48,7 +48,7 @@ def test_the_name_stands_once_in_the_player_and_as_a_string(
     assert main(["new", "player", str(tmp_path / "one"), "--name", name, *options]) == 0
     code = (tmp_path / "one" / contents[0]).read_text(encoding="utf-8")
     assert code.count(json.dumps(name, ensure_ascii=False)) == 1
-    assert new.USUAL_NAME not in code
+    assert new.DEFAULT_NAME not in code
 
 
 def test_without_a_name_the_folder_gives_it_if_managers_take_it(tmp_path: Path) -> None:

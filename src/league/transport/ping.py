@@ -21,7 +21,7 @@ UNKNOWN_PATH: Final = ({"detail": "Not Found"}, {"detail": "Method Not Allowed"}
 
 
 class Listener(Enum):
-    """What answered a ping."""
+    """The kinds of listeners behind an address."""
 
     NOBODY = auto()
     """The connection was refused."""
