@@ -19,7 +19,7 @@ from league_dashboard.match_view import match_page
 from league_dashboard.player_view import player_page
 from league_dashboard.rendering import SITE, SITE_BELOW, Renderer
 from league_dashboard.sections import sections_of
-from league_records.match_facts import MatchFacts, facts_of
+from league_records.match_facts import MatchFacts, facts_from_ledger
 from league_records.shared_files import File
 
 Shown = TypeVar("Shown")
@@ -42,7 +42,7 @@ class JournalLeague:
         return show(self._manager)
 
     async def facts(self, match_id: str) -> MatchFacts | None:
-        return facts_of(match_id, self._journals)
+        return facts_from_ledger(match_id, self._manager.ledger, self._journals)
 
     async def records(self, player_id: str) -> Sequence[Event]:
         return _records(self._manager, self._journals, player_id)
@@ -89,7 +89,7 @@ def _pages(manager: LeagueManager, journals: Journals, history: LeagueHistory) -
     for name in rendering.ASSETS:
         yield PurePosixPath("assets", name), rendering.asset(name)
     for match_id in manager.ledger.matches:
-        facts = facts_of(match_id, journals)
+        facts = facts_from_ledger(match_id, manager.ledger, journals)
         assert facts is not None, "the schedule has it"
         yield PurePosixPath("match", rendering.file_of(match_id)), below.match(match_page(facts)).encode()
     for player_id in manager.player_ids:

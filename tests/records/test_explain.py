@@ -91,7 +91,7 @@ def test_what_a_referee_let_pass_is_told_once_whatever_match_it_noticed_it_in() 
     assert [one for one in told if "GAME_JOIN_ACK.accept" in one] == [line]
     assert not any("P09" in one for one in told)
     texts = [one.text for attempt in account.attempts for one in attempt.lines]
-    assert "An answer of P01 was odd, and let pass (E003 MISSING_REQUIRED_FIELD): odd." in texts
+    assert "An answer of P01 was odd but accepted (E003 MISSING_REQUIRED_FIELD): odd." in texts
 
 
 def test_equal_choices_are_a_draw() -> None:
