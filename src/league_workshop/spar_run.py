@@ -10,15 +10,15 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from league.events import Event
-from league.reports.journals import Journals, read_journals
+from league.reports.journals import Journals, RefereeJournal, read_journals
 from league.storage.notices import JournalError
 from league.terminal import CommandError, print_lines, print_result
 from league.terminal import tables as terminal
 from league_records.explain import Explanation, explanation_lines
 from league_records.letters import clean
 from league_workshop.sparring import SparringPlan, SparringWatcher, spar
-from league_workshop.sparring_manager import SparringManager
-from league_workshop.sparring_matches import FriendlyMatch, Timing, friendly_match, trouble_in
+from league_workshop.sparring_manager import REFEREE_ID, SparringManager
+from league_workshop.sparring_matches import FriendlyMatch, Timing, friendly_match, guest_facts, trouble_in
 from league_workshop.sparring_report import SparringFinding, SparringReport, Summary, report
 
 INTERRUPTED = 130
@@ -108,7 +108,11 @@ class MatchPrinter(SparringWatcher):
             _print_line(f"    {trouble}")
 
     def ended(self, place: int, events: Sequence[Event]) -> None:
-        match = friendly_match(events, self._plan.guest.agent_id, self._plan.names)
+        guest_id = self._plan.guest.agent_id
+        journals = Journals(referees={REFEREE_ID: RefereeJournal(events)})
+        match_id = self._plan.fixtures.match_id(place - 1)
+        facts = guest_facts(match_id, journals, guest_id, self._plan.names)
+        match = friendly_match(facts, guest_id)
         total = self._plan.fixtures.matches
         width = len(str(total))
         _print_line(f"{place:>{width}}/{total}  {_match_line(match)}")
