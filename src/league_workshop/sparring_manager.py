@@ -22,7 +22,7 @@ from league.events import AgentRegistered, Bulletin, Pairing, ScheduleMade
 from league.machine import Address, Chance, Letter, Refusal
 from league.manager.broadcasts import Broadcasts
 from league.manager.league import LeagueManager
-from league.manager.ledger import APPLY, Ledger
+from league.manager.ledger import Ledger
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.manager.rounds import Rounds
 from league.protocol.envelope import Unsealed
@@ -205,7 +205,7 @@ def _ledger_with_guest(settings: LeagueSettings, fixtures: Fixtures) -> Ledger:
         serial=1,
         verify="",
     )
-    APPLY[AgentRegistered](ledger, registration)
+    ledger.apply(registration)
     # Without a token none of its answers can be checked, so the referee is told to check none.
     ledger.roster.members[guest.agent_id].tokens.clear()
     return ledger
