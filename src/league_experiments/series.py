@@ -3,8 +3,8 @@
 Theory of operation. A series is played by one process. Each one begins with new strategies that remember nothing, so
 it makes no difference how many processes share the work. With every match the two strategies change seats, and after
 every two matches the opening changes. All chance comes from one generator, which is seeded for the series: the numbers
-of a game and the random bytes of the strategies are drawn from it in the order in which they are needed. That order must
-never change, or an old seed would give new results.
+of a game and the random bytes of the strategies are drawn from it in the order in which they are needed. That order
+must never change, or an old seed would give new results.
 
 A strategy is code by somebody else. An exception or an illegal choice is a technical loss of that match, and the series
 goes on.

@@ -19,8 +19,8 @@ EXAMPLE = examples(
     "league tournament --strategy random,mirror,frequency --meetings 1000 --seed 7",
     "league tournament --strategy ./mine.py:Mine,random --meetings 100000 --to results",
     "league tournament --strategy ./mine.py:Mine,random --game tic_tac_toe --openings 20 --json",
-    note="A strategy remembers the matches of its series: at most a thousand against the same opponent. An exception or\n"
-    "an illegal choice is a technical loss at once. The same seed gives the same results.",
+    note="A strategy remembers the matches of its series: at most a thousand against the same opponent. An exception\n"
+    "or an illegal choice is a technical loss at once. The same seed gives the same results.",
 )
 
 STANDINGS = ("strategy", "played", "won", "drawn", "lost", "technical", "points/match", "95 % interval")
