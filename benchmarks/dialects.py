@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks import Row, median_cpu_seconds, median_cpu_seconds_async
+from league.agent.caller import Caller
 from league.events import ResultAccepted
 from league.machine import Address, Answering
 from league.protocol import jsonrpc
@@ -20,7 +21,6 @@ from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.messages import GameInvitation, GameJoinAck
 from league.transport import letters
-from league.transport.caller import Caller
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve

@@ -1,8 +1,13 @@
-"""The shape of a role: a pure state machine, what goes into it and what comes out.
+"""The shape of a role: a pure state machine, its inputs and its outputs.
 
-A machine reads no clock, draws no number and opens nothing: time comes with every call, chance from the source it was
-given. `apply` is the only place where its state changes, live and in replay; what it keeps beside the state (calls
-under way, timers) is lost in a crash and rebuilt by `resume`.
+Theory of operation. A machine gets an input (a letter, a failed call, a reached deadline, a strategy's answer) together
+with the time, and returns a `Step`. The shell makes the step's events durable first, then carries out the rest.
+
+State changes only in `apply(event)`, live and in replay, so replaying a journal is the restart. Whatever a machine
+keeps beside the state, such as calls under way and timers, is lost in a crash; `resume` rebuilds it from the state.
+
+What must never happen: a machine reads a clock, draws a random number or does I/O by itself. Time comes with every
+call, chance from the source it was created with.
 """
 
 from __future__ import annotations
@@ -23,7 +28,10 @@ from league.protocol.experiment import Provenance
 from league.protocol.messages import Message
 
 Chance = Callable[[int], bytes]
-"""So many random bytes: os.urandom in life, a seeded source in the simulator."""
+"""Returns a number of random bytes: os.urandom in real leagues, a seeded source in the simulator."""
+
+
+# --- what a letter may contain ----------------------------------------------------------------------------------------
 
 
 class Ping(Struct, frozen=True):
@@ -31,67 +39,72 @@ class Ping(Struct, frozen=True):
 
 
 class Pong(Struct, frozen=True):
-    """The answer to a ping; our referees say which matches and attempts they hold, others say nothing."""
+    """The answer to a ping; our referees list the matches and attempts they hold, others say nothing."""
 
     matches: tuple[tuple[str, int], ...] | None = None
 
 
 class Acknowledged(Struct, frozen=True):
-    """Received, and nothing more: an answer without a message of the protocol. `is_promise`: it says itself that the
-    answer is still to come (HTTP status 202)."""
+    """An answer without a message of the protocol: it says only that the call was received."""
 
     deviations: tuple[Violation, ...] = ()
     is_promise: bool = False
+    """It says that the real answer is still to come (HTTP status 202)."""
 
 
 class RecordRequest(Ping, frozen=True):
-    """`get_match_record`: like a ping no message of the protocol; our manager asks it of our referees. `token` is what
-    the asker showed, when it is read."""
+    """`get_match_record`, which our manager asks our referees; like a ping, it is not a message of the protocol."""
 
     match_id: str
     attempt: int
     token: str | None = None
+    """The token that came with a request; None in our own."""
 
 
 class MatchRecord(Struct, frozen=True):
-    """All that happened in one attempt of a match, as its referee journalled it (Any: events as JSON objects)."""
+    """The events of one attempt of a match, as its referee journalled them (Any: events as JSON objects)."""
 
     match_id: str
     attempt: int
     events: tuple[dict[str, Any], ...]
 
 
+# A dataclass, because two refusals are equal whatever the peer's words.
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A peer answered a call of ours with an error, read by the catalogue."""
+    """A peer's error in answer to our call, translated to the catalogue."""
 
     code: str
     detail: str
     understood: bool = True
-    """False if it rather means that the call itself was not understood: another calling convention may help."""
+    """False if the peer did not understand the call itself: another calling convention may help."""
     words: str = field(default="", compare=False)
-    """What the peer said, in its own words."""
+    """The peer's own words."""
 
 
 ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_command", "run_match")
-"""The inquiries by which managers of others give a referee a match (spec section 13.5)."""
+"""The inquiries by which managers by others give a referee a match (spec section 13.5)."""
+
+
+ADDRESS_QUERIES = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
+"""The LEAGUE_QUERYs by which referees of others ask for the players' addresses."""
 
 
 class Inquiry(Struct, frozen=True):
-    """A question that is no message of the protocol but is asked out there (Any: its params as they came)."""
+    """A question that other agents ask although the protocol has no such message (Any: its params, unread)."""
 
     method: str
     params: Mapping[str, Any]
 
 
 class Information(Struct, frozen=True):
-    """The answer to an inquiry, of ours or to us (Any: it is the result as it stands)."""
+    """The answer to an inquiry, theirs or ours (Any: the result, unread)."""
 
     data: Mapping[str, Any]
 
 
 class Operate(Struct, frozen=True):
-    """An operator's order, with a key that makes its repetition harmless."""
+    """An operator's order. An order with the same key is carried out once."""
 
     order: str
     key: str
@@ -100,35 +113,43 @@ class Operate(Struct, frozen=True):
 
 Content = Unsealed | Ping | Pong | Acknowledged | MatchRecord | Refusal | Operate | Inquiry | Information
 ReplyContent = Message | Pong | Acknowledged | MatchRecord | Information | PeerError
-"""What a request may be answered with."""
+"""The possible answers to a request."""
+
+
+# --- inputs and outputs -----------------------------------------------------------------------------------------------
 
 
 class Letter(Struct, frozen=True):
-    """What came in. With `answers`, the answer of `peer` to that outgoing message of ours; without, a request (or a
-    reply as its own POST) that must be answered under `id`."""
+    """Something that came in: the answer to a call of ours, or else a request that must be answered.
+
+    A reply that comes as a POST of its own counts as a request.
+    """
 
     id: int
+    """A request is answered under this number."""
     content: Content
     answers: str | None = None
+    """The key of our call that `peer` answers; None for a request."""
     peer: str = ""
     origin: str = ""
     convention: Convention = Convention.SPEC
-    """How a request was put."""
+    """The calling convention of a request."""
 
 
 class Address(Struct, frozen=True):
-    """Where and to whom: the agent, its endpoint, the token it is shown (spliced into a shared body), how it is spoken
-    to, and the address of whoever named the endpoint, where that is known."""
+    """The receiver of a call."""
 
     agent_id: str
     endpoint: str
     token: str | None = None
+    """The token it is shown, spliced into a shared body."""
     convention: Convention = Convention.SPEC
     origin: str = ""
+    """The address of whoever named the endpoint, if known."""
 
 
 class Outgoing(Struct, frozen=True):
-    """A call to make: one message, one or many receivers, and the moment after which an answer is too late."""
+    """A call to make: one message, one or many receivers, and the time after which an answer is too late."""
 
     key: str
     to: tuple[Address, ...]
@@ -137,7 +158,7 @@ class Outgoing(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """A question for the strategy of a player; its answer comes back through `answered`."""
+    """A question for a player's strategy; the answer comes back through `answered`."""
 
     key: str
     game_type: str
@@ -147,7 +168,7 @@ class Ask(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """What a strategy may answer instead of the bare choice: also how it came about."""
+    """A choice together with its provenance; a strategy may return it instead of the bare choice."""
 
     choice: str
     provenance: Provenance | None = None
@@ -155,20 +176,21 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class NoChoice:
-    """What a strategy answers that declines to choose. `is_outage`: not by its own fault (spec section 8.17)."""
+    """A strategy's refusal to choose."""
 
     detail: str
     provenance: Provenance | None = None
     is_outage: bool = False
+    """It is not the player's fault (spec section 8.17)."""
 
 
 class Answering(Struct, frozen=True):
-    """The answer to a letter: a message, or the error it gets."""
+    """The answer to a letter: a message or an error."""
 
     letter_id: int
     content: ReplyContent
     about: str | None = None
-    """The message type the error is about, for its JSON-RPC number."""
+    """The message type that the error is about; it decides the error's JSON-RPC number."""
 
 
 class Failure(Enum):
@@ -177,21 +199,21 @@ class Failure(Enum):
     TIMEOUT = "timeout"
     REFUSED = "refused"
     FORBIDDEN = "forbidden"
-    """Our own policy about addresses: nothing was sent."""
+    """Our own endpoint policy forbids the address: nothing was sent."""
     BROKEN = "broken"
     BUSY = "busy"
     NOT_UNDERSTOOD = "not understood"
     ERROR = "error"
-    """It was answered, with an error."""
+    """The answer was an error."""
 
 
 class Blame(Enum):
-    """Whose fault a failed call is, by the shell's sensors; only a peer's counts against it."""
+    """The side at fault when a call failed, as the shell observed it. Only PEER counts against the peer."""
 
     PEER = "peer"
     LOCAL = "local"
     NOBODY = "nobody"
-    """It was sent, and its connection was needed before its answer came."""
+    """The call was sent, but its connection was needed elsewhere before the answer came."""
 
 
 class Undelivered(Struct, frozen=True):
@@ -205,66 +227,76 @@ class Undelivered(Struct, frozen=True):
     detail: str = ""
 
 
+class Entry(Struct, frozen=True):
+    """The events and secrets of one step, which become durable together."""
+
+    events: tuple[Event, ...]
+    secrets: Mapping[str, str] = {}
+
+
+# msgspec copies empty defaults, so no two steps share a list.
 class Step(Struct):
-    """What a machine answers to any input. Nothing of it leaves the process before its events are durable."""
+    """A machine's response to any input. Nothing of it leaves the process before its events are durable."""
 
     replies: list[Answering] = []
     outbox: list[Outgoing] = []
     asks: list[Ask] = []
     news: list[object] = []
-    """What somebody outside the machine is told, in order, once, and never in replay: a player's own code."""
+    """Notices for a player's own code: delivered in order, once, and never in replay."""
     cancel: tuple[str, ...] = ()
+    """Keys of calls whose answers are no longer needed."""
     events: list[Event] = []
     secrets: dict[str, str] = {}
+    """Tokens and seeds, by name; the shell stores them beside the events, never in them."""
 
 
 class Machine(ABC):
-    """A role. Subclasses keep all that must survive in what `apply` builds, and everything else out of it."""
+    """A role. The state that `apply` builds must contain everything that has to survive a crash, and nothing else."""
 
     def __init__(self, chance: Chance, secrets: Mapping[str, str] | None = None) -> None:
         self._chance = chance
         self._secrets: MutableMapping[str, str] = dict(secrets or {})
+        # The step being built: every input begins a new one, and returns it.
         self._step = Step()
-        """The step being built: every input begins a new one, and ends with it."""
         self.deadline: float | None = None
-        """When to tick, if ever."""
+        """When to call `tick`, if ever."""
 
     @abstractmethod
     def apply(self, event: Event) -> None:
-        """Make one event true."""
+        """Change the state by one event."""
 
     @abstractmethod
     def resume(self, now: float) -> Step:
-        """After the journal was replayed (or on first start): take up what is open."""
+        """Take up unfinished work after the journal was replayed, or begin on the first start."""
 
     @abstractmethod
     def handle(self, letter: Letter, now: float) -> Step:
-        """A letter came in."""
+        """Handle a letter that came in."""
 
     @abstractmethod
     def undelivered(self, failed: Undelivered, now: float) -> Step:
-        """A call got no answer."""
+        """Handle a call that got no answer."""
 
     @abstractmethod
     def tick(self, now: float) -> Step:
-        """`deadline` was reached."""
+        """Do what is due, because `deadline` was reached."""
 
     def member_behind(self, content: Content) -> str | None:
-        """Who has sent this, if its token proves it to be a member of the league: the id."""
+        """The id of the sender, if its token proves that it is a member of the league."""
         return None
 
     @abstractmethod
     def snapshot(self) -> Mapping[str, Any]:
-        """All of the state that events build, as plain data: equal snapshots, equal states."""
+        """The whole state that events build, as plain data: equal snapshots mean equal states."""
 
     def answered(self, key: str, value: object, now: float) -> Step:
-        """A strategy answered an Ask. Only players ask."""
-        raise NotImplementedError(f"{type(self).__name__} asks nobody")
+        """Handle a strategy's answer to an Ask. Only players ask."""
+        raise NotImplementedError(f"{type(self).__name__} has no strategy")
 
-    # What subclasses build their steps with.
+    # Subclasses build their steps with these.
 
     def _happened(self, event: Event) -> None:
-        """Record an event and make it true at once."""
+        """Record an event and apply it at once."""
         self._step.events.append(event)
         self.apply(event)
 
@@ -279,5 +311,5 @@ class Machine(ABC):
         self._step.outbox.append(outgoing)
 
     def _cancel(self, key: str) -> None:
-        """The answers to this call are no longer wanted."""
+        """Give up a call: its answers are no longer needed."""
         self._step.cancel += (key,)

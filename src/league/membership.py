@@ -1,8 +1,22 @@
-"""Membership in a league, shared by referee and player (spec section 7.2): registering, and registering again; who our
-manager is, which tokens it shows, and what was found out about how it speaks.
+"""Membership in a league, shared by referee and player (spec section 7.2).
 
-Registered, ConventionLearned and DeviationRecorded are applied here too; everything else is lost in a crash and taken
-up by `resume`. How a manager is spoken to is found out by registering (spec section 13.1): twice is harmless.
+Theory of operation. `Membership` is what we know of our manager and what it knows of us: ids, tokens, and how it wants
+to be spoken to. Only the events Registered, ConventionLearned and DeviationRecorded change it, live and in replay.
+
+`Registration` is the request to become a member. It is in one of these states, none of which survives a crash:
+
+- *calling*: a request is on its way, and repeated until the manager answers;
+- *pending*: the operator must approve us first, so we ask again every few seconds;
+- *rejected*: the manager does not want us, and we have stopped asking;
+- *at rest*: we are a member, or nobody has started us yet.
+
+`resume` begins to register at the start of the process if the journal says that it is necessary. Later, a manager that
+does not know our token makes us register again (`request_refused`), once until it accepts a request. If it has begun
+another league meanwhile, `on_new_league` is called before Registered becomes true. Registering also finds out how a
+manager by others is spoken to (spec section 13.1): to register twice is harmless.
+
+What must never happen: a token is shown to anybody but the manager that gave it; we register again and again while the
+manager refuses us; a token of an earlier league opens anything in this one.
 """
 
 from __future__ import annotations
@@ -13,15 +27,29 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Policy,
+    Reaction,
+)
+from league.calling.line import Line, Purpose
 from league.calling.role import Context
-from league.dialects.negotiation import Negotiation, registration_routes, routes
 from league.events import ConventionLearned, DeviationRecorded, Registered
 from league.machine import Address, Content, Failure, Letter, Refusal
 from league.protocol import tokens
-from league.protocol.conventions import Convention, convention_of
-from league.protocol.envelope import Profile, Unsealed, seal
-from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, as_error
+from league.protocol.conventions import Convention
+from league.protocol.envelope import Unsealed, seal
+from league.protocol.errors import (
+    ERRORS,
+    PeerError,
+    Retry,
+    Stage,
+    Violation,
+    as_error,
+)
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import (
     LeagueRegisterRequest,
@@ -36,30 +64,30 @@ from league.protocol.versions import CURRENT
 DERIVED: Final = "derived"
 """`token_scheme` of a manager whose tokens can be checked, and of a referee that shows them (sections 9.2, 9.3)."""
 REGISTRATIONS: Final = 2
-"""The manager's tokens of so many registrations are known: one it sent before we came back may still be on its way."""
+"""Number of registrations whose manager's tokens we accept: a message from before the newest may be on its way."""
 APPROVAL_S: Final = 5.0
 """How often to ask again while the operator has not decided (R-89)."""
 DEVIATIONS: Final = 1_000
-"""So many are recorded in all, whoever deviates."""
+"""Maximum number of deviations recorded, of all agents together."""
 EARLY: Final = 16
-"""So many letters may come before the answer to our registration does; managers by others say some things only once."""
+"""Maximum number of letters held until our registration is answered; managers by others say some things only once."""
 LONGEST_WORD: Final = 200
 LONGEST_DETAIL: Final = 300
 LONGEST_NAME: Final = 80
 _MAY_HELP: Final = (Retry.YES, Retry.LATER)
 _UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
-"""What is said of a message that was looked for where it is not: ours lacks nothing."""
+"""The errors of a manager that looked for our message in the wrong place: it lacks nothing."""
 _BUG: Final = "E099"
 
 OF_MEMBERSHIP: Final = frozenset({Registered, ConventionLearned, DeviationRecorded})
-"""The events that `Membership.apply` makes true."""
+"""The events that change a membership."""
 Answer = RefereeRegisterResponse | LeagueRegisterResponse
 FindKey = Callable[[str], str | None]
-"""The enrolment key of this league, if it is known."""
+"""Returns the enrolment key of a league, if we have it."""
 
 
 class Membership:
-    """What we are to our manager, and what it is to us."""
+    """What we know of our manager, and what it knows of us."""
 
     def __init__(
         self,
@@ -68,132 +96,143 @@ class Membership:
         context: Context,
         *,
         wished_id: str = "",
-        profile: Profile = "compat",
         find_key: FindKey = lambda _: None,
     ) -> None:
         self.meta = _complete(meta)
         self.agent_id = ""
         self.league_id = ""
         self.serial = 0
+        """Number of our newest registration; 0 before the first."""
         self.first_serial = 1
-        """Of the registrations in this league."""
+        """Number of our first registration in this league."""
         self.registered_at = ""
-        """The endpoint that we told our manager."""
+        """The endpoint that we registered with."""
         self.derived_tokens = False
         self.token: str | None = None
-        """What the manager is shown; managers of others may have given none."""
-        self.convention = Convention.SPEC
-        """How the manager is spoken to."""
-        self.registration = Registration(self, manager_endpoint, context, profile == "compat")
+        """Our token for the manager; managers by others may give none."""
         self.endpoint = manager_endpoint
+        self.registration = Registration(self, context, find_key)
         self._context = context
         self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
-        """What we call ourselves: the id we wish for (R-37) or our own name before we have an id."""
-        self._find_key = find_key
+        """Our name in messages; before we have an id, the id we wish for (R-37) or our display name."""
         self._deviations: set[tuple[str, str, str]] = set()
-        self._of_manager: deque[str] = deque(maxlen=REGISTRATIONS)
+        self._manager_tokens: deque[str] = deque(maxlen=REGISTRATIONS)
 
     # --- who we are ---------------------------------------------------------------------------------------------------
 
     @property
     def role(self) -> str:
-        return "referee" if isinstance(self.meta, RefereeMeta) else "player"
+        if isinstance(self.meta, RefereeMeta):
+            return "referee"
+        return "player"
 
     @property
     def is_registered(self) -> bool:
         return self.serial > 0
 
     def sealed(self, now: float, conversation_id: str) -> dict[str, Any]:
-        """The envelope of a message of ours (Any: as `seal` has it)."""
+        """Return the envelope of a message of ours (Any: as `seal` has it)."""
         return seal(self.sender, now, conversation_id)
-
-    def finds_key(self, league_id: str) -> bool:
-        """Do we know an enrolment key of this league that we have not shown? From now on we show it."""
-        key = self._find_key(league_id) if isinstance(self.meta, RefereeMeta) else None
-        if not key or key == getattr(self.meta, "enrolment_key", None):
-            return False
-        self.meta = structs.replace(self.meta, enrolment_key=key)
-        return True
 
     # --- who our manager is -------------------------------------------------------------------------------------------
 
     @property
     def manager(self) -> Address:
-        """Where requests to the manager go, with the token they carry, and how they are put."""
+        """The address for requests to the manager, with the token and the convention."""
         return Address(tokens.MANAGER, self.endpoint, self.token, self.convention)
 
-    def negotiation(self) -> Negotiation | None:
-        """For a message that the manager must understand: twice is as good as once. None where there is nothing to find
-        out."""
-        if not self.registration.finds_out:
-            return None
-        return Negotiation(routes(self.endpoint, self.convention), is_proven=True, on_understood=self._learn)
+    @property
+    def convention(self) -> Convention:
+        """The convention in which the manager is called."""
+        return self._context.book.conventions.get(tokens.MANAGER) or Convention.SPEC
+
+    def line(self) -> Line:
+        """Open a line for a message that the manager must understand, and that may arrive twice."""
+        return self._context.book.line(self.manager, Purpose.TELL)
 
     def is_managers(self, token: str | None) -> bool:
-        """Is this what our manager shows us? Only to be asked where it derives its tokens."""
-        return any(tokens.same(token, one) for one in self._of_manager)
+        """Return True if this is our manager's token. Only for managers that derive their tokens."""
+        return any(tokens.same(token, right) for right in self._manager_tokens)
 
     def check_manager(self, read: Unsealed) -> None:
-        """Envelope, token, role and league, in this order, before the message's own fields (section 10.3)."""
+        """Check envelope, token, role and league, in this order, before the message's own fields (section 10.3)."""
         _raise(read.until(Stage.ENVELOPE))
         token = read.field("auth_token")
         if not isinstance(token, str | None):
             _raise(read.until(Stage.AUTHORITY))
-        if self.derived_tokens and not token:
-            raise PeerError("E011", "auth_token is missing")
-        if self.derived_tokens and not self.is_managers(str(token)):
-            raise PeerError("E012", "this is not our manager's token", tokens.refused(str(token)))
+        if self.derived_tokens:
+            if not token:
+                raise PeerError("E011", "auth_token is missing")
+            if not self.is_managers(str(token)):
+                raise PeerError(
+                    "E012",
+                    "this is not our manager's token",
+                    tokens.refused(str(token)),
+                )
         _raise(read.until(Stage.AUTHORITY))
         league_id = read.field("league_id")
-        # Only our manager is sure to call the league the same everywhere.
+        # Managers by others may call one league by several names.
         if self.derived_tokens and isinstance(league_id, str) and league_id not in ("", self.league_id):
-            raise PeerError("E028", f"this {self.role} plays in {self.league_id!r}", {"league_id": league_id[:80]})
+            raise PeerError(
+                "E028",
+                f"this {self.role} plays in {self.league_id!r}",
+                {"league_id": league_id[:80]},
+            )
 
-    def record(self, found: Iterable[Violation], now: float, agent_id: str = tokens.MANAGER) -> None:
-        """The manager, or whom we are told, deviates from the documents: recorded once per agent and kind."""
-        for one in found:
-            kind = (agent_id[:LONGEST_NAME], one.code, one.requirement)
+    def record(
+        self,
+        violations: Iterable[Violation],
+        now: float,
+        agent_id: str = tokens.MANAGER,
+    ) -> None:
+        """Record that the manager, or this agent, deviates from the documents: once per agent and kind."""
+        agent_id = agent_id[:LONGEST_NAME]
+        for violation in violations:
+            kind = (agent_id, violation.code, violation.requirement)
+            # A peer that does everything wrong must not fill the journal.
             if kind not in self._deviations and len(self._deviations) < DEVIATIONS:
-                about = dict(zip(("agent_id", "code", "requirement"), kind, strict=True))
-                self._context.happened(DeviationRecorded(at=now, **about, detail=one.detail[:LONGEST_DETAIL]))
-
-    def _learn(self, convention: Convention, now: float) -> None:
-        """The manager understood a message in this convention."""
-        if convention is not self.convention:
-            about = {"agent_id": tokens.MANAGER, "endpoint": self.endpoint, "convention": convention.value}
-            self._context.happened(ConventionLearned(at=now, **about))
+                self._context.happened(
+                    DeviationRecorded(
+                        at=now,
+                        agent_id=agent_id,
+                        code=violation.code,
+                        requirement=violation.requirement,
+                        detail=violation.detail[:LONGEST_DETAIL],
+                    )
+                )
 
     # --- what events make true ----------------------------------------------------------------------------------------
 
     def apply(self, event: Registered | ConventionLearned | DeviationRecorded) -> None:
-        """Make it true. The token of a registration has been kept as a secret before."""
+        """Make an event true. The token of a registration is among the secrets already."""
         if isinstance(event, DeviationRecorded):
             self._deviations.add((event.agent_id, event.code, event.requirement))
-        elif isinstance(event, ConventionLearned):
-            if event.agent_id == tokens.MANAGER:
-                self.convention = convention_of(event.convention)
-        else:
+            return
+        self._context.book.apply(event)
+        if isinstance(event, Registered):
             self._registered(event)
 
     def _registered(self, event: Registered) -> None:
-        self.agent_id, self.league_id = event.agent_id, event.league_id
-        self.sender = f"{self.role}:{self.agent_id}"
-        self.serial, self.derived_tokens = event.serial, event.derived_tokens
+        self.agent_id = event.agent_id
+        self.league_id = event.league_id
+        self.sender = f"{self.role}:{event.agent_id}"
+        self.serial = event.serial
+        self.derived_tokens = event.derived_tokens
         if event.new_league:
-            self.first_serial, self.token = event.serial, None
+            self.first_serial = event.serial
+            self.token = None
             self._deviations.clear()
-            self._of_manager.clear()
+            self._manager_tokens.clear()
         self.registered_at = event.endpoint
-        self.convention = convention_of(event.convention)
-        given = self._context.secrets.get(f"token/{event.serial}")
-        if given is not None:
-            self.token = given
+        # A registration without a token leaves us with the one we had.
+        self.token = self._context.secrets.get(f"token/{event.serial}", self.token)
         if self.derived_tokens and self.token is not None:
             key = tokens.deriver(self.token)
-            self._of_manager.append(tokens.derive(key, tokens.MANAGER, self.agent_id, self.league_id))
+            manager_token = tokens.derive(key, tokens.MANAGER, self.agent_id, self.league_id)
+            self._manager_tokens.append(manager_token)
 
     def snapshot(self) -> dict[str, Any]:
-        """What events built, as plain data."""
+        """Return what events built, as plain data."""
         return {
             "agent_id": self.agent_id,
             "league_id": self.league_id,
@@ -208,30 +247,31 @@ class Membership:
 class Registration:
     """The request to become a member, repeated until the manager answers it."""
 
-    def __init__(self, membership: Membership, endpoint: str, context: Context, finds_out: bool) -> None:
-        self.finds_out = finds_out
-        """Managers by others are spoken to in whatever convention they understand."""
+    def __init__(self, membership: Membership, context: Context, find_key: FindKey) -> None:
         self.rejected: Refusal | None = None
         """Why the manager does not want us; we have stopped asking."""
         self.pending: Refusal | None = None
-        """What the manager says while its operator must approve us first; we go on asking."""
+        """The manager's answer while its operator must approve us first; we go on asking."""
         self.trouble = ""
-        """Why the last attempt came to nothing, for people."""
+        """Why the last attempt failed, for people."""
+        self.token_refused = False
+        """True if our manager does not know the token it gave us."""
         self.on_registered: Callable[[float], None] = lambda _: None
         self.on_new_league: Callable[[float], None] = lambda _: None
-        """Told before the manager's word that we are in another league now becomes true."""
+        """Called before it becomes true that we are in another league."""
         self.on_call_ended: Callable[[float], None] = lambda _: None
-        self._membership, self._endpoint, self._context = membership, endpoint, context
+        self._membership = membership
+        self._endpoint = membership.endpoint
+        self._context = context
+        self._find_key = find_key
         self._delivery: Delivery | None = None
         self._may_come_back = True
         self._shows_token = True
-        self.token_refused = False
-        """Our manager does not know the token it gave us."""
         self._count = 0
 
     @property
     def is_calling(self) -> bool:
-        """An answer may come at any moment."""
+        """True while an answer may come at any moment."""
         return self._delivery is not None and self._delivery.attempt.key is not None
 
     @property
@@ -239,33 +279,36 @@ class Registration:
         return self._delivery is not None or self._context.timers.is_set(self)
 
     def resume(self, now: float) -> None:
-        """Register, unless the journal says that we have, and that we lived here."""
+        """Register, unless we have done so from this address already."""
         member = self._membership
+        # The manager calls us at the endpoint we registered with.
         has_moved = bool(member.registered_at) and member.registered_at != member.meta.contact_endpoint
         if not member.is_registered or has_moved:
             self.register(now)
 
     def stop(self) -> None:
-        """The league is over."""
+        """Stop asking: the league is over."""
         self._context.timers.clear(self)
         if self._delivery is not None:
             self._context.calls.drop(self._delivery)
             self._delivery = None
 
     def request_refused(self, code: str, now: float) -> None:
-        """A request of ours got this error: after E012 we register again, once."""
-        self.token_refused |= code == "E012"
-        if code == "E012" and self._may_come_back and not self.is_under_way:
+        """Note that a request of ours got this error. After E012 we register again, once."""
+        if code != "E012":
+            return
+        self.token_refused = True
+        if self._may_come_back and not self.is_under_way:
             self._may_come_back = False
             self.register(now)
 
     def request_accepted(self) -> None:
-        """A request of ours was taken: the token works."""
-        self._may_come_back, self.token_refused = True, False
+        """Note that a request of ours was accepted: the token works."""
+        self._may_come_back = True
+        self.token_refused = False
 
     def register(self, now: float) -> None:
-        first = self._membership.convention
-        candidates = registration_routes(self._endpoint, first) if self.finds_out else routes(self._endpoint, first)[:1]
+        """Send the request."""
         message = self._request(now)
         row = EXCHANGES[message.type]
         self._delivery = Delivery(
@@ -273,27 +316,38 @@ class Registration:
             "register",
             message,
             Policy(row.limit_s, row.retries, if_not_understood=Reaction.FAILED),
-            address=lambda: Address(tokens.MANAGER, self._endpoint, self._token),
+            address=self._address,
             on_end=self._ended,
             on_attempt_failed=self._attempt_failed,
             interpret=self._interpret,
             compose=lambda _, then: self._request(then),
-            negotiation=Negotiation(candidates, is_proven=self._membership.is_registered),
+            line=self._context.book.line(self._address(), Purpose.REGISTER),
         )
         self._context.calls.deliver([self._delivery], now)
 
+    def _address(self) -> Address:
+        return Address(
+            tokens.MANAGER,
+            self._endpoint,
+            self._token,
+            self._membership.convention,
+        )
+
     @property
     def _token(self) -> str | None:
-        return self._membership.token if self._shows_token else None
+        if not self._shows_token:
+            return None
+        return self._membership.token
 
     def _request(self, now: float) -> Message:
         self._count += 1
-        meta, envelope = self._membership.meta, self._membership.sealed(now, f"conv-register-{self._count}")
+        meta = self._membership.meta
+        envelope = self._membership.sealed(now, f"conv-register-{self._count}")
         if isinstance(meta, RefereeMeta):
             return RefereeRegisterRequest(**envelope, referee_meta=meta)
         return LeagueRegisterRequest(**envelope, player_meta=meta)
 
-    # --- what comes of it ---------------------------------------------------------------------------------------------
+    # --- answers ------------------------------------------------------------------------------------------------------
 
     def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
         if isinstance(content, Refusal):
@@ -308,67 +362,91 @@ class Registration:
         return Interpretation(Reaction.ANSWERED)
 
     def _rejected(self, delivery: Delivery, answer: Answer) -> Interpretation:
-        if answer.error_code == "E043" and self._membership.finds_key(answer.league_id or ""):
+        if answer.error_code == "E043" and self._finds_new_key(answer.league_id or ""):
             return Interpretation(Reaction.CALL_AGAIN)
-        return Interpretation(Reaction.REFUSED) if _is_pending(answer) else self._refused(delivery, _refusal_in(answer))
+        if _is_pending(answer):
+            return Interpretation(Reaction.REFUSED)
+        return self._refused(delivery, _refusal_in(answer))
+
+    def _finds_new_key(self, league_id: str) -> bool:
+        """Return True if we have an enrolment key of this league that we have not shown; we show it from now on."""
+        meta = self._membership.meta
+        if not isinstance(meta, RefereeMeta):
+            return False
+        key = self._find_key(league_id)
+        if not key or key == meta.enrolment_key:
+            return False
+        self._membership.meta = structs.replace(meta, enrolment_key=key)
+        return True
 
     def _refused(self, delivery: Delivery, refusal: Refusal) -> Interpretation:
         if refusal.code == "E012" and self._token is not None:
             # The manager does not know the token we come back with: it may know our name and address.
-            self._shows_token, self.token_refused = False, True
+            self._shows_token = False
+            self.token_refused = True
             return Interpretation(Reaction.CALL_AGAIN)
         if not refusal.understood or refusal.code in _UNREAD:
             return Interpretation(Reaction.NOT_UNDERSTOOD, refusal.detail)
         if not refusal.code or ERRORS[refusal.code].retry not in _MAY_HELP:
             return Interpretation(Reaction.REFUSED)
-        if refusal.code == _BUG and delivery.negotiation is not None:
-            # Something broke there, perhaps over the convention we used.
-            delivery.negotiation.rule_out()
-        return Interpretation(Reaction.FAILED, f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}")
+        if refusal.code == _BUG:
+            # Something broke there, perhaps over the form of our call.
+            delivery.line.rule_out()
+        return Interpretation(
+            Reaction.FAILED,
+            f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}",
+        )
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
-        negotiation = delivery.negotiation
-        assert negotiation is not None, "a registration finds out how its manager is spoken to"
         if failed.failure is Failure.NOT_UNDERSTOOD:
-            why = f" (to the documents' own: {failed.detail[:LONGEST_WORD]})" if failed.detail else ""
-            self.trouble = f"the manager answers, but understands none of the ways to register that we know{why}"
-            negotiation.forget()
+            self.trouble = "the manager answers, but understands none of the ways to register that we know"
+            if failed.detail:
+                self.trouble += f" (to the documents' own: {failed.detail[:LONGEST_WORD]})"
+            delivery.line.forget()
         elif failed.failure is Failure.ERROR:
             self.trouble = failed.detail
         else:
             self.trouble = f"{self._endpoint}: {failed.in_words}"
         if failed.failure is Failure.REFUSED:
-            # Nobody is there: who comes may speak otherwise.
-            negotiation.forget()
+            # Nobody is there. The next one to listen there may understand another form.
+            delivery.line.forget()
         self.on_call_ended(now)
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._delivery = None
         answer = delivery.answer
         response = answer.message if isinstance(answer, Unsealed) else None
-        if outcome is Ending.ANSWERED and isinstance(response, Answer):
+        if not isinstance(response, Answer):
+            self.rejected = answer if isinstance(answer, Refusal) else None
+            self.pending = None
+        elif outcome is Ending.ANSWERED:
             self._accepted(delivery, response, now)
-        elif isinstance(response, Answer) and _is_pending(response):
+        elif _is_pending(response):
             self.pending = _refusal_in(response)
             self._context.timers.set(self, now + APPROVAL_S, self.register)
         else:
-            self.rejected = answer if isinstance(answer, Refusal) else None
-            self.rejected = _refusal_in(response) if isinstance(response, Answer) else self.rejected
+            self.rejected = _refusal_in(response)
             self.pending = None
         if isinstance(answer, Unsealed):
             self._membership.record(answer.deviations, now)
         self.on_call_ended(now)
 
     def _accepted(self, delivery: Delivery, answer: Answer, now: float) -> None:
-        member, to = self._membership, delivery.attempt.to
+        member = self._membership
+        to = delivery.attempt.to
         assert to is not None, "it was called"
-        serial, new_league = member.serial + 1, self._is_new_league(answer)
+        serial = member.serial + 1
+        new_league = self._is_new_league(answer)
         if new_league:
+            # The role drops what belongs to the old league while it still knows which one that is.
             self.on_new_league(now)
         if answer.auth_token:
             self._context.keep_secret(f"token/{serial}", answer.auth_token)
-        self._shows_token, self.token_refused = True, False
-        self.rejected, self.pending, self.trouble = None, None, ""
+        self._shows_token = True
+        self.token_refused = False
+        self.rejected = None
+        self.pending = None
+        self.trouble = ""
         self._context.happened(
             Registered(
                 at=now,
@@ -376,7 +454,7 @@ class Registration:
                 league_id=answer.league_id or member.league_id,
                 serial=serial,
                 derived_tokens=answer.token_scheme == DERIVED and bool(answer.auth_token),
-                # Who registers agents at a path of its own is spoken to by the documents everywhere else.
+                # A manager that registers agents at another path follows the documents everywhere else.
                 convention=(to.convention if to.endpoint == self._endpoint else Convention.SPEC).value,
                 endpoint=member.meta.contact_endpoint,
                 new_league=new_league,
@@ -385,64 +463,85 @@ class Registration:
         self.on_registered(now)
 
     def _is_new_league(self, answer: Answer) -> bool:
-        """Another id, or the same from a manager that forgot our token: one that derives tokens never forgets any."""
+        """Return True if the manager has begun another league."""
         member = self._membership
-        has_other_id = bool(answer.league_id and member.league_id) and answer.league_id != member.league_id
-        return member.is_registered and (has_other_id or (member.derived_tokens and self.token_refused))
+        if not member.is_registered:
+            return False
+        if answer.league_id and member.league_id and answer.league_id != member.league_id:
+            return True
+        # A manager that derives tokens never forgets one of this league.
+        return member.derived_tokens and self.token_refused
 
 
 class EarlyLetters:
-    """Letters that overtook the answer to our registration: before that nobody can say what they are worth, so they
-    wait for it. `take` is given each when the call has ended."""
+    """Letters that overtook the answer to our registration.
+
+    Nobody can judge them before that answer, so they wait for it. Then `take` gets each of them.
+    """
 
     def __init__(self, membership: Membership, take: Callable[[Letter, float], None]) -> None:
-        self._membership, self._take = membership, take
+        self._membership = membership
+        self._take = take
         self._letters: list[Letter] = []
         membership.registration.on_call_ended = self._take_all
 
     def hold(self, letter: Letter) -> bool:
-        """Keep it, if it is early."""
+        """Keep a letter if it is early, and return whether it is."""
         registration = self._membership.registration
         is_member = self._membership.is_registered and not registration.token_refused
+        # Nothing is held unless an answer is sure to come, or the letter would never be answered.
         if not is_member and registration.is_calling and len(self._letters) < EARLY:
             self._letters.append(letter)
             return True
         return False
 
     def _take_all(self, now: float) -> None:
-        letters, self._letters = self._letters, []
+        letters = self._letters
+        self._letters = []
         for letter in letters:
             self._take(letter, now)
 
 
 def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
-    """Everything a registration says, also what an author may leave out."""
+    """Add everything to a registration that an author may leave out."""
     if meta.protocol_version is None:
         meta = structs.replace(meta, protocol_version=CURRENT)
     if isinstance(meta, RefereeMeta):
-        meta = structs.replace(meta, max_concurrent_matches=meta.max_concurrent_matches or 1, token_scheme=DERIVED)
+        meta = structs.replace(
+            meta,
+            max_concurrent_matches=meta.max_concurrent_matches or 1,
+            token_scheme=DERIVED,
+        )
     return meta
 
 
 def _first_violation(content: Content) -> str:
-    """Why an answer is no membership, as far as it says so."""
-    violations = content.violations if isinstance(content, Unsealed) else ()
-    return violations[0].detail if violations else ""
+    """Return what is wrong with an answer that is not a registration response, if anything is named."""
+    if isinstance(content, Unsealed) and content.violations:
+        return content.violations[0].detail
+    return ""
 
 
 def _refusal_in(answer: Answer) -> Refusal:
-    """A registration that was answered with REJECTED; without a code of the catalogue, its code is empty."""
-    code, reason = answer.error_code or "", answer.reason or "the manager gave no reason"
-    return Refusal(code, reason) if code in ERRORS else Refusal("", f"{code} {reason}".strip())
+    """Return the refusal in a REJECTED answer; its code is empty if it is not in the catalogue."""
+    code = answer.error_code or ""
+    reason = answer.reason or "the manager gave no reason"
+    if code in ERRORS:
+        return Refusal(code, reason)
+    return Refusal("", f"{code} {reason}".strip())
 
 
 def _is_pending(answer: Answer) -> bool:
-    """Must the operator approve us first?"""
-    return (answer.status, answer.error_code) == ("REJECTED", "E043") and (answer.context or {}).get("pending") is True
+    """Return True if the operator must approve us first."""
+    if answer.status != "REJECTED" or answer.error_code != "E043":
+        return False
+    return (answer.context or {}).get("pending") is True
 
 
 def _id_in(answer: Answer) -> str | None:
-    return (answer.referee_id if isinstance(answer, RefereeRegisterResponse) else answer.player_id) or None
+    if isinstance(answer, RefereeRegisterResponse):
+        return answer.referee_id or None
+    return answer.player_id or None
 
 
 def _raise(violation: Violation | None) -> None:

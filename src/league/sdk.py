@@ -1,8 +1,8 @@
-"""For people who write players: a class with one method, and `serve` to take it to a league.
+"""For player authors: write a class with one method, and call `serve` to take it to a league.
 
-Registration, acknowledgements, tokens, validation, retries, time limits and history are done here and below; what the
-author's code does wrong is shown to the author, with the message that caused it. A player may know more than what it is
-asked: the table, its round, how the league ended; and it may ask the manager.
+The library registers, acknowledges, checks tokens and messages, retries, keeps time limits and remembers past matches.
+Errors in the author's code are shown to the author, with the message that caused them. A player can also follow the
+table, its rounds and the end of the league, and it can ask the manager.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from league.player.history import PastMatch
-from league.player.news import LeagueQueryError, LeagueResult, ReceivedError, Round, Standings
+from league.player.news import (
+    LeagueQueryError,
+    LeagueResult,
+    ReceivedError,
+    Round,
+    Standings,
+)
 from league.player.strategies import Turn
 from league.protocol.fields import Parity
 from league.protocol.messages import ChooseParityCall, GameMoveCall
@@ -41,137 +47,162 @@ __all__ = [
 ]
 
 AskManager = Callable[[str, Mapping[str, Any]], "Future[dict[str, Any]]"]
-"""Puts a query of this type, with these parameters, to the manager."""
+"""Sends a query of this type, with these parameters, to the manager."""
 Hook = Callable[[], Awaitable[None] | None]
 
 EVEN_ODD = "even_odd"
-_NOT_FOR_ONE = ("strategy", "count")
-"""Options of `league player` that one given player has no use for."""
+_UNUSED_OPTIONS = ("strategy", "count")
+"""Options of `league player` that make no sense for one player with its own code."""
 
 
 class Player:
-    """A player. Write `choose_parity` for Even/Odd, `move` for other games (or for all); either may be `async`.
+    """A player. Write `choose_parity` for Even/Odd, or `move` for any game; either may be `async`.
 
-    `name`, `version` and `games` may be given here, or stand in the class. The command line wins over them.
+    Set `name`, `version` and `games` here or in the class. Options on the command line override them.
     """
 
     name: str = ""
-    """What to register as; without a name the class and the port."""
+    """The name to register with; by default the name of the class and the port."""
     version: str = "1.0.0"
-    """Of this player, as in "1.0.0"."""
+    """The version of your player, such as "1.0.0"."""
     games: Sequence[str] = (EVEN_ODD,)
-    """The games it is for: "even_odd", "rock_paper_scissors", "tic_tac_toe" or another that is installed."""
+    """The games it plays: "even_odd", "rock_paper_scissors", "tic_tac_toe", or another installed game."""
     standings: Standings | None = None
-    """The newest table: `.rows` (or loop over it), each with `rank`, `player_id`, `display_name`, `played`, `wins`,
-    `draws`, `losses`, `points`; `.mine` is your row. None until the first table comes."""
+    """The newest table. Loop over it, or over `.rows`: each row has `rank`, `player_id`, `display_name`, `played`,
+    `wins`, `draws`, `losses` and `points`. `.mine` is your row. None until the first table arrives."""
     round: Round | None = None
-    """The round that was announced last: `.round_id`, `.matches` (or loop over it); `.mine` is your match, with its
+    """The newest round. `.round_id` is its number; loop over it, or over `.matches`. `.mine` is your match, with your
     `opponent_id`. None until the first round is announced."""
     history: Sequence[PastMatch] = ()
-    """The matches it has played, the newest last: `.opponent_id`, `.outcome` ("WIN", "DRAW", "LOSS"), `.my_choice`,
-    `.opponent_choice`, and in Even/Odd `.drawn_number` and `.number_parity`."""
+    """Your past matches, the newest last. Each has `opponent_id`, `outcome` ("WIN", "DRAW" or "LOSS"), `my_choice` and
+    `opponent_choice`; in Even/Odd also `drawn_number` and `number_parity`."""
 
     _ask: AskManager | None = None
 
     def __init__(self, name: str = "", *, version: str = "", games: Iterable[str] | str = ()) -> None:
         self.name = name or self.name
         self.version = version or self.version
-        self.games = ((games,) if isinstance(games, str) else tuple(games)) or self.games
+        if isinstance(games, str):
+            games = [games]
+        self.games = tuple(games) or self.games
 
-    # --- what an author writes ----------------------------------------------------------------------------------------
+    # --- methods to write ---------------------------------------------------------------------------------------------
 
     def choose_parity(self, call: ChooseParityCall) -> Parity | Awaitable[Parity]:
-        """Even/Odd: "even" or "odd", exactly so.
+        """Return your choice in Even/Odd: "even" or "odd", in lower case.
 
-        `call` is the referee's CHOOSE_PARITY_CALL: `match_id`, `player_id` (you), `deadline`, and `context` with
-        `opponent_id`, `round_id` and `your_standings` (`wins`, `losses`, `draws`, `points`). Referees of others may
-        leave the context out, or parts of it: then they are None.
+        `call` is the referee's CHOOSE_PARITY_CALL. It has `match_id`, `player_id` (you), `deadline`, and `context` with
+        `opponent_id`, `round_id` and `your_standings` (`wins`, `losses`, `draws`, `points`). Some referees leave out
+        the context or parts of it: those are None.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method choose_parity(self, call)")
 
     def move(self, turn: Turn) -> str | Awaitable[str]:
-        """Any game: one of `turn.options`. Asked in Even/Odd too, by a player without `choose_parity`.
+        """Return your choice in any game: one of `turn.options`.
 
-        `turn` has what the game shows (`view`), the `opponent_id`, the `number` of this choice in the match, the
-        `seconds` there are, fresh random bytes (`chance`), and the message itself (`call`).
+        In Even/Odd, `choose_parity` is called instead if you wrote it.
+        `turn` also has the game as you see it (`view`), your `opponent_id`, the `number` of this choice in the match,
+        the time limit in `seconds`, fresh random bytes (`chance`), and the referee's message (`call`).
         """
         raise NotImplementedError(f"{type(self).__name__} has no method move(self, turn)")
 
     def on_match_over(self, match: PastMatch) -> Awaitable[None] | None:
-        """Told of every result, once and in order; `match` is the last in `self.history`. Nobody waits for it."""
+        """Called once after each of your matches; `match` is the last in `self.history`. The league does not wait."""
 
     def on_round(self, announced: Round) -> Awaitable[None] | None:
-        """Told of every round when it is announced; `announced.mine` is your match. Nobody waits for it."""
+        """Called when a round is announced; `announced.mine` is your match. The league does not wait."""
 
     def on_standings(self, standings: Standings) -> Awaitable[None] | None:
-        """Told of every new table; `standings.mine` is your row. Nobody waits for it."""
+        """Called with each new table; `standings.mine` is your row. The league does not wait."""
 
     def on_error(self, error: ReceivedError) -> Awaitable[None] | None:
-        """Told of every GAME_ERROR and LEAGUE_ERROR: `code`, `name`, `detail`, and the `match_id` it is about (None for
-        an error of the league). It is on the terminal already. Nobody waits for it."""
+        """Called with each GAME_ERROR and LEAGUE_ERROR, which the terminal shows already.
+
+        `error` has `code`, `name`, `detail`, and the `match_id` (None for an error of the league). The league does not
+        wait.
+        """
 
     def on_league_over(self, result: LeagueResult) -> Awaitable[None] | None:
-        """Told how the league ended: `champion_id`, `champion_name`, the final `table`, your `rank` and `points`.
-        It has a second before the player ends."""
+        """Called at the end of the league; it has one second before the player exits.
 
-    # --- what an author may ask ---------------------------------------------------------------------------------------
+        `result` has `champion_id`, `champion_name`, the final `table`, and your `rank` and `points`.
+        """
+
+    # --- questions to the manager -------------------------------------------------------------------------------------
 
     async def query(
-        self, query_type: str, *, player_id: str | None = None, round_id: int | None = None
+        self,
+        query_type: str,
+        *,
+        player_id: str | None = None,
+        round_id: int | None = None,
     ) -> dict[str, Any]:
-        """Ask the manager: GET_STANDINGS, GET_SCHEDULE (of one `round_id`), GET_NEXT_MATCH, GET_PLAYER_STATS (of any
-        `player_id`) or GET_STATUS. From `async` methods: `data = await self.query("GET_STATUS")`; section 11 of the
-        specification says what is in it. LeagueQueryError if the manager says no, or nothing.
-        """
-        import asyncio
+        """Ask the manager, from an `async` method: `data = await self.query("GET_STATUS")`.
 
-        return await asyncio.wrap_future(self._asked(query_type, player_id, round_id))
+        The query types are GET_STANDINGS, GET_SCHEDULE (give a `round_id` for one round), GET_NEXT_MATCH,
+        GET_PLAYER_STATS (give a `player_id` for another player) and GET_STATUS. Section 11 of the specification
+        describes the data. Raises LeagueQueryError if the manager refuses or does not answer.
+        """
+        import asyncio  # quicker to import a player without it
+
+        return await asyncio.wrap_future(self._send_query(query_type, player_id, round_id))
 
     def query_sync(
-        self, query_type: str, *, player_id: str | None = None, round_id: int | None = None
+        self,
+        query_type: str,
+        *,
+        player_id: str | None = None,
+        round_id: int | None = None,
     ) -> dict[str, Any]:
-        """The same for methods that are not `async`: it returns when the manager has answered."""
+        """Ask the manager, from a method that is not `async`: wait for the answer and return it. See `query`."""
         if _is_in_a_loop():
             raise RuntimeError("query_sync() would block everything in an async method: use `await self.query(...)`")
-        return self._asked(query_type, player_id, round_id).result()
+        return self._send_query(query_type, player_id, round_id).result()
 
-    # --- what the league asks -----------------------------------------------------------------------------------------
+    # --- methods that the library calls -------------------------------------------------------------------------------
 
     def plays(self, game_type: str) -> bool:
-        """Is the method written that this game needs?"""
-        by_hand = _is_written(self, "move") or _is_written(self, "choose")
-        return by_hand or (game_type == EVEN_ODD and _is_written(self, "choose_parity"))
+        """Return True if the author wrote the method that this game needs."""
+        if _is_written(self, "move") or _is_written(self, "choose"):
+            return True
+        return game_type == EVEN_ODD and _is_written(self, "choose_parity")
 
     def choose(self, turn: Turn) -> str | Awaitable[str]:
-        """A choice is due: ask the method that was written for it."""
+        """Call the method that the author wrote for this choice."""
         self.history = turn.history
         if isinstance(turn.call, ChooseParityCall) and _is_written(self, "choose_parity"):
             return self.choose_parity(turn.call)
         return self.move(turn)
 
     def connect(self, ask: AskManager) -> None:
-        """There is a manager to ask."""
+        """Take the function that sends queries to the manager."""
         self._ask = ask
 
     def hear(self, news: object) -> Hook | None:
-        """Something happened: take note of it at once, and say which hook is to be called."""
+        """Take note of news at once, and return the hook to call, if the author wrote one."""
         if isinstance(news, Round):
             self.round = news
         elif isinstance(news, Standings):
             self.standings = news
         name = _HOOKS.get(type(news))
-        return partial(getattr(self, name), news) if name is not None and _is_written(self, name) else None
+        if name is None or not _is_written(self, name):
+            return None
+        return partial(getattr(self, name), news)
 
     def match_over(self, match: PastMatch, history: Sequence[PastMatch]) -> Awaitable[None] | None:
-        """A match is over."""
+        """Take note of a match that is over, and call the author's hook."""
         self.history = history
         return self.on_match_over(match)
 
-    def _asked(self, query_type: str, player_id: str | None, round_id: int | None) -> Future[dict[str, Any]]:
+    def _send_query(self, query_type: str, player_id: str | None, round_id: int | None) -> Future[dict[str, Any]]:
         if self._ask is None:
             raise LeagueQueryError("E023", "this player is not served yet: there is no manager to ask")
-        params = {"player_id": player_id, "round_id": round_id}
-        return self._ask(query_type, {name: value for name, value in params.items() if value is not None})
+        params: dict[str, object] = {}
+        if player_id is not None:
+            params["player_id"] = player_id
+        if round_id is not None:
+            params["round_id"] = round_id
+        return self._ask(query_type, params)
 
 
 _HOOKS: Mapping[type, str] = {
@@ -193,17 +224,19 @@ def _is_in_a_loop() -> bool:
 
 
 def _is_written(player: Player, method: str) -> bool:
-    """Did the author write it? Also when it was set on the object."""
+    """Return True if the author wrote this method, in a class or on the object itself."""
     return getattr(getattr(player, method), "__func__", None) is not getattr(Player, method)
 
 
 def serve(player: Player, argv: Sequence[str] | None = None) -> None:
-    """Take this player to a league: register it and answer for it, until the league is over or SIGINT or SIGTERM ends
-    it. What can be set stands on the command line (`--help` lists it) or in `argv`. SystemExit if it cannot be done.
+    """Take this player to a league, and play until the league is over, or until SIGINT (Ctrl-C) or SIGTERM.
+
+    The options come from the command line, or from `argv` if you pass it; run your file with `--help` to list them.
+    Raises SystemExit if the player cannot be served.
     """
     if not isinstance(player, Player):
         raise TypeError(f"serve() takes a player, such as serve(MyPlayer()), not {player!r}")
-    # All that serving needs is loaded only now; a module with a player in it is imported quickly.
+    # Serving needs many modules. They are loaded only now, so that a player's own module is imported quickly.
     from league.hosting import options
     from league.terminal import CommandError
 
@@ -233,11 +266,13 @@ def _parser(player: Player) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    options.configure(parser, options.PlayerOptions, _NOT_FOR_ONE)
+    options.configure(parser, options.PlayerOptions, _UNUSED_OPTIONS)
     return parser
 
 
 def _serve(player: Player, chosen: PlayerOptions) -> int:
-    from league.hosting import players  # only after the command line was read: `--help` is quick without
+    from league.hosting import (
+        players,
+    )  # only after the command line was read, so that `--help` is quick
 
     return players.run(chosen, [players.enter(player, type(player).__name__)])

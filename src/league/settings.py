@@ -1,4 +1,4 @@
-"""The settings of a league, which travel in its journal."""
+"""The settings of a league, which are part of its journal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from msgspec import Struct
 
 
 class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a league is played by; fixed when its journal is made."""
+    """The settings of a league, fixed when its journal is created.
+
+    A new setting needs a default that means what leagues did before: journals without it are replayed, too.
+    """
 
     league_id: str
     game_type: str = "even_odd"
@@ -19,7 +22,7 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rounds: int | None = None
     start: Literal["when-full", "manual", "at"] = "when-full"
     start_at: float | None = None
-    """When the league starts, with `start` "at": seconds since the epoch."""
+    """Seconds since the epoch at which the league starts, if `start` is "at"."""
     profile: Literal["compat", "strict"] = "compat"
     move_seconds: float = 30.0
     retry_delays_s: tuple[float, ...] = (2.0, 2.0, 2.0)
@@ -27,16 +30,16 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     announcement_lead_s: float = 0.0
     standings_interval_s: float = 1.0
     start_match_after_s: float = 15.0
-    """How long a referee by others may take to report before it is given a match in another way."""
+    """How long a referee by others may take to report before the manager gives it the match in another way."""
     referee_patience_s: float | None = None
-    """The same for one that acknowledged the announcement in the words of the documents; None: the longest match."""
+    """The same for a referee that acknowledged the announcement as documented; None: as long as the longest match."""
     outage_minutes: float = 10.0
-    """How long the league is held in one round while many players are gone at once; 0: never."""
+    """How long the league waits in one round while many players are gone at once; 0: it never waits."""
     unique_names: bool = True
     late_referees: bool = True
     late: Literal["admit", "refuse"] = "refuse"
-    """Players that come when the league has started: admitted ones play what they missed in extra rounds."""
+    """What to do with players that come after the start; admitted players catch up in extra rounds."""
     max_concurrent_matches_limit: int = 10
     tiebreakers: tuple[str, ...] = ("points", "wins", "draws", "head_to_head")
     enrolment: Literal["guarded", "open", "key", "approve"] = "guarded"
-    """Who may register: "guarded" lets players in, and referees as section 7.2 says."""
+    """Which agents may register. "guarded" admits all players, and referees by the rules of section 7.2."""

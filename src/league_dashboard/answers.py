@@ -47,6 +47,7 @@ class AnswerLog:
     def add(self, records: Sequence[e.Event]) -> None:
         """Add whole records of matches."""
         for answer, seconds in answers(records):
+            # Kept in order, so that the page can have its median after every match.
             insort(self._seconds.setdefault(answer.player_id, []), seconds)
         for event in records:
             if isinstance(event, e.AttemptFailed | e.WrongAnswer):
@@ -56,8 +57,9 @@ class AnswerLog:
         """By player."""
         answering = {}
         for player in {*self._seconds, *self._failures}:
-            seconds = self._seconds.get(player)
-            times = times_of(seconds) if seconds else None
+            times = None
+            if player in self._seconds:
+                times = times_of(self._seconds[player])
             answering[player] = Answering(times, self._failures[player])
         return answering
 
@@ -70,7 +72,10 @@ def answers(records: Iterable[e.Event]) -> Iterator[TimedAnswer]:
     for event in records:
         if not isinstance(event, e.MatchBegun | e.PlayerJoined | e.MoveMade):
             continue
-        turn = event.turn if isinstance(event, e.MoveMade) else 0
+        # The invitation counts as turn 0.
+        turn = 0
+        if isinstance(event, e.MoveMade):
+            turn = event.turn
         question = (event.match_id, event.attempt, turn)
         if isinstance(event, e.MatchBegun):
             asked_at[question] = event.at
@@ -87,4 +92,9 @@ def times_of(seconds: Sequence[float]) -> AnswerTimes:
     def within(share: float) -> float:
         return ordered[math.ceil(share * len(ordered)) - 1]
 
-    return AnswerTimes(len(ordered), within(0.5), within(0.95), ordered[-1])
+    return AnswerTimes(
+        count=len(ordered),
+        median=within(0.5),
+        p95=within(0.95),
+        longest=ordered[-1],
+    )

@@ -39,14 +39,17 @@ def board_views(facts: MatchFacts) -> tuple[BoardView, ...]:
 
 
 def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[BoardView]:
-    assert game.board is not None, "it has one"
+    assert game.board is not None, "only games with a board come here"
     state = game.rules.start()
     board = game.board(state)
     yield _view("Start", board, board)
     for number, move in enumerate(moves[: game.turns], start=1):
         if not isinstance(move, Mapping) or not set(move) <= set(players):
             return
-        choices = {SEATS[players.index(player)]: choice for player, choice in move.items()}
+        choices = {}
+        for player, choice in move.items():
+            seat = SEATS[players.index(player)]
+            choices[seat] = choice
         # A referee may report anything: the boards end at the first move that the rules reject.
         try:
             state = game.rules.play(state, choices)
@@ -54,8 +57,9 @@ def _played(game: Game, moves: Sequence[object], players: Players) -> Iterator[B
             return
         before = board
         board = game.board(state)
-        caption = ", ".join(f"{player}: {choice}" for player, choice in move.items())
-        yield _view(f"{number}. {caption}", board, before)
+        chosen = [f"{player}: {choice}" for player, choice in move.items()]
+        caption = f"{number}. {', '.join(chosen)}"
+        yield _view(caption, board, before)
 
 
 def _view(caption: str, board: Board, before: Board) -> BoardView:
@@ -66,5 +70,10 @@ def _view(caption: str, board: Board, before: Board) -> BoardView:
             old[y, x] = text
     rows = []
     for y, row in enumerate(board):
-        rows.append(tuple(BoardCell(text, old.get((y, x), "") != text) for x, text in enumerate(row)))
+        cells = []
+        for x, text in enumerate(row):
+            # A board may grow: a cell that was not there was empty.
+            is_new = old.get((y, x), "") != text
+            cells.append(BoardCell(text, is_new))
+        rows.append(tuple(cells))
     return BoardView(caption, tuple(rows))

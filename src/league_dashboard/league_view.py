@@ -16,8 +16,7 @@ import msgspec
 
 from league.events import WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import Ledger, ScheduledMatch
-from league.manager.matches import MatchStatus, decided
+from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
 from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
 from league.reports import views
@@ -43,7 +42,11 @@ PHASES: Final[Mapping[MatchStatus, str]] = {
     "COMPLETED": "over",
 }
 """The status of a match in words."""
-_OUTCOMES: Final[Mapping[str, str]] = {"WIN": "won", "DRAW": "draw", "TECHNICAL_LOSS": "technical loss"}
+_OUTCOMES: Final[Mapping[str, str]] = {
+    "WIN": "won",
+    "DRAW": "draw",
+    "TECHNICAL_LOSS": "technical loss",
+}
 _STANDING: Final = ("rank", "played", "wins", "draws", "losses", "points")
 
 
@@ -119,12 +122,16 @@ class ApplicantView(NamedTuple):
     origin: str
 
 
+CrossCell = tuple[FormMark, ...] | None
+"""The results against one opponent; None for the player itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class CrossRow:
     """The results of one player against each of the others, in the order of the columns; None is the player itself."""
 
     player: Named
-    cells: tuple[tuple[FormMark, ...] | None, ...]
+    cells: tuple[CrossCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +189,17 @@ def league_view(manager: LeagueManager) -> LeagueView:
     ledger = manager.ledger
     results = _Results(ledger)
     names = names_in(ledger)
+    # Rows and columns of the cross table keep their places while the standings change.
     players = sorted(row.player_id for row in manager.standings)
-    cross: tuple[CrossRow, ...] = ()
+    cross = []
     if ledger.rounds:
-        cross = tuple(CrossRow(names[player], results.against(player, players)) for player in players)
+        for player in players:
+            row = CrossRow(names[player], results.against(player, players))
+            cross.append(row)
+    chart = []
+    for standing in manager.standings:
+        player = standing.player_id
+        chart.append(PointsLine(names[player], results.points(player)))
     return LeagueView(
         league_id=ledger.settings.league_id,
         game_type=ledger.settings.game_type,
@@ -193,9 +207,9 @@ def league_view(manager: LeagueManager) -> LeagueView:
         standings=tuple(_standings(manager, results, names)),
         matches=tuple(match_view(match, names) for match in _current(ledger)),
         coming=tuple(match_view(match, names) for match in _coming(ledger)),
-        chart=tuple(PointsLine(names[row.player_id], results.points(row.player_id)) for row in manager.standings),
+        chart=tuple(chart),
         columns=tuple(players),
-        cross=cross,
+        cross=tuple(cross),
         agents=tuple(_agents(manager)),
         applicants=tuple(_applicants(ledger)),
     )
@@ -203,7 +217,10 @@ def league_view(manager: LeagueManager) -> LeagueView:
 
 def names_in(ledger: Ledger) -> dict[str, Named]:
     """Every member with its name, by id."""
-    return {member.agent_id: Named(member.agent_id, member.display_name) for member in ledger.roster.members.values()}
+    names = {}
+    for agent_id, member in ledger.roster.members.items():
+        names[agent_id] = Named(agent_id, member.display_name)
+    return names
 
 
 def completed(
@@ -213,8 +230,11 @@ def completed(
     history: HistoryView | None = None,
 ) -> LeagueView:
     """The view with everything that does not come from the manager's state."""
-    agents = tuple(replace(row, answering=answering.get(row.agent.agent_id)) for row in view.agents)
-    return replace(view, sections=sections, agents=agents, history=history)
+    agents = []
+    for row in view.agents:
+        answers = answering.get(row.agent.agent_id)
+        agents.append(replace(row, answering=answers))
+    return replace(view, sections=sections, agents=tuple(agents), history=history)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -236,17 +256,22 @@ class _Results:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self.marks: dict[str, list[FormMark]] = {player: [] for player in ledger.matches_of}
+        self.marks: dict[str, list[FormMark]] = {}
         """All results of a player, the oldest first."""
-        self._gained = {player: [0] * (ledger.finished_rounds + 1) for player in ledger.matches_of}
-        """Points by player and finished round."""
+        self._gained: dict[str, list[int]] = {}
+        """Points by player and finished round, from round 0."""
+        for player in ledger.matches_of:
+            self.marks[player] = []
+            self._gained[player] = [0] * (ledger.finished_rounds + 1)
         for match in ledger.matches.values():
             if match.result is not None:
                 self._add(match, decided(match, match.result))
 
     def _add(self, match: ScheduledMatch, result: Decided) -> None:
         for player in match.players:
-            self.marks[player].append(FormMark(match.match_id, mark_of(result, player)))
+            mark = FormMark(match.match_id, mark_of(result, player))
+            self.marks[player].append(mark)
+            # The chart ends with the last finished round: the open one would bend its lines.
             if match.round_id <= self._ledger.finished_rounds:
                 self._gained[player][match.round_id] += result.points(player)
 
@@ -273,13 +298,13 @@ class _Results:
         ranking = table.ranking(ledger.settings.tiebreakers)
         return {player: rank for rank, player in enumerate(ranking, start=1)}
 
-    def against(self, player: str, columns: Sequence[str]) -> tuple[tuple[FormMark, ...] | None, ...]:
+    def against(self, player: str, columns: Sequence[str]) -> tuple[CrossCell, ...]:
         """A player's row of the cross table."""
         marks: dict[str, list[FormMark]] = {}
         for mark in self.marks[player]:
             opponent = self._ledger.matches[mark.match_id].opponent(player)
             marks.setdefault(opponent, []).append(mark)
-        cells: list[tuple[FormMark, ...] | None] = [tuple(marks.get(opponent, ())) for opponent in columns]
+        cells: list[CrossCell] = [tuple(marks.get(opponent, ())) for opponent in columns]
         cells[columns.index(player)] = None
         return tuple(cells)
 
@@ -288,18 +313,20 @@ def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Na
     ledger = manager.ledger
     ranks_before = results.ranks_before_the_newest_results()
     for row in manager.standings:
-        member = ledger.roster.members[row.player_id]
+        player = row.player_id
+        member = ledger.roster.members[player]
+        # The table only names a state that explains why a player loses points.
         status = views.status_of(member)
         if status not in ("withdrawn", "not playing"):
             status = ""
         yield StandingView(
             **views.fields(row, _STANDING),
-            player=names[row.player_id],
+            player=names[player],
             technical=member.technical_losses,
-            form=tuple(results.marks[row.player_id][-FORM:]),
-            moved=ranks_before.get(row.player_id, row.rank) - row.rank,
+            form=tuple(results.marks[player][-FORM:]),
+            moved=ranks_before.get(player, row.rank) - row.rank,
             status=status,
-            is_champion=row.player_id == ledger.champion,
+            is_champion=player == ledger.champion,
         )
 
 
@@ -334,16 +361,21 @@ def _outcome(match: ScheduledMatch) -> str:
     if isinstance(result, WalkoverDecided):
         return "walkover"
     outcome = _OUTCOMES[result.status]
-    return outcome if result.verified else f"{outcome}, unverified"
+    if not result.verified:
+        outcome += ", unverified"
+    return outcome
 
 
 def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
     """The matches of the round being played, after those of earlier rounds that are still open."""
     in_play = ledger.in_play
-    held = (match_id for matches in in_play.holdings.values() for match_id in matches)
-    for match_id in sorted({*in_play.waiting, *in_play.voided, *in_play.parked, *held}):
-        if ledger.matches[match_id].round_id < ledger.current_round:
-            yield ledger.matches[match_id]
+    still_open = {*in_play.waiting, *in_play.voided, *in_play.parked}
+    for matches in in_play.holdings.values():
+        still_open.update(matches)
+    for match_id in sorted(still_open):
+        match = ledger.matches[match_id]
+        if match.round_id < ledger.current_round:
+            yield match
     if ledger.current_round:
         yield from ledger.matches_in(ledger.current_round)
 
@@ -360,7 +392,9 @@ def _coming(ledger: Ledger) -> list[ScheduledMatch]:
 
 def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
     ledger = manager.ledger
-    champion = names.get(ledger.champion) if ledger.champion else None
+    champion = None
+    if ledger.champion:
+        champion = names[ledger.champion]
     if champion is not None:
         headline = f"Champion: {champion.name}"
     elif ledger.current_round:
@@ -428,6 +462,7 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
         return member.is_player, member.agent_id
 
     for member in sorted(ledger.roster.members.values(), key=place):
+        # A withdrawn player has no duty to answer.
         status = views.status_of(member)
         if member.agent_id in manager.not_answering and not member.withdrawn:
             status = "not answering"

@@ -18,7 +18,12 @@ from league_records.explain import Explanation, explain
 from league_records.match_facts import MatchFacts
 from league_records.timeline import MANAGER, TimelineAttempt, TimelineLine
 
-_OUTCOMES: Final = {"WIN": "Won", "DRAW": "A draw", "TECHNICAL_LOSS": "Technical loss", "WALKOVER": "Walkover"}
+_OUTCOMES: Final = {
+    "WIN": "Won",
+    "DRAW": "A draw",
+    "TECHNICAL_LOSS": "Technical loss",
+    "WALKOVER": "Walkover",
+}
 Lanes = tuple[str, str, str, str]
 """The columns of the diagram: manager, referee and both players."""
 
@@ -69,16 +74,20 @@ def match_page(facts: MatchFacts) -> MatchPage:
     explanation = explain(facts)
     first, second = facts.players
     points = None
+    # A referee of others may have reported points of somebody else.
     if set(facts.points) == {first, second}:
         points = (facts.points[first], facts.points[second])
     begun = ""
     if explanation.started_at:
         begun = f"{datetime.fromtimestamp(explanation.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    outcome = explanation.verdict.outcome
+    headline = _OUTCOMES.get(explanation.verdict.outcome)
+    if headline is None:
+        headline = PHASES[facts.status].capitalize()
+    names = explanation.names
     return MatchPage(
-        players=(Named(first, explanation.names[first]), Named(second, explanation.names[second])),
+        players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
-        headline=_OUTCOMES.get(outcome) or PHASES[facts.status].capitalize(),
+        headline=headline,
         is_over=facts.status == "COMPLETED",
         pending=_pending(facts),
         explanation=explanation,
@@ -143,7 +152,9 @@ def _ends(line: TimelineLine, lanes: Lanes, has_letters: bool) -> tuple[int, int
         sender, receiver = line.between
         if sender in lanes and receiver in lanes:
             return lanes.index(sender), lanes.index(receiver)
-    lane = lanes.index(line.by) if line.by in lanes else 0
+    lane = 0
+    if line.by in lanes:
+        lane = lanes.index(line.by)
     return lane, lane
 
 
@@ -151,7 +162,9 @@ def _pretty(line: TimelineLine) -> str:
     """The message, indented if it is JSON."""
     if not line.body:
         return ""
+    # Others may send anything, also JSON nested too deep to be read again.
     try:
-        return json.dumps(json.loads(line.body), indent=2, ensure_ascii=False)
+        message = json.loads(line.body)
+        return json.dumps(message, indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return line.body

@@ -53,17 +53,23 @@ def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Even
     member = ledger.roster.members.get(player_id)
     if member is None or not member.is_player:
         return None
+    # The page shows the same rows as the league page does.
     view = league_view(manager)
     names = names_in(ledger)
+    player = names[player_id]
+    standing = next(row for row in view.standings if row.player == player)
+    agent = next(row for row in view.agents if row.agent == player)
+    matches = [ledger.matches[match_id] for match_id in ledger.matches_of[player_id]]
+    # The newest mistakes are enough: a player that fails all the time would fill the page.
     mistakes = listed_mistakes(player_id, records, view.game_type)
     return PlayerPage(
         league_id=view.league_id,
-        player=names[player_id],
-        standing=next(row for row in view.standings if row.player.agent_id == player_id),
-        state=next(row.status for row in view.agents if row.agent.agent_id == player_id),
+        player=player,
+        standing=standing,
+        state=agent.status,
         endpoint=member.endpoint,
         version=member.version,
-        matches=tuple(match_view(ledger.matches[match_id], names) for match_id in ledger.matches_of[player_id]),
+        matches=tuple(match_view(match, names) for match in matches),
         times=tuple(_times(player_id, records)),
         mistakes=tuple(islice(mistakes, MOST_MISTAKES)),
         deviations=tuple(_deviations(manager, player_id)),
@@ -75,7 +81,10 @@ def _deviations(manager: LeagueManager, player_id: str) -> Iterator[DeviationVie
     for agent_id, code, requirement in sorted(manager.ledger.deviations):
         if agent_id == player_id:
             clause = clause_of(code, requirement)
-            meaning = ERRORS[code].when if code in ERRORS else ""
+            # A referee of others may have sent a code that is none of ours.
+            meaning = ""
+            if code in ERRORS:
+                meaning = ERRORS[code].when
             yield DeviationView(named(code), str(clause or requirement), meaning)
 
 

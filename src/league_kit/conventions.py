@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from league.dialects import tools
-from league.dialects.forms import halved, returned
-from league.dialects.normalise import named
-from league.dialects.tools import NO_SESSION, Session, Tool
+from league.gateway import tools
+from league.gateway.forms import halved, returned
+from league.gateway.normalise import named
+from league.gateway.tools import NO_SESSION, Session, Tool
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, TOOLS_CALL, joined_halves
 from league.protocol.parts import MoveRequest

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from league.dialects.tools import NO_SESSION, Session, greeted
+from league.gateway.tools import NO_SESSION, Session, greeted
 from league.terminal.addresses import split_http
 
 PAUSES_S: Final = (0.25, 0.5, 1.0, 1.0)

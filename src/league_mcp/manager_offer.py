@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from league.agent.agent import Shown
-from league.dialects.registrations import META_FIELDS, PLAYER
+from league.gateway.registrations import META_FIELDS, PLAYER
 from league.hosting import admin_api, specification
 from league.hosting.background import Background, live_document
 from league.hosting.manager_api import match_page

@@ -113,7 +113,7 @@ _OF_CODE: Final[Mapping[str, str]] = {
     "E045": "MATCH.declined_choice",
     "DECLINED": "MATCH.declined_is_technical_loss",
 }
-"""The clause behind a code where nothing more exact is on record."""
+"""The clause behind a code if nothing more exact is on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,9 @@ def named(code: str) -> str:
 
 def question(phase: str) -> str:
     """The name of the question that a player gets in this phase of a match."""
-    return "the invitation" if phase == "join" else "the call for a choice"
+    if phase == "join":
+        return "the invitation"
+    return "the call for a choice"
 
 
 def at_field(path: str, detail: str) -> str:

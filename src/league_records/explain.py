@@ -119,7 +119,9 @@ def _verdict(facts: MatchFacts) -> MatchVerdict:
 
 def _walkover(facts: MatchFacts, result: WalkoverDecided) -> MatchVerdict:
     gone = " and ".join(map(facts.named, result.withdrawn)) or "a player"
-    won = f"{facts.named(result.winner)} wins" if result.winner else "nobody wins"
+    won = "nobody wins"
+    if result.winner:
+        won = f"{facts.named(result.winner)} wins"
     return MatchVerdict(
         outcome="WALKOVER",
         winner=result.winner,
@@ -139,6 +141,7 @@ def _technical(facts: MatchFacts, ending: Ending) -> MatchVerdict:
     at_fault = tuple(player for player in facts.players if player != ending.winner)
     why = [_technical_result(facts, ending, at_fault, bool(faults))]
     why.extend(f"{fault.sentence}." for fault in faults)
+    # A referee of others need not say what the fault was.
     if not faults:
         why.append("Which fault it was, and whose, is not on record here: the report names none.")
     clauses = [clause for fault in faults for clause in (fault.clause, fault.rule) if clause is not None]
@@ -165,6 +168,7 @@ def _technical_result(facts: MatchFacts, ending: Ending, at_fault: Sequence[str]
 
 
 def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
+    # A mistake that was put right decided nothing, but its player should know of it.
     corrected = corrected_mistakes(facts, facts.counted_attempt)
     clauses = [cite("MATCH.points")]
     if facts.game_type == "even_odd":
@@ -197,6 +201,7 @@ def _played_result(facts: MatchFacts, ending: Ending) -> str:
 
 def _unreported(facts: MatchFacts, ending: Ending) -> str:
     """What the even/odd report of a referee of others leaves out, though it decides; nothing if it is complete."""
+    # A verified result has been computed again from its choices and its number, so it has them.
     is_proven = not isinstance(ending, ResultAccepted) or ending.verified
     if facts.game_type != "even_odd" or is_proven:
         return ""
@@ -233,6 +238,7 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
         return
     choices = ending.details.get("choices")
     number = ending.details.get("drawn_number")
+    # Other games tell their reason themselves, in the words of the referee's decision.
     if facts.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
         decided = facts.decided(facts.counted_attempt)
         if decided is not None and decided.reason:
@@ -252,8 +258,7 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
     attempt = facts.counted_attempt
     voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
     if voided:
-        by = f"by the manager ({voided[-1].why})" if voided[-1].why else "by the operator"
-        yield f"An earlier result was voided {by}; attempt {attempt} counts."
+        yield f"An earlier result was voided by {_voided_by(voided[-1])}; attempt {attempt} counts."
     elif attempt > 1:
         reasons = dict.fromkeys(event.why for event in facts.manager if isinstance(event, MatchLost | MatchHeld))
         why = _in_brackets("; ".join(reasons))
@@ -262,8 +267,17 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
         yield "It is unverified: the report does not prove it, so it rests on the word of its referee."
 
 
+def _voided_by(event: ResultVoided) -> str:
+    # Only the manager gives a reason.
+    if event.why:
+        return f"the manager ({event.why})"
+    return "the operator"
+
+
 def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
+    if not text:
+        return ""
+    return f" ({text})"
 
 
 # --- matches without a result -----------------------------------------------------------------------------------------
@@ -294,8 +308,7 @@ def _standing(facts: MatchFacts) -> Iterator[str]:
     elif facts.status == "PARKED":
         yield from _parked(facts)
     elif facts.voided is not None:
-        by = f"The manager ({facts.voided.why})" if facts.voided.why else "The operator"
-        yield f"{by} voided the result; the match will be played again as a new attempt."
+        yield f"The result was voided by {_voided_by(facts.voided)}; the match will be played again as a new attempt."
     elif facts.status == "ASSIGNED" and facts.referee_id is not None:
         yield from _running(facts, pair)
     else:
@@ -339,6 +352,7 @@ def _draw(facts: MatchFacts) -> Draw | None:
     seed_hex = details.get("draw_seed")
     if not isinstance(number, int) or not isinstance(seed_hex, str):
         return None
+    # A seed that is no seed proves nothing, and there is nothing to check.
     try:
         seed = bytes.fromhex(seed_hex)
         commitment = draw.commitment(seed, facts.league_id, facts.match_id, attempt)
@@ -419,10 +433,13 @@ def _remarks(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator
 def _missing(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator[str]:
     """The accounts that are not at hand, and where they may be."""
     silent = [attempt.referee_id for attempt in attempts if attempt.attempt and not attempt.has_record]
+    # A referee may have had several attempts: one remark is enough.
     for referee_id in dict.fromkeys(silent):
         if referee_id is None:
             continue
-        where = f"; --journal {facts.source.elsewhere} may hold it" if facts.source.elsewhere else ""
+        where = ""
+        if facts.source.elsewhere:
+            where = f"; --journal {facts.source.elsewhere} may hold it"
         yield (
             f"The journal of {referee_id} is not at hand: its messages with the players, their times and retries are "
             f"not available{where}."
@@ -461,7 +478,9 @@ def _title(explanation: Explanation) -> str:
     names = []
     for player in explanation.players:
         name = explanation.names[player]
-        names.append(player if name == player else f"{player} ({name})")
+        if name != player:
+            player = f"{player} ({name})"
+        names.append(player)
     league = f"round {explanation.round_id} of {explanation.league_id}"
     return f"{explanation.match_id}: {' against '.join(names)}, {explanation.game_type}, {league}"
 
@@ -496,8 +515,12 @@ def _course(attempt: TimelineAttempt, started_at: float) -> Iterator[str]:
     begin = datetime.fromtimestamp(started_at, UTC)
     yield f"{title} (seconds since {begin:%Y-%m-%d %H:%M:%S} UTC)"
     for line in attempt.lines:
-        clause = f" [{line.clause}]" if line.clause else ""
-        indent = "    " if line.kind == "letter" else ""
-        yield f"  {line.after:+9.3f}  {indent}{line.text}{clause}"
+        text = line.text
+        if line.clause:
+            text += f" [{line.clause}]"
+        # Letters stand below the events they belong to.
+        if line.kind == "letter":
+            text = f"    {text}"
+        yield f"  {line.after:+9.3f}  {text}"
         if line.kind == "event" and line.body:
             yield f"  {'':9}      its answer was: {line.body[:LONGEST_ANSWER]}"

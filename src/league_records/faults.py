@@ -64,6 +64,7 @@ def final_faults(facts: MatchFacts, attempt: int) -> tuple[PlayerFault, ...]:
 def corrected_mistakes(facts: MatchFacts, attempt: int) -> tuple[PlayerFault, ...]:
     """What went wrong and was put right by a retry or a correction: the last mistake of each kind."""
     events = facts.events_in(attempt)
+    # The mistakes of a loser are part of its final fault.
     losers = {event.player_id for event in events if isinstance(event, PlayerFaulted)}
     by_kind: dict[tuple[str, str, str], list[Mistake]] = {}
     for event in events:
@@ -88,7 +89,10 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
     for event in reversed(events):
         if not isinstance(event, Mistake | PlayerFaulted) or event.player_id != player_id:
             continue
-        requirement = event.requirement if isinstance(event, WrongAnswer) else ""
+        # Only the judgement of an answer names the clause it broke.
+        requirement = ""
+        if isinstance(event, WrongAnswer):
+            requirement = event.requirement
         clause = violated(event.code, event.phase, game_type, requirement)
         hint = advice_for(event.code, event.phase, event.detail)
         yield ListedMistake(event.match_id, named(event.code), event.detail, str(clause or ""), hint)
@@ -127,6 +131,7 @@ def _by_wrong_answers(facts: MatchFacts, fault: PlayerFaulted, wrong_answers: Se
 
 
 def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed_calls: Sequence[AttemptFailed]) -> PlayerFault:
+    # Four timeouts are told once, a timeout and a refused connection both.
     failures = dict.fromkeys(f"{named(call.code)} ({call.detail})" for call in failed_calls)
     if not failures:
         failures[f"{named(fault.code)} ({fault.detail})"] = None
@@ -137,6 +142,7 @@ def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed_calls: Sequ
     taken = next((event for event in facts.events_in(fault.attempt) if isinstance(event, MatchTaken)), None)
     if taken is not None:
         seat = taken.players.index(fault.player_id)
+        # A player that was suspended gets one invitation without retries.
         is_suspended = taken.suspended[seat] and len(failed_calls) < 2
         sentence += f". It was called at {taken.endpoints[seat]}"
     return _fault(facts, fault, sentence, _clause(facts, fault), _rule(fault.phase, is_suspended))
@@ -179,8 +185,9 @@ def _declined(player_id: str) -> PlayerFault:
 
 def _corrected(facts: MatchFacts, mistake: Mistake, count: int) -> PlayerFault:
     if isinstance(mistake, WrongAnswer):
-        answers = "1 wrong answer" if count == 1 else f"{count} wrong answers"
-        action = f"gave {answers} to"
+        action = f"gave {count} wrong answers to"
+        if count == 1:
+            action = "gave 1 wrong answer to"
         detail = at_field(mistake.path, mistake.detail)
         clause = clause_of(mistake.code, mistake.requirement)
     else:
@@ -199,6 +206,7 @@ def _fault(
     clause: ClauseRef | None,
     rule: ClauseRef | None,
 ) -> PlayerFault:
+    # An example helps against a wrong answer, not against silence.
     example = None
     if event.code not in SILENT:
         when = timestamps.write(event.at)
@@ -343,6 +351,7 @@ _MANNERS: Final[Mapping[str, str]] = {"answered ": "answered", "busy": "busy", "
 
 def advice_for(code: str, phase: str, detail: str) -> str:
     """What helps against this fault."""
+    # The most exact advice first: for this phase, for this kind of failure, for the code.
     for key in (f"{code} {phase}", f"{code} {_manner(detail)}", code):
         if key in _TEXTS:
             return _TEXTS[key]

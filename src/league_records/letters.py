@@ -72,6 +72,7 @@ def content_of(letter: LetterNote) -> Object | None:
         return None
     if not isinstance(value, dict):
         return None
+    # The message is inside its JSON-RPC frame; others may send it without one.
     for name in ("result", "error", "params"):
         inner = value.get(name)
         if isinstance(inner, dict):
@@ -97,7 +98,9 @@ def _other_end(letter: LetterNote, content: Object | None) -> str | None:
     if letter.kind != "request" or letter.direction == "out":
         return letter.peer
     # A caller is known by its address only; its id is in the message.
-    sender = content.get("sender") if content else None
+    if content is None:
+        return None
+    sender = content.get("sender")
     if not isinstance(sender, str):
         return None
     _, _, agent_id = sender.partition(":")
@@ -106,6 +109,7 @@ def _other_end(letter: LetterNote, content: Object | None) -> str | None:
 
 def _request(letter: LetterNote, content: Object | None, hidden: bool) -> str:
     text = (letter.message_type or "a request") + _extra(content, hidden)
+    # Some players answer by calling their referee back.
     if letter.direction == "in" and text.startswith(REPLY_TYPES):
         text += " (as a request of its own)"
     return text
@@ -157,7 +161,9 @@ def _extra(content: Object | None, hidden: bool) -> str:
         case "MATCH_RESULT_ACK":
             return f", {content.get('status')}"
         case kind if kind in _CHOICES:
-            return f", {HIDDEN}" if hidden else f", {_choice(content)}"
+            # Nobody may learn a choice before both have chosen.
+            choice = HIDDEN if hidden else _choice(content)
+            return f", {choice}"
         case _:
             return "".join(f", {name} {json.dumps(content[name])}" for name in _QUOTED_FIELDS if name in content)
 

@@ -29,8 +29,11 @@ async def live_facts(host: HostedAgent, match_id: str) -> MatchFacts | None:
         return None
     journal = journal_of(host)
     if journal is None:
-        accepted = [facts.result] if isinstance(facts.result, ResultAccepted) else []
-        return replace(facts, manager=accepted, source=FactSource(has_manager_journal=False))
+        # The result alone is known without a journal; the course of the match is not.
+        facts = replace(facts, source=FactSource(has_manager_journal=False))
+        if isinstance(facts.result, ResultAccepted):
+            facts = replace(facts, manager=[facts.result])
+        return facts
     return await asyncio.to_thread(_with_journal, facts, journal)
 
 

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from league import events as e
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league.manager.assignments import lease_s
-from league.manager.ledger import Ledger
-from league.manager.matches import MatchStatus, ResultInForce
+from league.manager.ledger import Ledger, MatchStatus, ResultInForce
 from league.reports.journals import Journals, RefereeJournal, records_of
 from league.storage.notices import UNFIT, JournalError
 from league.storage.transcript import LetterNote
@@ -73,6 +72,7 @@ class MatchFacts:
     def named(self, player_id: str) -> str:
         """A player by id and name."""
         name = self.names.get(player_id)
+        # Not every source has names, and a player may have its id for a name.
         if not name or name == player_id:
             return player_id
         return f"{player_id} ({name})"
@@ -136,10 +136,11 @@ class MatchFacts:
     @property
     def voided(self) -> e.ResultVoided | None:
         """The order that voided its result, until it is assigned again."""
-        decisive = (e.ResultVoided, e.MatchAssigned, e.ResultAccepted, e.WalkoverDecided)
         for event in reversed(self.manager):
-            if isinstance(event, decisive):
-                return event if isinstance(event, e.ResultVoided) else None
+            if isinstance(event, e.ResultVoided):
+                return event
+            if isinstance(event, e.MatchAssigned | e.ResultAccepted | e.WalkoverDecided):
+                return None
         return None
 
     @property
@@ -147,7 +148,10 @@ class MatchFacts:
         """The points of both players; nothing before it is decided."""
         if isinstance(self.result, e.WalkoverDecided):
             return points_of(self.result, self.players)
-        return self.ending.points if self.ending else {}
+        ending = self.ending
+        if ending is None:
+            return {}
+        return ending.points
 
     def choices_of(self, player_id: str) -> tuple[str, ...]:
         """What a player chose in the counted attempt, move by move."""
@@ -193,7 +197,9 @@ def reported_choices(result: Ending | e.WalkoverDecided | None) -> Mapping[str, 
     if result is None or isinstance(result, e.WalkoverDecided):
         return {}
     choices = result.details.get("choices")
-    return choices if isinstance(choices, dict) else {}
+    if not isinstance(choices, dict):
+        return {}
+    return choices
 
 
 # --- from journals ----------------------------------------------------------------------------------------------------
@@ -222,7 +228,9 @@ def _replayed(journals: Journals) -> Ledger:
 def facts_from_ledger(match_id: str, ledger: Ledger, journals: Journals) -> MatchFacts | None:
     """The match as a manager's state has it, with all accounts of it in these journals."""
     facts = bare_facts(match_id, ledger)
-    return with_accounts(facts, journals) if facts else None
+    if facts is None:
+        return None
+    return with_accounts(facts, journals)
 
 
 def with_accounts(facts: MatchFacts, journals: Journals) -> MatchFacts:
@@ -275,6 +283,7 @@ def _deviations(agents: Collection[str], journals: Journals) -> tuple[e.Deviatio
     accepted = [event for event in journals.manager if isinstance(event, e.DeviationRecorded)]
     for journal in journals.referees.values():
         accepted += [_as_recorded(event) for event in journal.events if isinstance(event, e.PlayerDeviated)]
+    # A player repeats its habits in every match: each is told once.
     first_of_kind: dict[tuple[str, str, str], e.DeviationRecorded] = {}
     for deviation in accepted:
         kind = (deviation.agent_id, deviation.code, deviation.requirement)
@@ -304,6 +313,7 @@ def _of_interest(events: Sequence[e.Event], facts: MatchFacts) -> list[e.Event]:
             return event.round_id == facts.round_id
         if isinstance(event, e.PlayerWithdrawn):
             return event.agent_id in facts.players
+        # Events of one step have one time: so a suspension is told with the result that caused it.
         if isinstance(event, e.AgentStateChanged):
             return event.agent_id in facts.players and event.at in results
         return getattr(event, "match_id", None) == facts.match_id
@@ -314,6 +324,7 @@ def _of_interest(events: Sequence[e.Event], facts: MatchFacts) -> list[e.Event]:
 def _by_referee(match_id: str, journals: Journals) -> MatchFacts | None:
     """The match as its referees alone know it."""
     records = _records(match_id, journals)
+    # The newest assignment among the records says what this match is.
     facts = MatchFacts(match_id, "", "", 0, ("", ""), "ASSIGNED", records=records)
     taken = facts.taken
     if taken is None:
@@ -343,6 +354,10 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
     """The match as the pages of a running manager show it: its result, and the records of its referees."""
     players = (match["player_A_id"], match["player_B_id"])
     result = _result_on_page(match, players, agents)
+    # A page has no events but the result; a walkover on it has no time.
+    events = []
+    if result is not None and match["decided_at"]:
+        events.append(result)
     records = records_of((record["referee_id"], record["events"]) for record in match.get("records", ()))
     # A page calls every match RUNNING that has begun and is neither decided nor parked.
     status: MatchStatus = "ASSIGNED" if match["status"] == "RUNNING" else match["status"]
@@ -357,7 +372,7 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
         attempt=match["attempt"],
         referee_id=match["referee_id"],
         result=result,
-        manager=(result,) if result is not None and match["decided_at"] else (),
+        manager=events,
         records=records,
         deviations=_deviations(players, Journals(referees=records)),
         progress=LeagueProgress(league["round"]),

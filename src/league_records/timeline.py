@@ -141,6 +141,7 @@ def _record(facts: MatchFacts, number: int) -> _Record | None:
 
 
 def _clocks_apart(by_manager: Sequence[e.Event], by_referee: Sequence[e.Event]) -> float:
+    # A match is taken after it was assigned, and accepted after it was decided.
     assigned = _time_of(e.MatchAssigned, by_manager)
     taken = _time_of(e.MatchTaken, by_referee)
     if assigned is not None and taken is not None and taken < assigned:
@@ -159,6 +160,7 @@ def _time_of(kind: type[e.Event], events: Sequence[e.Event]) -> float | None:
 def _attempt(facts: MatchFacts, course: _Course, start: float) -> TimelineAttempt:
     number = course.number
     is_played = number == facts.attempt and facts.status == "ASSIGNED"
+    # Once its referee has decided, a choice cannot help anybody any more.
     hidden = is_played and facts.decided(number) is None
     lines = tuple(_line(facts, entry, start, hidden, course.entries) for entry in course.entries)
     return TimelineAttempt(
@@ -176,7 +178,10 @@ def _referee_of(facts: MatchFacts, course: _Course) -> str | None:
             return entry.item.referee_id
     if course.record is not None:
         return course.record.referee_id
-    return facts.referee_id if course.number else None
+    # Before the first attempt there is no referee.
+    if course.number == 0:
+        return None
+    return facts.referee_id
 
 
 def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries: Sequence[_Entry]) -> TimelineLine:
@@ -202,9 +207,14 @@ def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries:
 
 def _letter_line(facts: MatchFacts, by: str, letter: LetterNote, after: float, hidden: bool) -> TimelineLine:
     words = letters.describe(letter, hidden)
-    player = words.agent_id if words.agent_id in facts.players else None
+    # A referee writes to players and to its manager, and to nobody else.
+    player = None
+    if words.agent_id in facts.players:
+        player = words.agent_id
     peer = player or MANAGER
-    ends = (by, peer) if letter.direction == "out" else (peer, by)
+    ends = (by, peer)
+    if letter.direction == "in":
+        ends = (peer, by)
     return TimelineLine(after, by, "letter", words.text, player, body=words.body, between=ends)
 
 
@@ -250,6 +260,7 @@ class _Words(NamedTuple):
 
 def _describe(event: e.Event, facts: MatchFacts, by: str, hidden: bool) -> _Words:
     """What this event means, by the account of `by`."""
+    # Each of these knows some kinds of events and returns None for all others.
     return (
         _of_schedule(event)
         or _of_lost_attempt(event, by)
@@ -318,7 +329,9 @@ def _of_result(event: e.Event, by: str) -> _Words | None:
                 text += " It is unverified: the report does not prove it."
             return _Words(text)
         case e.WalkoverDecided():
-            won = f"{event.winner} wins without playing" if event.winner else "nobody wins"
+            won = "nobody wins"
+            if event.winner:
+                won = f"{event.winner} wins without playing"
             text = f"The manager decided a walkover: {' and '.join(event.withdrawn)} withdrawn, {won}."
             return _Words(text, clause=cite("LEAGUE.withdrawn"))
         case e.ResultVoided():
@@ -330,7 +343,9 @@ def _of_result(event: e.Event, by: str) -> _Words | None:
 
 
 def _result(event: e.ResultAccepted | e.MatchDecided, reason: str = "") -> str:
-    won = f", won by {event.winner}" if event.winner else ""
+    won = ""
+    if event.winner:
+        won = f", won by {event.winner}"
     points = ", ".join(f"{player} {count}" for player, count in event.points.items())
     return f"{event.status}{won}{reason}; points: {points}"
 
@@ -392,9 +407,11 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
         case e.PlayerJoined():
             return _Words(f"{event.player_id} joined.", event.player_id)
         case e.MoveMade():
-            turn = f" in turn {event.turn}" if event.turn > 1 else ""
             choice = letters.HIDDEN if hidden else event.choice
-            return _Words(f"{event.player_id} chose {choice}{turn}.", event.player_id)
+            # Many games have one turn only: there the number would say nothing.
+            if event.turn > 1:
+                choice += f" in turn {event.turn}"
+            return _Words(f"{event.player_id} chose {choice}.", event.player_id)
         case e.PlayerWithdrawn():
             text = f"The operator withdrew {event.agent_id}."
             return _Words(text, event.agent_id, clause=cite("LEAGUE.withdrawn"))
@@ -445,7 +462,8 @@ def _retry(event: e.AttemptFailed) -> str:
 
 
 def _corrections(event: e.WrongAnswer) -> str:
-    if not event.left:
+    if event.left == 0:
         return "no correction is left"
-    count = "1 correction" if event.left == 1 else f"{event.left} corrections"
-    return f"{count} left before the same deadline"
+    if event.left == 1:
+        return "1 correction left before the same deadline"
+    return f"{event.left} corrections left before the same deadline"

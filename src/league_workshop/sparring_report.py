@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from league.dialects.normalise import normalise_answer
 from league.events import ConventionLearned, MatchDecided, PlayerDeviated
+from league.gateway.normalise import normalise_answer
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from league.feature_table import FEATURES
+from league.features import own_features
 
 ROOT = Path(__file__).parents[2]
 SLICES = sorted(path.name for path in (ROOT / "src").glob("league_*"))
@@ -22,13 +23,13 @@ def test_every_slice_is_in_the_contracts_and_announces_its_feature() -> None:
     assert CONTRACTS["root_packages"] == ["league", *SLICES]
     assert CONTRACTS["contracts"][0]["forbidden_modules"] == SLICES
     assert sorted(PROJECT["project"]["entry-points"]["league.features"].values()) == [
-        "league.cli:FEATURE",
+        "league.cli.commands:FEATURE",
         *(f"{name}:FEATURE" for name in SLICES),
     ]
 
 
 def test_every_feature_has_its_page_and_every_slice_its_tests_and_types() -> None:
-    assert [feature.page for feature in FEATURES if not (ROOT / feature.page).is_file()] == []
+    assert [feature.page for feature in own_features() if not (ROOT / feature.page).is_file()] == []
     for name in SLICES:
         assert (ROOT / "tests" / name.removeprefix("league_")).is_dir(), f"{name} has no tests of its own"
         assert (ROOT / "src" / name / "py.typed").is_file()
@@ -45,7 +46,7 @@ def test_a_core_that_imports_a_slice_is_found(slice_name: str, tmp_path: Path) -
     contracts = (tmp_path / "pyproject.toml").read_text("utf-8")
     first = contracts.index("[[tool.importlinter.contracts]]")
     second = contracts.index("[[tool.importlinter.contracts]]", first + 1)
-    only = contracts[:second].replace('ignore_imports = ["league.feature_names', '# ["league.feature_names')
+    only = re.sub(r"ignore_imports = \[.*?\n\]\n", "", contracts[:second], flags=re.DOTALL)
     (tmp_path / "pyproject.toml").write_text(only)
     linted = subprocess.run(
         [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],

@@ -29,7 +29,7 @@ def test_the_loop_on_the_page_plays_a_game_to_its_end(
     exec(blocks("python")[1], {})
     reason, verdict = capsys.readouterr().out.splitlines()
     assert reason == "P01 took the last stick"
-    assert verdict.startswith("Verdict(kind='proven', winner=0")
+    assert verdict.startswith("Verdict(kind='confirmed', winner=0")
 
 
 @pytest.mark.parametrize("word", ["start", "to_move", "legal_moves", "play", "draw", "outcome", "view"])

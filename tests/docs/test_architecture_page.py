@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.pages import ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
@@ -22,12 +24,15 @@ def test_every_part_has_its_layer() -> None:
     assert sorted(named) == sorted(parts)
 
 
-def test_the_walk_of_one_message_is_the_one_on_the_page() -> None:
-    """In a process of its own: what is remembered from earlier walks would be missing in this one."""
+@pytest.mark.parametrize(
+    ("name", "heading"), [("play", "## The walk of one message"), ("score", "### The walk of a report")]
+)
+def test_each_walk_is_the_one_on_the_page(name: str, heading: str) -> None:
+    """Each runs in a process of its own: functions whose results are remembered would be missing in a later walk."""
     traced = subprocess.run(
-        [sys.executable, "-m", "tests.docs.walk"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "tests.docs.walk", name], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
-    start = PAGE.index("| file | functions |")
+    start = PAGE.index("| file | functions |", PAGE.index(heading))
     assert PAGE[start : PAGE.index("\n\n", start)].split("\n") == traced.split("\n")
 
 

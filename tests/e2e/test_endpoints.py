@@ -99,9 +99,9 @@ def test_what_may_not_be_registered_is_refused_with_its_reason_and_never_called(
             ("127.0.0.1", at(ELSEWHERE, manager.port), "E026", "is the manager itself"),
             ("127.0.0.1", "http://169.254.169.254/latest", "E026", "metadata service"),
             ("127.0.0.1", "http://203.0.114.9:8101/mcp", "E026", "--endpoints lan"),
-            ("127.0.0.1", "http://10.255.255.7:8101/mcp", "E026", "not where you speak from"),
-            ("127.0.0.1", f"http://0x7f.1:{inside.port}/mcp", "E008", "0x7f.1 is no host"),
-            ("127.0.0.1", f"http://2130706433:{inside.port}/mcp", "E008", "2130706433 is no host"),
+            ("127.0.0.1", "http://10.255.255.7:8101/mcp", "E026", "not the address you call from"),
+            ("127.0.0.1", f"http://0x7f.1:{inside.port}/mcp", "E008", "0x7f.1 is not a host"),
+            ("127.0.0.1", f"http://2130706433:{inside.port}/mcp", "E008", "2130706433 is not a host"),
         ]
         if IS_NETWORKED:
             asked.append((ELSEWHERE, at("127.0.0.1", inside.port), "E026", f"--host {ELSEWHERE}"))
@@ -127,7 +127,7 @@ def test_a_player_that_others_could_not_reach_is_told_how_they_could(processes: 
     player = processes.begin("player", manager=at(ELSEWHERE, manager.port), host="127.0.0.1")
     assert player.wait() == 1
     (told,) = player.said("the manager refused ")
-    assert told.endswith(f"register the address others reach you at: --host {ELSEWHERE}")
+    assert told.endswith(f"register the address where others can reach you: --host {ELSEWHERE}")
 
 
 @pytest.mark.requirement("ENDPOINT.policy")

@@ -39,14 +39,14 @@ def test_whoever_alone_named_the_parity_wins(
 def test_the_reason_names_the_winner_its_choice_and_the_number() -> None:
     outcome = RULES.outcome(RULES.draw(chosen("odd", "even"), 8))
     assert outcome is not None
-    assert outcome.told(PLAYERS) == "P02 chose even, number was 8 (even)"
+    assert outcome.explanation(PLAYERS) == "P02 chose even, number was 8 (even)"
 
 
 @pytest.mark.parametrize(("number", "how"), [(4, "4 (even) - both incorrect"), (7, "7 (odd) - both correct")])
 def test_the_reason_of_a_draw_says_whether_both_were_right(number: int, how: str) -> None:
     outcome = RULES.outcome(RULES.draw(chosen("odd", "odd"), number))
     assert outcome is not None
-    assert outcome.told(PLAYERS) == f"Both chose odd, number was {how}"
+    assert outcome.explanation(PLAYERS) == f"Both chose odd, number was {how}"
 
 
 def test_both_choose_then_chance_moves_then_nobody() -> None:
@@ -126,17 +126,17 @@ def test_a_technical_loss_at_the_join_shows_no_choice() -> None:
 
 
 def test_number_and_both_choices_prove_the_winner() -> None:
-    proven = verdict(drawn_number=8, choices={"P01": "odd", "P02": "even"})
-    assert (proven.kind, proven.winner) == ("proven", PLAYER_B)
-    assert not proven.contradicts(PLAYER_B)
-    assert proven.contradicts(PLAYER_A)
-    assert proven.contradicts(None)
+    confirmed = verdict(drawn_number=8, choices={"P01": "odd", "P02": "even"})
+    assert (confirmed.kind, confirmed.winner) == ("confirmed", PLAYER_B)
+    assert not confirmed.contradicts(PLAYER_B)
+    assert confirmed.contradicts(PLAYER_A)
+    assert confirmed.contradicts(None)
 
 
 def test_equal_choices_prove_a_draw() -> None:
-    proven = verdict(drawn_number=8, choices={"P01": "odd", "P02": "odd"})
-    assert (proven.kind, proven.winner) == ("proven", None)
-    assert proven.contradicts(PLAYER_A)
+    confirmed = verdict(drawn_number=8, choices={"P01": "odd", "P02": "odd"})
+    assert (confirmed.kind, confirmed.winner) == ("confirmed", None)
+    assert confirmed.contradicts(PLAYER_A)
 
 
 @pytest.mark.parametrize("choices", [{"P01": "even", "P02": None}, {"P01": None, "P02": None}, {}, None])

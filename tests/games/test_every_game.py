@@ -144,7 +144,7 @@ def test_a_reason_is_told_with_the_players_ids(game: Game, data: st.DataObject) 
     *_, end = walk(data, game)
     outcome = game.rules.outcome(end)
     assert outcome is not None
-    told = outcome.told(PLAYERS)
+    told = outcome.explanation(PLAYERS)
     assert "{" not in told
     if outcome.winner is not None:
         assert PLAYERS[outcome.winner] in told
@@ -196,7 +196,7 @@ def test_the_details_of_a_played_game_prove_its_outcome(game: Game, data: st.Dat
     assert outcome is not None
     reported = json.loads(json.dumps(game.wire.details(end, PLAYERS, technical=False)))
     verdict = game.wire.verdict(reported, PLAYERS)
-    assert (verdict.kind, verdict.winner) == ("proven", outcome.winner)
+    assert (verdict.kind, verdict.winner) == ("confirmed", outcome.winner)
     assert [winner for winner in WINNERS if not verdict.contradicts(winner)] == [outcome.winner]
 
 

@@ -49,7 +49,7 @@ def ended(game: Game, state: object, pending: dict[str, str] | None) -> Recordin
     return {
         "winner": None if outcome is None else outcome.winner,
         "points": None if outcome is None else list(points(outcome.winner)),
-        "reason": None if outcome is None else outcome.told(PLAYERS),
+        "reason": None if outcome is None else outcome.explanation(PLAYERS),
         "game_result": game.wire.game_result(state, PLAYERS, technical, open_phase),
         "details": details,
         "verdict": {"kind": verdict.kind, "winner": verdict.winner, "note": verdict.note},

@@ -99,8 +99,8 @@ def test_a_game_of_another_package_is_played_like_a_built_in_one(site: Path) -> 
     assert outcome is not None
     players = ("P01", "P02")
     verdict = game.wire.verdict(game.wire.details(state, players, technical=False), players)
-    assert (called, verdict.kind, verdict.winner) == (5, "proven", SEATS[0])
-    assert outcome.told(players) == "P01 took the last stick"
+    assert (called, verdict.kind, verdict.winner) == (5, "confirmed", SEATS[0])
+    assert outcome.explanation(players) == "P01 took the last stick"
 
 
 def test_a_package_that_cannot_be_imported_is_named_and_left_out(site: Path) -> None:

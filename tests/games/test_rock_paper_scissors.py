@@ -45,7 +45,7 @@ def test_two_won_throws_of_three_end_the_match_early() -> None:
     assert RULES.to_move(state) == NOBODY
     outcome = RULES.outcome(state)
     assert outcome is not None
-    assert outcome.told(PLAYERS) == "P01 won 2 to 0 in 2 throws"
+    assert outcome.explanation(PLAYERS) == "P01 won 2 to 0 in 2 throws"
 
 
 def test_a_lead_the_other_can_still_make_up_does_not_end_the_match() -> None:
@@ -71,7 +71,7 @@ def test_after_the_last_throw_more_won_throws_win_and_equally_many_draw(
 
 @pytest.mark.parametrize("throws", [0, 2, -1])
 def test_a_match_has_an_odd_number_of_throws(throws: int) -> None:
-    with pytest.raises(ValueError, match="odd number"):
+    with pytest.raises(ValueError, match="must be odd"):
         best_of(throws)
 
 
@@ -96,5 +96,5 @@ def test_a_technical_loss_shows_the_last_choice_received_from_each_player() -> N
 
 
 def test_nothing_is_drawn() -> None:
-    with pytest.raises(ValueError, match="nothing is drawn"):
+    with pytest.raises(ValueError, match="no number is drawn"):
         RULES.draw(RULES.start(), 1)

@@ -41,7 +41,7 @@ def test_three_in_a_row_win_for_whoever_has_them(line: str) -> None:
 def test_the_second_player_can_win() -> None:
     outcome = RULES.outcome(marked("031485"))
     assert outcome is not None
-    assert (outcome.winner, outcome.told(PLAYERS)) == (PLAYER_B, "P02 has O in the cells 3, 4, 5")
+    assert (outcome.winner, outcome.explanation(PLAYERS)) == (PLAYER_B, "P02 has O in the cells 3, 4, 5")
 
 
 def test_a_full_board_without_three_in_a_row_is_a_draw() -> None:
@@ -88,7 +88,7 @@ def test_a_played_game_shows_its_moves_and_the_last_choices() -> None:
 
 def test_reported_moves_prove_the_winner() -> None:
     verdict = GAME.wire.verdict({"moves": moves("03142")}, PLAYERS)
-    assert (verdict.kind, verdict.winner) == ("proven", PLAYER_A)
+    assert (verdict.kind, verdict.winner) == ("confirmed", PLAYER_A)
 
 
 def test_moves_that_stop_before_the_end_are_a_technical_loss() -> None:
@@ -96,7 +96,7 @@ def test_moves_that_stop_before_the_end_are_a_technical_loss() -> None:
     assert GAME.wire.verdict({"moves": []}, PLAYERS).kind == "technical"
 
 
-def test_without_moves_nothing_is_proven() -> None:
+def test_without_moves_nothing_is_confirmed() -> None:
     assert GAME.wire.verdict({}, PLAYERS).kind == "insufficient"
     assert GAME.wire.verdict({"moves": None, "choices": {"P01": "2"}}, PLAYERS).kind == "insufficient"
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from league.agent.caller import Caller
 from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Call
@@ -21,7 +22,6 @@ from league.protocol.envelope import Unsealed, seal
 from league.protocol.messages import ChooseParityResponse, GameOver, GameOverAck, Message
 from league.protocol.parts import GameResult
 from league.storage.transcript import LetterNote
-from league.transport.caller import Caller
 from league.transport.http_call import PendingCall
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from tests.support.http_wire import ScriptedServer, Visit, answer, on_every_loop, refusing_port, until
@@ -108,7 +108,7 @@ async def outbound(
         yield calls, client
     finally:
         assert calls.cancel_all() == []
-        told.counted = dict(calls.meter.totals().sent)
+        told.counted = dict(calls.meter.sent)
         await client.close()
 
 

@@ -41,14 +41,14 @@ BUGS = (
     Bug(
         "a reply leaves before its events are durable",
         "agent/pump.py",
-        "is_durable = self._awaited <= self._durable",
+        "is_durable = awaited <= self._entries.durable",
         "is_durable = True",
     ),
     Bug(
         "a read shows what may still be lost",
         "agent/pump.py",
-        "is_durable = self._awaited <= self._durable",
-        "is_durable = self._awaited <= self._durable or not step.events",
+        "is_durable = awaited <= self._entries.durable",
+        "is_durable = awaited <= self._entries.durable or not step.events",
         stateful="test_pump_machine.py",
     ),
     Bug(
@@ -79,28 +79,28 @@ BUGS = (
     Bug(
         "a letter is answered twice",
         "agent/pump.py",
-        "                leaving.replies += (one,)",
-        "                leaving.replies += (one, one)",
+        "                leaving.replies += (reply,)",
+        "                leaving.replies += (reply, reply)",
     ),
     # --- the manager --------------------------------------------------------------------------------------------------
     Bug(
         "the last report wins",
-        "manager/results.py",
-        "        if match.result is not None:\n            raise _already(match, report, details)\n",
+        "manager/scoring.py",
+        "            if match.result is not None:\n                raise _already_reported(match, report, details)\n",
         "",
     ),
     Bug(
         "a superseded attempt is taken",
-        "manager/results.py",
+        "manager/scoring.py",
         "if report.attempt not in (None, match.attempt):",
         "if False:",
         stateful="test_league_machine.py",
     ),
     Bug(
         "anybody may report a match",
-        "manager/results.py",
-        "if not held or match.referee_id != referee.agent_id:",
-        "if not held:",
+        "manager/scoring.py",
+        "if not is_held or match.referee_id != referee.agent_id:",
+        "if not is_held:",
         stateful="test_league_machine.py",
     ),
     Bug(
@@ -122,16 +122,15 @@ BUGS = (
     Bug(
         "a voided result still counts",
         "manager/ledger.py",
-        "        self.standings.add(decided(match, match.result), times=-1)\n",
-        "",
+        "self._count(match, match.result, times=-1)",
+        "self._count(match, match.result, times=0)",
         faults=0.9,
     ),
     Bug(
         "standings are of yesterday",
         "manager/ledger.py",
-        "        self.standings.add(decided(match, event))\n        self._version_grows(match)",
-        "        if self.round_of(match).undecided:\n            self.standings.add(decided(match, event))\n"
-        "        self._version_grows(match)",
+        "self._count(match, event)",
+        "self._count(match, event, times=min(self.round_of(match).undecided, 1))",
         faults=0.0,
     ),
     Bug(
@@ -144,8 +143,9 @@ BUGS = (
     Bug(
         "everybody plays somebody, but not everybody everybody",
         "manager/schedule.py",
-        "one, other = turning[(turn + distance) % count], turning[(turn - distance) % count]",
-        "one, other = turning[distance % count], turning[-distance % count]",
+        "            ahead = turning[(turn + distance) % count]\n"
+        "            behind = turning[(turn - distance) % count]\n",
+        "            ahead = turning[distance % count]\n            behind = turning[-distance % count]\n",
         faults=0.0,
     ),
     Bug(
@@ -187,7 +187,7 @@ BUGS = (
     Bug(
         "what was overtaken is repeated after what followed it",
         "manager/broadcasts.py",
-        "self.context.calls.repeat_no_more(one)",
+        "self.context.calls.repeat_no_more(outbound)",
         "pass",
     ),
     Bug(
@@ -222,31 +222,31 @@ BUGS = (
     Bug(
         "who was withdrawn wins by walkover",
         "manager/rounds.py",
-        "winner=staying[0] if staying else None",
-        "winner=withdrawn[0]",
+        "winner = staying[0] if staying else None",
+        "winner = withdrawn[0]",
         faults=0.9,
     ),
     # --- outages ------------------------------------------------------------------------------------------------------
     Bug(
         "who declines to choose has its matches played again for ever",
         "manager/outages.py",
-        "return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()",
-        "return who",
+        "if match.held < MOST_HELD and all(map(self._may_decline, players)):",
+        "if True:",
         faults=0.6,
         promise=19,
     ),
     Bug(
         "who declines to choose loses at once",
         "manager/outages.py",
-        "return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()",
-        "return ()",
+        "if match.held < MOST_HELD and all(map(self._may_decline, players)):",
+        "if False:",
         faults=0.6,
         promise=19,
     ),
     Bug(
         "the league waits for nobody",
         "manager/outages.py",
-        "if _is_half(missing, counted) and self._left_s() > 0:",
+        "if _is_half(missing, counted) and self._remaining_s() > 0:",
         "if False:",
         faults=0.0,
         outages=1.0,
@@ -278,8 +278,8 @@ BUGS = (
     Bug(
         "a manager that comes back believes what was lost without it",
         "manager/outages.py",
-        "                self.interrupted(referee, AWAY, now)\n",
-        "                pass\n",
+        "            self.interrupted(referee, AWAY, now)\n",
+        "            pass\n",
         faults=0.2,
         outages=1.0,
     ),
@@ -295,16 +295,18 @@ BUGS = (
     Bug(
         "a restart draws again",
         "referee/conduct.py",
-        "seed, index = bytes.fromhex(taken.seed), len(match.numbers)",
-        "seed, index = self._context.chance(32), len(match.numbers)",
+        "seed = bytes.fromhex(assignment.seed)",
+        "seed = self._context.chance(32)",
         faults=0.0,
     ),
     Bug(
         "a restart forgets which record the first call showed",
         "referee/conduct.py",
-        "        if self.match.turn and not all(taken.records):\n"
-        "            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)\n",
-        "        if self.match.turn:\n            a, b = (self._records.of(taken.players[seat]) for seat in SEATS)\n",
+        "        if self.match.turn and not all(assignment.records):\n"
+        "            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat])"
+        " for seat in SEATS)\n",
+        "        if self.match.turn:\n"
+        "            a, b = (self._records.of(assignment.players[seat]) for seat in SEATS)\n",
         faults=0.8,
         dialects=1.0,
     ),
@@ -319,8 +321,8 @@ BUGS = (
     Bug(
         "one failed attempt is enough",
         "calling/engine.py",
-        "pause = None if is_final else retries.delay_before(delivery.failures)",
-        "pause = None",
+        "pause_s = retries.delay_before(delivery.failures)",
+        "pause_s = None",
     ),
     Bug(
         "choices are asked for before both have joined",
@@ -379,8 +381,8 @@ BUGS = (
     ),
     Bug(
         "a manager takes a report from a referee the match was not given to",
-        "manager/results.py",
-        "if not held or match.referee_id != referee.agent_id:",
+        "manager/scoring.py",
+        "if not is_held or match.referee_id != referee.agent_id:",
         "if False:",
         faults=0.0,
         cheats=1.0,
@@ -398,8 +400,8 @@ BUGS = (
     Bug(
         "an announcement taken twice is played twice",
         "referee/assignments.py",
-        "return (one.attempt or 1) > context.docket.attempt_of(one.match_id)",
-        "return (one.attempt or 1) >= context.docket.attempt_of(one.match_id)",
+        "return (announced.attempt or 1) > context.docket.attempt_of(announced.match_id)",
+        "return (announced.attempt or 1) >= context.docket.attempt_of(announced.match_id)",
     ),
     Bug(
         "the errors of one player are told to the other",

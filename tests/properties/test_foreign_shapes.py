@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.dialects.assignments import GetAssignedMatches
+from league.gateway.assignments import GetAssignedMatches
+from league.gateway.guest import POLL_AFTER_S
 from league.machine import Inquiry, Letter
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import MESSAGE_LIMIT, BadRequestError
 from league.protocol.messages import MESSAGES, GameInvitation, LeagueRegisterRequest, Message
 from league.protocol.parts import PlayerMeta
-from league.referee.polling import POLL_AFTER_S
 from league.transport import letters, mcp_door
 from league.transport.letters import Speaker
 from tests.support.referee_rig import Rig

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from league.agent.outbound import WITHOUT_REFUSAL
-from league.dialects import forms, understanding
+from league.gateway import forms, understanding
+from league.gateway.words import LIST_LIMIT, is_unknown
 from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
-from league.transport.caller import LIST_LIMIT, is_unknown
 from tests.properties.test_codec import Fields, messages
 
 UNKNOWN = b'"error":{"code":-32601,"message":"Method not found"}'

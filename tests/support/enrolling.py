@@ -8,6 +8,7 @@ from league.calling.engine import Calls
 from league.calling.role import Context
 from league.calling.timers import Timers
 from league.events import ConventionLearned, DeviationRecorded, Event, Registered
+from league.gateway.book import PeerBook
 from league.machine import Content, Failure, Letter, Outgoing, Undelivered
 from league.membership import Membership
 from league.protocol import tokens
@@ -52,8 +53,10 @@ class Agent:
         self.timers = Timers()
         self.calls = Calls(self.sent.append, lambda _: None, self.timers)
         secrets = self.secrets
-        context = Context(self.calls, self.timers, secrets, bytes, self._happened, lambda *_: None, secrets.__setitem__)
-        self.membership = Membership(self.meta, MANAGER, context, profile=self.profile, find_key=self.keys.get)
+        book = PeerBook(self._happened, lambda: self.profile == "strict")
+        keep_secret = secrets.__setitem__
+        context = Context(self.calls, self.timers, secrets, bytes, self._happened, lambda *_: None, keep_secret, book)
+        self.membership = Membership(self.meta, MANAGER, context, find_key=self.keys.get)
         self.registration = self.membership.registration
 
     def _happened(self, event: Event) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from league import events as e
 from league.games import draw
+from league.gateway.book import PeerBook
+from league.gateway.giving import Giving
 from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
 from league.manager.league import LeagueManager
 from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse, RoundAnnouncement
@@ -47,7 +49,7 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         self.take(self.manager.resume(self.now))
 
     def _new(self) -> LeagueManager:
-        return LeagueManager(self.settings, self._chance, self.secrets)
+        return LeagueManager(self.settings, self._chance, self.secrets, open_book=PeerBook, open_giving=Giving)
 
     def _chance(self, count: int) -> bytes:
         self._drawn += 1
@@ -260,7 +262,7 @@ def replayed(
     made: e.LeagueSettings, events: Iterable[e.Event], chance: Callable[[int], bytes], secrets: Mapping[str, str]
 ) -> LeagueManager:
     """A fresh machine that went through these events, as they are stored."""
-    manager = LeagueManager(made, chance, secrets)
+    manager = LeagueManager(made, chance, secrets, open_book=PeerBook, open_giving=Giving)
     for event in events:
         manager.apply(decode(encode(event)))
     return manager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from league.gateway.book import PeerBook
 from league.machine import Step
 from league.player.competitor import Competitor
 from league.player.league import QueryAnswer
@@ -38,7 +39,7 @@ class Rig(Bench[Competitor, Message]):
         super().__init__(START, profile)
 
     def _new(self) -> Competitor:
-        return Competitor(self.meta, MANAGER_URL, Random(1).randbytes, self.secrets, self.profile)
+        return Competitor(self.meta, MANAGER_URL, Random(1).randbytes, self.secrets, self.profile, open_book=PeerBook)
 
     @property
     def player(self) -> Competitor:

@@ -7,6 +7,8 @@ from random import Random
 from typing import Any
 
 from league import events as e
+from league.gateway.book import PeerBook
+from league.gateway.guest import Guest
 from league.machine import Content, Failure
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Profile
@@ -101,7 +103,9 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         super().__init__(0.0, profile, journal, secrets)
 
     def _new(self) -> RefereeDesk:
-        return RefereeDesk(self.meta, MANAGER, self._chance, self.secrets, self.settings)
+        return RefereeDesk(
+            self.meta, MANAGER, self._chance, self.secrets, self.settings, open_book=PeerBook, open_guest=Guest
+        )
 
     @property
     def desk(self) -> RefereeDesk:

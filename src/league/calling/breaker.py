@@ -1,4 +1,4 @@
-"""The circuit breaker: who did not answer five times in a row is not called for a minute (spec section 6.4)."""
+"""The circuit breaker: a peer that failed to answer five times in a row is not called for a minute (spec 6.4)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ class CircuitBreaker:
     def failed(self, now: float) -> None:
         """A call got no answer."""
         self.failures += 1
-        self.failing_since = now if self.failing_since is None else self.failing_since
+        if self.failing_since is None:
+            self.failing_since = now
         if self.failures >= FAILURES_TO_OPEN:
             self.open_until = now + OPEN_S
 
     def succeeded(self) -> None:
-        """A sign of life, of whatever kind."""
+        """The peer gave a sign of life, of whatever kind."""
         if self.failing_since is not None:
             self.close()
             self.failing_since = None
 
     def close(self) -> None:
         """Let calls pass, whatever happened before."""
-        self.failures, self.open_until = 0, 0.0
+        self.failures = 0
+        self.open_until = 0.0

@@ -9,7 +9,7 @@ from typing import Self
 
 from msgspec import Struct, field
 
-from league.dialects.negotiation import Negotiation
+from league.calling.line import PLAIN, Line
 from league.machine import Address, Content, Failure, Ping, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import ONCE, RetrySchedule
@@ -40,9 +40,11 @@ class Reaction(TableKey):
 
 
 class Interpretation(Struct, frozen=True):
-    """An answer as its reader understands it. `tells_more`: it is about more than the form of the call. `consequence`:
-    what comes of an answer that is WRONG, or of one NOT_UNDERSTOOD that no other convention helps. `is_promise`: the
-    answer to what was ACKNOWLEDGED is announced."""
+    """An answer as its reader understands it.
+
+    `tells_more`: it is about more than the form of the call. `consequence` follows an answer that is WRONG, or one
+    NOT_UNDERSTOOD when no other form helps. `is_promise`: an ACKNOWLEDGED call was told that its answer will come.
+    """
 
     reaction: Reaction
     detail: str = ""
@@ -51,23 +53,25 @@ class Interpretation(Struct, frozen=True):
     is_promise: bool = False
 
 
-ANSWERED, _REFUSED = Interpretation(Reaction.ANSWERED), Interpretation(Reaction.REFUSED)
+ANSWERED = Interpretation(Reaction.ANSWERED)
+_REFUSED = Interpretation(Reaction.REFUSED)
 _ERRORS = (LeagueError, GameError)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How long an attempt may take and what is retried. `is_guarded`: the circuit breaker counts and stops these calls.
-    `if_not_understood` is what becomes of a call that no convention makes understood."""
+    """How long an attempt may take and when it is repeated."""
 
     limit_s: float
     retries: RetrySchedule = ONCE
     is_guarded: bool = False
+    """True if the circuit breaker counts and stops these calls."""
     if_not_understood: Reaction = Reaction.REFUSED
+    """What a call counts as that was understood in no form."""
     accepts_late_answers: bool = False
-    """An answer to an attempt that timed out counts as long as no other one has."""
+    """True if an answer to an attempt that timed out counts, as long as no other answer came."""
     is_waited_for: bool = True
-    """Does the end of the league wait for what becomes of it?"""
+    """True if the league does not end before this delivery has."""
 
 
 _IN_WORDS: Mapping[Failure, str] = {
@@ -80,7 +84,7 @@ _IN_WORDS: Mapping[Failure, str] = {
 
 
 class FailedAttempt(Struct, frozen=True):
-    """A failure that counts. `retry_at` is when the next attempt is made, None after the last."""
+    """A failure that counts. `retry_at` is the time of the next attempt, None after the last."""
 
     failure: Failure
     detail: str
@@ -93,32 +97,33 @@ class FailedAttempt(Struct, frozen=True):
 
 
 class Attempt(Struct):
-    """The attempt that is open, or was last. Several calls may belong to one: in another convention, or to correct a
-    wrong answer."""
+    """The attempt that is open, or was last. Several calls may belong to one: in another form, or to correct a wrong
+    answer."""
 
     ends: float | None = None
     """Its deadline; None between attempts."""
     key: str | None = None
     """The newest call, while it is under way."""
     begun_at: float = 0.0
-    """When its first call was made."""
+    """The time of its first call."""
     sent_at: float = 0.0
-    """When its newest call was made."""
+    """The time of its newest call."""
     to: Address | None = None
     """Where and how the newest call was made."""
     is_acknowledged: bool = False
     timed_out: tuple[str, ...] = ()
     """Earlier calls whose answer would still count."""
     is_last: bool = False
-    """A wrong answer was given: its corrections are made under this deadline, and there is no other attempt."""
+    """True after a wrong answer: its corrections are made under this deadline, and there is no other attempt."""
 
     def close(self) -> None:
         """The next call has a deadline of its own."""
-        self.ends, self.is_acknowledged = None, False
+        self.ends = None
+        self.is_acknowledged = False
 
 
 def is_refusal(content: Content) -> bool:
-    """An error, or nothing that could be read: an answer, but no acknowledgement."""
+    """Is it an error, or unreadable: an answer, but no acknowledgement?"""
     if type(content) is Unsealed:
         return content.message is None or type(content.message) in _ERRORS
     return type(content) is Refusal
@@ -128,7 +133,13 @@ def interpret_plainly(_: Delivery, content: Content, __: float) -> Interpretatio
     """An error refuses, and anything else is the answer."""
     if type(content) is Refusal and not content.understood:
         return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
-    return _REFUSED if is_refusal(content) else ANSWERED
+    if is_refusal(content):
+        return _REFUSED
+    return ANSWERED
+
+
+def _nowhere() -> None:
+    """Return the address of a peer that is not called again."""
 
 
 class Delivery(Struct, eq=False):
@@ -146,7 +157,8 @@ class Delivery(Struct, eq=False):
     """What an answer means."""
     compose: Callable[[Delivery, float], Message | None] | None = None
     """The message for the next call, if it changes; None if it is no longer wanted."""
-    negotiation: Negotiation | None = None
+    line: Line = PLAIN
+    """In which form the peer is called."""
     failures: int = 0
     busy_s: float = 0.0
     """How long the peer was waited for because it said that it is busy."""
@@ -154,4 +166,8 @@ class Delivery(Struct, eq=False):
     answer: Content | None = None
     is_over: bool = False
     has_timer: bool = False
-    """Something is done later, unless it is over before."""
+    """True if something is done later, unless the delivery is over before."""
+
+    def stop_repeating(self) -> None:
+        """Make no further call."""
+        self.address = _nowhere

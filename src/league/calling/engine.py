@@ -1,8 +1,20 @@
-"""One engine for all calls of a role: attempts and their timeouts, retries and backoff, busy peers, the circuit
-breaker, the search for a calling convention, one message to many receivers. It owns the time of calls; the table of
-exchanges (spec section 6) says how long and how often.
+"""One engine for all calls of a role.
 
-Nothing of it survives a crash: the role knows from its journal what to deliver again.
+A role hands the engine deliveries: one message to one peer, with a policy. A delivery goes through attempts, and each
+attempt through calls:
+
+    delivery ── attempt ── call, under way until `answered` or `failed`
+                   │   └── call in the next form (a limit of its own), or to correct a wrong answer (the same deadline)
+                   └── after a failure that counts: a pause, and the next attempt; after the last: the end
+
+Only the engine changes the state of a delivery. It is *under way* while a call waits for its answer, *paused* while a
+timer waits for the next call, and *over* once `on_end` was told, or nobody wants it any more. The table of exchanges
+(spec section 6) says how long an attempt takes and how often it is repeated; the delivery's line (line.py) says in
+which form a call is made, and which form comes next when a call was not understood.
+
+What must never happen: two calls of one delivery that both count; an end that is told twice; a failure of ours that
+counts against the peer; another form after a wrong answer. Nothing here survives a crash: the role knows from its
+journal what to deliver again.
 """
 
 from __future__ import annotations
@@ -12,27 +24,27 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from msgspec import structs
-
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
+from league.calling.line import PLAIN, Sign
 from league.calling.timers import Timers
-from league.dialects.negotiation import PATIENCE_S, Route
-from league.machine import Address, Blame, Failure, Letter, Outgoing, Ping, Undelivered
+from league.machine import Blame, Failure, Letter, Outgoing, Ping, Undelivered
 from league.protocol.exchanges import ONCE
 
 BUSY_S: Final = 2.0
 """How long to wait for a peer that says "later" without saying when."""
 SHORTEST_BUSY_S: Final = 1.0
 LONGEST_BUSY_S: Final = 60.0
-"""So long a busy peer is waited for in all, before being busy counts as a failure."""
+"""How long to wait for a busy peer in all, before being busy counts as a failure."""
 RETRY_S: Final = 2.0
 """The pause after a failure that counts against nobody, or before another call under the same deadline."""
 LATE_S: Final = 0.5
 """A timer that expires later than this is late because of us (a suspended process), not of the peer."""
 
-# For every answer: Python 3.11 looks a member of an enumeration up more slowly than a name of the module.
-_ANSWERED, _NOT_UNDERSTOOD = Reaction.ANSWERED, Reaction.NOT_UNDERSTOOD
+# Needed for every answer: Python 3.11 finds a name of the module faster than a member of an enumeration.
+_ANSWERED = Reaction.ANSWERED
+_NOT_UNDERSTOOD = Reaction.NOT_UNDERSTOOD
+_ENDS_ANSWERED = Ending.ANSWERED
 _UNDERSTOOD: Final = (Reaction.ANSWERED, Reaction.REFUSED)
 _OUTCOMES: Final = {
     Reaction.ANSWERED: Ending.ANSWERED,
@@ -43,19 +55,20 @@ _OUTCOMES: Final = {
 
 @dataclass(slots=True)
 class PeerState:
-    """What the engine knows of a peer."""
+    """The engine's view of a peer."""
 
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
     deliveries: int = 0
-    """Those under way that somebody waits for, pauses between attempts included."""
+    """Deliveries under way that the league waits for, pauses between attempts included."""
 
 
 class Peers(dict[str, PeerState]):
-    """By agent id; of a peer that was never called nothing is known yet."""
+    """By agent id; a peer that was never called begins with a closed breaker."""
 
     def __missing__(self, agent_id: str) -> PeerState:
-        known = self[agent_id] = PeerState()
-        return known
+        state = PeerState()
+        self[agent_id] = state
+        return state
 
 
 class Calls:
@@ -66,8 +79,9 @@ class Calls:
         self.timers = timers
         self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
         self.on_idle: Callable[[str], None] | None = None
-        self._send, self._cancel = send, cancel
         self.peers = Peers()
+        self._send = send
+        self._cancel = cancel
         self._under_way: dict[tuple[str, str], Delivery] = {}
         self._count = 0
 
@@ -78,7 +92,7 @@ class Calls:
     # --- delivering ---------------------------------------------------------------------------------------------------
 
     def deliver(self, deliveries: Sequence[Delivery], now: float) -> None:
-        """The same message to all of them: one Outgoing, encoded once."""
+        """Deliver the same message to all of them: one Outgoing, encoded once."""
         for delivery in deliveries:
             if delivery.policy.is_waited_for:
                 self.peers[delivery.peer].deliveries += 1
@@ -86,23 +100,24 @@ class Calls:
             self._call(deliveries, now)
 
     def deliver_at(self, delivery: Delivery, at: float, now: float) -> None:
-        """One delivery, not before its time: after a restart a retry keeps its pause."""
+        """Deliver a message, not before its time: after a restart a retry keeps its pause."""
         if delivery.policy.is_waited_for:
             self.peers[delivery.peer].deliveries += 1
         self._retry_at(delivery, at, now)
 
     def hasten(self, delivery: Delivery, now: float) -> None:
-        """What was to be delivered later may leave now, if it has not."""
+        """Let a delivery leave now that was to leave later."""
         if not delivery.is_over and self.timers.is_set(delivery):
             self._retry(delivery, now)
 
     def drop(self, delivery: Delivery, *, cancel: bool = False) -> None:
-        """No longer wanted: no further attempt. The answer to a call under way is still a sign of life, unless the call
-        is cancelled too."""
+        """Give a delivery up: there is no further attempt. The answer to a call under way is still a sign of life,
+        unless the call is cancelled too."""
         if delivery.is_over:
             return
         key = delivery.attempt.key
         if key is not None and not cancel:
+            # `_call_ended` finishes it when the answer is in: until then somebody is still called.
             delivery.is_over = True
             return
         if key is not None:
@@ -110,55 +125,63 @@ class Calls:
         self._finish(delivery)
 
     def repeat_no_more(self, delivery: Delivery) -> None:
-        """There is no further attempt, but what becomes of a call under way counts."""
+        """Make no further attempt, but let the answer to a call under way count."""
         if delivery.attempt.key is None:
             self.drop(delivery)
         else:
-            delivery.address = _nowhere
+            delivery.stop_repeating()
 
     def end(self, delivery: Delivery, outcome: Ending, now: float) -> None:
-        """It has ended."""
+        """End a delivery, and tell its role."""
         if not delivery.is_over:
             self._finish(delivery)
             delivery.on_end(delivery, outcome, now)
 
     def answered_by_request(self, delivery: Delivery, now: float) -> None:
         """The answer came as a request of its own (R-02)."""
-        if delivery.negotiation is not None:
-            delivery.negotiation.on_understood(delivery.negotiation.answering_route.convention, now)
+        delivery.line.understood(None, now)
         self.end(delivery, Ending.ANSWERED, now)
 
     def correct(self, delivery: Delivery, now: float) -> None:
-        """After a wrong answer: another call under the same deadline."""
+        """Call again after a wrong answer, under the same deadline."""
         delivery.attempt.is_last = True
         self._call([delivery], now)
 
     def _call(self, deliveries: Sequence[Delivery], now: float) -> None:
-        """One call to each that is still wanted; the others are over. They have the same message and the same limit."""
+        """Call each peer that is still to be called; the other deliveries are over. All have the same message and the
+        same limit."""
         self._count += 1
-        key, to = f"{deliveries[0].label}/{self._count}", []
+        key = f"{deliveries[0].label}/{self._count}"
+        addresses = []
         for delivery in deliveries:
-            address, attempt = delivery.address(), delivery.attempt
+            address = delivery.address()
             if address is None:
                 self._finish(delivery)
                 continue
+            attempt = delivery.attempt
+            # Without a deadline this is the first call of an attempt, or of a form.
             if attempt.ends is None:
-                attempt.begun_at, attempt.ends = now, now + delivery.policy.limit_s
+                attempt.begun_at = now
+                attempt.ends = now + delivery.policy.limit_s
             if delivery.compose is not None and not self._compose(delivery, now):
                 continue
-            if delivery.negotiation is not None:
-                address = _routed(address, delivery.negotiation.route)
+            # Nearly all calls have one form, and broadcasts are many.
+            if delivery.line is not PLAIN:
+                address = delivery.line.routed(address)
             if delivery.has_timer:
                 self._clear_timer(delivery)
             self._under_way[key, delivery.peer] = delivery
-            attempt.key, attempt.sent_at, attempt.to = key, now, address
-            to.append(address)
-            message, ends = delivery.message, attempt.ends
-        if to:
-            self._send(Outgoing(key, tuple(to), message, ends))
+            attempt.key = key
+            attempt.sent_at = now
+            attempt.to = address
+            addresses.append(address)
+            message = delivery.message
+            ends = attempt.ends
+        if addresses:
+            self._send(Outgoing(key, tuple(addresses), message, ends))
 
     def _compose(self, delivery: Delivery, now: float) -> bool:
-        """The message of its next call. Without one it is over."""
+        """Write the message of the next call. Without a message the delivery is over."""
         message = delivery.compose(delivery, now) if delivery.compose is not None else delivery.message
         if message is None:
             self._finish(delivery)
@@ -175,7 +198,9 @@ class Calls:
         if delivery is None:
             return
         is_newest = self._call_ended(delivery, key)
-        delivery.answer, to = letter.content, delivery.attempt.to
+        # An older call, which timed out, may be answered too: only its answer counts, never its failure.
+        delivery.answer = letter.content
+        to = delivery.attempt.to
         peer = self.peers.get(letter.peer)
         if peer is not None and peer.breaker.failing_since is not None:
             peer.breaker.succeeded()
@@ -184,16 +209,16 @@ class Calls:
             return
         read = delivery.interpret(delivery, letter.content, now)
         if read.reaction is not _NOT_UNDERSTOOD:
-            if delivery.negotiation is not None and to is not None and read.reaction in _UNDERSTOOD:
-                delivery.negotiation.on_understood(to.convention, now)
+            if delivery.line.learns and to is not None and read.reaction in _UNDERSTOOD:
+                delivery.line.understood(to, now)
             self.on_answer(delivery, now)
         if read.reaction is _ANSWERED:
-            self.end(delivery, _OUTCOMES[_ANSWERED], now)
+            self.end(delivery, _ENDS_ANSWERED, now)
         elif is_newest:
             self._react(delivery, read, now)
 
     def _call_ended(self, delivery: Delivery, key: str) -> bool:
-        """Was it the newest call of its delivery?"""
+        """Note the end of a call: return whether it was the newest of its delivery."""
         is_newest = key == delivery.attempt.key
         if is_newest:
             delivery.attempt.key = None
@@ -217,7 +242,7 @@ class Calls:
             case Reaction.ACKNOWLEDGED:
                 self._acknowledged(delivery, read, now)
             case Reaction.NOT_UNDERSTOOD:
-                self._not_understood(delivery, read, now)
+                self._not_understood(delivery, Sign.REFUSED, read, now)
 
     def _wrong(self, delivery: Delivery, read: Interpretation, now: float) -> None:
         """Nothing is corrected after the deadline."""
@@ -228,24 +253,26 @@ class Calls:
             self._react(delivery, read.consequence(now), now)
 
     def _acknowledged(self, delivery: Delivery, read: Interpretation, now: float) -> None:
-        """The answer may still come as a request of its own, until the attempt ends. Before that nothing else is tried
-        with whoever promised it."""
-        attempt, negotiation = delivery.attempt, delivery.negotiation
+        """The answer may still come as a request of its own, until the attempt ends. A peer that promised it is not
+        doubted before that."""
+        attempt = delivery.attempt
         is_believed = read.is_promise and not attempt.is_acknowledged
         attempt.is_acknowledged = True
-        if negotiation is not None and negotiation.acknowledged() and not attempt.is_last:
-            ends = attempt.ends if attempt.ends is not None else now
-            at = ends if is_believed else min(now + PATIENCE_S, ends)
-            self._set_timer(delivery, at, self._doubt)
-        else:
+        patience_s = delivery.line.acknowledged()
+        if patience_s is None or attempt.is_last:
             self._await_end(delivery)
+            return
+        ends = now if attempt.ends is None else attempt.ends
+        doubted_at = ends if is_believed else min(now + patience_s, ends)
+        self._set_timer(delivery, doubted_at, self._doubt)
 
     def _doubt(self, delivery: Delivery, now: float) -> None:
-        """Nothing followed the acknowledgement: perhaps it acknowledges what it does not understand."""
-        if delivery.negotiation is not None and delivery.negotiation.not_understood():
-            self._call_in_next_convention(delivery, now)
-        else:
+        """Nothing followed the acknowledgement: perhaps the peer acknowledges what it does not understand."""
+        pause_s = delivery.line.next_form(Sign.IGNORED, None, False)
+        if pause_s is None:
             self._await_end(delivery)
+        else:
+            self._call_in_next_form(delivery, pause_s, now)
 
     def _await_end(self, delivery: Delivery) -> None:
         """No call is under way, but the time for an answer is not over."""
@@ -263,40 +290,32 @@ class Calls:
 
     # --- not understood -----------------------------------------------------------------------------------------------
 
-    def _not_understood(
-        self, delivery: Delivery, read: Interpretation, now: float, *, prefer_bare: bool = False
-    ) -> None:
-        negotiation = delivery.negotiation
-        if (
-            negotiation is not None
-            and not delivery.attempt.is_last
-            and negotiation.not_understood(read, tells_more=read.tells_more, prefer_bare=prefer_bare)
-        ):
-            self._call_in_next_convention(delivery, now)
-        else:
+    def _not_understood(self, delivery: Delivery, sign: Sign, read: Interpretation, now: float) -> None:
+        """Call in the next form, if there is one, and no wrong answer shows that the peer has read the call."""
+        pause_s = None
+        if not delivery.attempt.is_last:
+            pause_s = delivery.line.next_form(sign, read, read.tells_more)
+        if pause_s is None:
             self._never_understood(delivery, read, now)
+        else:
+            self._call_in_next_form(delivery, pause_s, now)
 
     def _hung_up(self, delivery: Delivery, detail: str, now: float) -> None:
         """The connection broke: perhaps over the form of the call."""
-        negotiation, read = delivery.negotiation, Interpretation(Reaction.NOT_UNDERSTOOD, detail)
-        if negotiation is None or delivery.attempt.is_last or negotiation.is_proven:
+        if delivery.attempt.is_last or delivery.line.is_proven:
             self._attempt_failed(delivery, Failure.BROKEN, detail, now)
-        elif negotiation.hung_up(read):
-            self._call_in_next_convention(delivery, now)
         else:
-            self._never_understood(delivery, read, now)
+            self._not_understood(delivery, Sign.HUNG_UP, Interpretation(_NOT_UNDERSTOOD, detail), now)
 
-    def _call_in_next_convention(self, delivery: Delivery, now: float) -> None:
-        """With a limit of its own: it counts as no attempt."""
+    def _call_in_next_form(self, delivery: Delivery, pause_s: float, now: float) -> None:
+        """Call with a limit of its own: it counts as no attempt."""
         delivery.attempt.ends = None
-        pause_s = delivery.negotiation.pause_s if delivery.negotiation is not None else 0.0
         self._retry_at(delivery, now + pause_s, now)
 
     def _never_understood(self, delivery: Delivery, read: Interpretation, now: float) -> None:
-        """No convention helps. Whoever acknowledged one of these calls may still answer by a request of its own (R-02);
-        otherwise what it made of the likeliest call counts."""
-        verdict = delivery.negotiation.verdict if delivery.negotiation is not None else None
-        read = verdict if isinstance(verdict, Interpretation) else read
+        """No form helps. A peer that acknowledged one of these calls may still answer by a request of its own (R-02);
+        otherwise its answer to the likeliest call counts."""
+        read = delivery.line.verdict or read
         if delivery.attempt.is_acknowledged:
             self._await_end(delivery)
         elif read.consequence is not None:
@@ -315,17 +334,15 @@ class Calls:
         if delivery is None or not self._call_ended(delivery, failed.key) or delivery.is_over:
             return
         if failed.failure is Failure.TIMEOUT and delivery.policy.accepts_late_answers:
+            # It stays under way, for its answer may be on its way too.
             self._under_way[failed.key, failed.peer] = delivery
             delivery.attempt.timed_out += (failed.key,)
         if failed.blame is Blame.LOCAL:
             self._excuse(delivery, failed.failure, now)
         elif failed.failure is Failure.NOT_UNDERSTOOD:
             self.peers[failed.peer].breaker.succeeded()
-            read = Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail)
-            if delivery.negotiation is not None and not delivery.negotiation.is_harmless:
-                self._never_understood(delivery, read, now)
-            else:
-                self._not_understood(delivery, read, now, prefer_bare=True)
+            read = Interpretation(_NOT_UNDERSTOOD, failed.detail)
+            self._not_understood(delivery, Sign.NOT_JSON_RPC, read, now)
         elif failed.failure is Failure.BROKEN:
             self._hung_up(delivery, failed.detail, now)
         elif failed.failure is Failure.BUSY:
@@ -335,36 +352,42 @@ class Calls:
             self._attempt_failed(delivery, failed.failure, failed.detail, now, counts_against_peer=is_peers)
 
     def _excuse(self, delivery: Delivery, failure: Failure, now: float) -> None:
-        """Our own fault, so the attempt does not count; but what may be said once only was perhaps heard."""
+        """The fault was ours, so the attempt does not count; but a message that may be said only once was perhaps
+        heard."""
         if delivery.policy.retries.refused_only and failure is not Failure.REFUSED:
             self.end(delivery, Ending.FAILED, now)
             return
         delivery.attempt.ends = None
-        self._retry_at(delivery, now if failure is Failure.TIMEOUT else now + RETRY_S, now)
+        # A timeout was long enough; whatever else is wrong with us needs a moment to pass.
+        retry_at = now if failure is Failure.TIMEOUT else now + RETRY_S
+        self._retry_at(delivery, retry_at, now)
 
     def _wait_while_busy(self, delivery: Delivery, retry_after: float | None, now: float) -> None:
-        """It asks for time: a sign of life, and nobody's fault for a while."""
+        """The peer asks for time: a sign of life, and nobody's fault for a while."""
         self.peers[delivery.peer].breaker.succeeded()
-        left = LONGEST_BUSY_S - delivery.busy_s
-        wait = min(max(retry_after, SHORTEST_BUSY_S) if retry_after else BUSY_S, left)
-        delivery.busy_s += wait
+        wait_s = max(retry_after, SHORTEST_BUSY_S) if retry_after else BUSY_S
+        wait_s = min(wait_s, LONGEST_BUSY_S - delivery.busy_s)
+        delivery.busy_s += wait_s
         attempt = delivery.attempt
         if type(delivery.message) is Ping:
             self.on_answer(delivery, now)
             self.end(delivery, Ending.ANSWERED, now)
         elif delivery.policy.retries == ONCE:
             self.end(delivery, Ending.FAILED, now)
-        elif wait <= 0:
+        elif wait_s <= 0:
             self._attempt_failed(delivery, Failure.BUSY, f"still busy after {LONGEST_BUSY_S:g} seconds", now)
         else:
             # A correction keeps what was left of its time.
-            attempt.ends = attempt.ends + wait if attempt.is_last and attempt.ends is not None else None
-            self._retry_at(delivery, now + wait, now)
+            if attempt.is_last and attempt.ends is not None:
+                attempt.ends += wait_s
+            else:
+                attempt.ends = None
+            self._retry_at(delivery, now + wait_s, now)
 
     def _attempt_failed(
         self, delivery: Delivery, failure: Failure, detail: str, now: float, counts_against_peer: bool = True
     ) -> None:
-        """A failed attempt that counts: the table of exchanges says whether and when there is another."""
+        """An attempt failed that counts: the table of exchanges says whether and when there is another."""
         if delivery.attempt.is_last:
             self._correction_failed(delivery, failure, detail, now)
             return
@@ -373,19 +396,20 @@ class Calls:
         delivery.attempt.close()
         if delivery.policy.is_guarded and counts_against_peer:
             self.peers[delivery.peer].breaker.failed(now)
-        if delivery.negotiation is not None:
-            delivery.negotiation.begin_again()
-        is_final = retries.refused_only and failure is not Failure.REFUSED
-        pause = None if is_final else retries.delay_before(delivery.failures)
-        retry_at = None if pause is None else now + pause
+        delivery.line.begin_again()
+        retry_at = None
+        if failure is Failure.REFUSED or not retries.refused_only:
+            pause_s = retries.delay_before(delivery.failures)
+            retry_at = None if pause_s is None else now + pause_s
         delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at), now)
+        # The callback may have dropped the delivery.
         if retry_at is None:
             self.end(delivery, Ending.FAILED, now)
         elif not delivery.is_over:
             self._retry_at(delivery, retry_at, now)
 
     def _correction_failed(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
-        """After a wrong answer there is no other attempt: it is called again while its time lasts."""
+        """After a wrong answer there is no other attempt: the peer is called again while its time lasts."""
         ends = delivery.attempt.ends
         if failure is Failure.TIMEOUT or ends is None:
             delivery.on_attempt_failed(delivery, FailedAttempt(Failure.TIMEOUT, detail, None), now)
@@ -403,6 +427,7 @@ class Calls:
 
     def _retry(self, delivery: Delivery, now: float) -> None:
         attempt = delivery.attempt
+        # A correction keeps its deadline, unless that passed during the pause.
         if attempt.ends is not None and attempt.ends <= now:
             attempt.ends = None
         if delivery.policy.is_guarded and self.peers[delivery.peer].breaker.is_open(now):
@@ -434,13 +459,3 @@ class Calls:
             peer.deliveries -= 1
             if peer.deliveries == 0 and self.on_idle is not None:
                 self.on_idle(delivery.peer)
-
-
-def _nowhere() -> None:
-    """The address of who is not called again."""
-
-
-def _routed(address: Address, route: Route) -> Address:
-    if route.convention is address.convention and route.endpoint == address.endpoint:
-        return address
-    return structs.replace(address, endpoint=route.endpoint, convention=route.convention)

@@ -6,30 +6,31 @@ from dataclasses import dataclass
 from typing import Final
 
 CALLERS: Final = 4096
-"""So many are remembered; of more, those that asked first are forgotten, and may begin anew."""
+"""The maximum number of callers that are remembered; the oldest ones are forgotten first, and may begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many a second in the long run, and so many at once."""
+    """The rate in the long run, and the number of requests that may come at once."""
 
     per_s: float
     burst: int
 
 
 class RateLimiter:
-    """Counts what each caller asks for. A bucket is kept as one number, the time at which it will be full again."""
+    """Counts the requests of each caller."""
 
     def __init__(self, rate: Rate) -> None:
         self._cost_s = 1 / rate.per_s
         self._most_s = (rate.burst - 1) / rate.per_s
+        # A bucket is kept as one number: the time at which it will be full again.
         self._full_at: dict[str, float] = {}
 
     def __len__(self) -> int:
         return len(self._full_at)
 
     def allows(self, caller: str, now: float) -> bool:
-        """May this caller have another one now? If so, it is counted."""
+        """May this caller make another request now? If so, it is counted."""
         full_at = self._full_at.get(caller)
         if full_at is None:
             self._make_room(now)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from league.calling.engine import Calls
+from league.calling.line import Book
 from league.calling.timers import Timers
 from league.events import Event
 from league.machine import Chance, Letter, Machine, ReplyContent, Step, Undelivered
@@ -16,7 +17,8 @@ from league.protocol.errors import PeerError
 
 @dataclass(slots=True)
 class Context:
-    """What the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built."""
+    """What the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built; `book`
+    knows in which form each peer is called."""
 
     calls: Calls
     timers: Timers
@@ -25,6 +27,7 @@ class Context:
     happened: Callable[[Event], None]
     reply: Callable[[Letter, ReplyContent], None]
     keep_secret: Callable[[str, str], None]
+    book: Book
 
 
 class RoleMachine(Machine):
@@ -54,7 +57,7 @@ class RoleMachine(Machine):
         return self._conclude(now)
 
     def _take(self, letter: Letter, now: float) -> None:
-        """A request that a PeerError refuses."""
+        """Take a request; a PeerError refuses it."""
         try:
             self._requested(letter, now)
         except PeerError as error:
@@ -66,7 +69,7 @@ class RoleMachine(Machine):
 
     @abstractmethod
     def _requested(self, letter: Letter, now: float) -> None:
-        """Somebody asks, or tells us something."""
+        """Act on a request."""
 
     def _conclude(self, now: float) -> Step:
         """The end of every step."""

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 Action = Callable[[float], None]
 
 
+class _Entry(NamedTuple):
+    """A timer in the heap: sorted by time, then by the order in which they were set."""
+
+    at: float
+    number: int
+
+
+class _Due(NamedTuple):
+    """What to do when a timer expires."""
+
+    name: Hashable
+    action: Action
+
+
 class Timers:
-    """A timer set again under the same name replaces the earlier one."""
+    """A timer set under a name that is in use replaces the earlier one."""
 
     def __init__(self) -> None:
         self.next: float | None = None
         """When the next timer expires."""
-        self._heap: list[tuple[float, int]] = []
-        """When each expires, and its number. One that was cleared stays until it is the first."""
-        self._entries: dict[Hashable, tuple[float, int]] = {}
-        self._actions: dict[int, tuple[Hashable, Action]] = {}
+        # A timer that was cleared stays in the heap until it is the first.
+        self._heap: list[_Entry] = []
+        self._entries: dict[Hashable, _Entry] = {}
+        self._actions: dict[int, _Due] = {}
         self._count = 0
 
     def set(self, name: Hashable, at: float, action: Action) -> None:
-        known = self._entries.get(name)
-        if known is not None:
-            if known[0] == at:
-                self._actions[known[1]] = (name, action)
+        earlier = self._entries.get(name)
+        if earlier is not None:
+            if earlier.at == at:
+                self._actions[earlier.number] = _Due(name, action)
                 return
             self.clear(name)
         self._count += 1
-        entry = self._entries[name] = (at, self._count)
-        self._actions[self._count] = (name, action)
+        entry = _Entry(at, self._count)
+        self._entries[name] = entry
+        self._actions[self._count] = _Due(name, action)
         heapq.heappush(self._heap, entry)
         if self.next is None or at < self.next:
             self.next = at
@@ -37,7 +53,7 @@ class Timers:
     def clear(self, name: Hashable) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None:
-            del self._actions[entry[1]]
+            del self._actions[entry.number]
             if entry is self._heap[0]:
                 self._find_next()
 
@@ -45,13 +61,13 @@ class Timers:
         return name in self._entries
 
     def run(self, now: float) -> None:
-        """Act on every timer that has expired, also on those set meanwhile."""
+        """Act on every timer that has expired, also on those that are set meanwhile."""
         while self.next is not None and self.next <= now:
-            name, action = self._actions[self._heap[0][1]]
-            self.clear(name)
-            action(now)
+            expired = self._actions[self._heap[0].number]
+            self.clear(expired.name)
+            expired.action(now)
 
     def _find_next(self) -> None:
-        while self._heap and self._heap[0][1] not in self._actions:
+        while self._heap and self._heap[0].number not in self._actions:
             heapq.heappop(self._heap)
-        self.next = self._heap[0][0] if self._heap else None
+        self.next = self._heap[0].at if self._heap else None

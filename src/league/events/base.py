@@ -1,4 +1,4 @@
-"""What all events share, and what any agent may journal."""
+"""The base of all events, and the events of more than one role."""
 
 from __future__ import annotations
 
@@ -15,41 +15,42 @@ Status = Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
 Phase = Literal["join", "move"]
 
 
+# Defaults are left out of the journal, and the class name is the value of "event".
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag=True):
     """Something that happened, and when (seconds since the epoch)."""
 
     is_lazy: ClassVar[bool] = False
-    """Need nothing wait until it is stored (decision 12)? It only says that a call of ours was answered: if it is lost,
-    that is as if the answer had been, and the call is made again."""
+    """True if nothing has to wait until the event is stored (decision 12). Such an event only says that our call was
+    answered; if it is lost, we make the call again, as if the answer had been lost."""
 
     at: float
 
 
 class Registered(Event, frozen=True, kw_only=True):
-    """The manager accepted us. The token is kept as the secret `token/{serial}`."""
+    """The manager accepted us. The token is stored as the secret `token/{serial}`."""
 
     agent_id: str
     league_id: str
     serial: int
     derived_tokens: bool
-    """The manager derives its tokens as section 9 says, so that what it sends can be checked."""
+    """The manager derives its tokens by section 9, so we can check who sent a message."""
     convention: str = "SPEC"
-    """How the manager is spoken to."""
+    """The calling convention of the manager."""
     endpoint: str = ""
-    """Where we said that we live."""
+    """The endpoint that we registered."""
     new_league: bool = False
-    """It is another league than before: nothing that we know of matches and tokens holds there."""
+    """It is another league than before: our matches and tokens mean nothing there."""
 
 
 class ConditionsStated(Event, frozen=True, kw_only=True):
-    """A player said, when it registered, under which conditions a language model plays for it (spec section 8.17)."""
+    """When it registered, a player stated the conditions of its language model (spec section 8.17)."""
 
     agent_id: str
     conditions: Conditions
 
 
 class ConventionLearned(Event, frozen=True, kw_only=True):
-    """How an agent is spoken to, found out by calling it (spec section 13.1)."""
+    """We learned an agent's calling convention by calling it (spec section 13.1)."""
 
     is_lazy: ClassVar[bool] = True
 
@@ -59,12 +60,13 @@ class ConventionLearned(Event, frozen=True, kw_only=True):
 
 
 class LeagueEnded(Event, frozen=True, kw_only=True):
-    """LEAGUE_COMPLETED reached this agent. `rank` and `points`: a player's own, in the final table."""
+    """LEAGUE_COMPLETED reached this agent."""
 
     champion: str
+    # A player's own place in the final table.
     rank: int | None = None
     points: int | None = None
 
 
 class Withdrawn(Event, frozen=True, kw_only=True):
-    """The manager said that its operator took this agent out of the league."""
+    """The manager said that its operator withdrew this agent from the league."""

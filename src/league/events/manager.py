@@ -1,4 +1,4 @@
-"""What becomes true at the League Manager: the life of a league."""
+"""The events of the League Manager: the course of a league, in the order in which it usually happens."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from msgspec import Raw, Struct, field, json
 from league.events.base import AgentRole, AgentState, Event, LeagueState, Status
 from league.settings import LeagueSettings
 
+# --- members ----------------------------------------------------------------------------------------------------------
+
 
 class LeagueCreated(Event, frozen=True, kw_only=True):
     settings: LeagueSettings
 
 
 class AgentRegistered(Event, frozen=True, kw_only=True):
-    """An agent became a member. `verify` is V of its token; K is the secret `derive/{agent_id}/{serial}`."""
+    """An agent became a member. `verify` is V of its token; K is stored as the secret `derive/{agent_id}/{serial}`."""
 
     role: AgentRole
     agent_id: str
@@ -29,16 +31,18 @@ class AgentRegistered(Event, frozen=True, kw_only=True):
     verify: str
     convention: str = "SPEC"
     known_as: str = ""
-    """The id it asked for and did not get; it may go on using it (R-104)."""
+    """The id that it asked for but did not get; it may go on using it (R-104)."""
     shows_derived_tokens: bool = False
-    """A referee that says so: players can check that it is theirs (spec section 9.2)."""
+    """This referee says that it shows derived tokens: players can check that it is theirs (spec section 9.2)."""
     applicant_id: str = ""
-    """What it waited for approval as, if it did."""
+    """The applicant it was before its approval, if it needed one."""
 
 
 class AgentApplied(Event, frozen=True, kw_only=True):
-    """Somebody who may not register without the operator tried to (R-89, R-90): once for each name, endpoint and
-    origin. The operator's approval names `applicant_id`."""
+    """An agent that needs the operator's approval tried to register (R-89, R-90).
+
+    Recorded once for each name, endpoint and origin. The operator's approval names `applicant_id`.
+    """
 
     applicant_id: str
     role: AgentRole
@@ -48,38 +52,38 @@ class AgentApplied(Event, frozen=True, kw_only=True):
 
 
 class AgentApproved(Event, frozen=True, kw_only=True):
-    """The operator lets an applicant in: its next registration, and only that one, is judged as any other."""
+    """The operator admits an applicant: its next registration, and only that one, is judged like any other."""
 
     applicant_id: str
     key: str
     target: str
-    """How the order named it."""
+    """The applicant, as the order named it."""
 
 
 class AgentRejected(Event, frozen=True, kw_only=True):
-    """The operator turns an applicant away: its registrations are refused, unless it is approved after all."""
+    """The operator rejects an applicant: its registrations fail, unless it is approved after all."""
 
     applicant_id: str
     key: str
     target: str
-    """How the order named it."""
+    """The applicant, as the order named it."""
 
 
 class TokenRenewed(Event, frozen=True, kw_only=True):
-    """The same agent came back (S-25): a new token beside the earlier ones. Got by name and address alone, it is good
-    for queries only."""
+    """A member registered again and got another token, beside its earlier ones (S-25)."""
 
     agent_id: str
     serial: int
     verify: str
     shows_derived_tokens: bool = False
     queries_only: bool = False
+    """It was recognised by name and address alone, so the token is good for queries only."""
     applicant_id: str = ""
-    """What it waited for approval as, if it did."""
+    """The applicant it was before its approval, if it needed one."""
 
 
 class AgentMoved(Event, frozen=True, kw_only=True):
-    """A member that showed a token of full standing lives elsewhere now."""
+    """A member has a new endpoint; it showed a token that is good for more than queries."""
 
     agent_id: str
     endpoint: str
@@ -87,14 +91,14 @@ class AgentMoved(Event, frozen=True, kw_only=True):
 
 
 class TokenTakenUp(Event, frozen=True, kw_only=True):
-    """The agent goes by this one of its tokens: what it is shown is derived from it."""
+    """The agent uses this one of its tokens; what others show it is derived from this token from now on."""
 
     agent_id: str
     serial: int
 
 
 class IdentityContested(Event, frozen=True, kw_only=True):
-    """Two agents seem to go by one name (S-25): once per agent and sign of it."""
+    """Two agents seem to use one identity (S-25). Recorded once for each agent and sign."""
 
     agent_id: str
     sign: Literal["unproven", "unknown token", "two tokens"]
@@ -108,7 +112,7 @@ class AgentStateChanged(Event, frozen=True, kw_only=True):
 
 
 class DeviationRecorded(Event, frozen=True, kw_only=True):
-    """`compat` let something pass: once per agent and kind, with the clause."""
+    """`compat` accepted a deviation. Recorded once for each agent and kind."""
 
     agent_id: str
     code: str
@@ -117,14 +121,17 @@ class DeviationRecorded(Event, frozen=True, kw_only=True):
 
 
 class RequestRefused(Event, frozen=True, kw_only=True):
-    """A registration or a report was refused, or a request that showed a token derived for others (S-32): once per
-    sender, match and code, and so many at most. `name` is how the sender calls itself, `endpoint` where it lives or
-    comes from."""
+    """A registration or a report was rejected, or a request showed a token derived for others (S-32).
+
+    Recorded once for each sender, match and code, up to a limit.
+    """
 
     request: Literal["registration", "report", "token"]
     role: AgentRole
     name: str
+    """The sender's name for itself."""
     endpoint: str
+    """The sender's endpoint, or the address it called from."""
     code: str
     detail: str
     match_id: str = ""
@@ -132,11 +139,16 @@ class RequestRefused(Event, frozen=True, kw_only=True):
 
 
 class DispatchLearned(Event, frozen=True, kw_only=True):
-    """What made a referee by others play a match: the message it was given it by, or that it asked for its matches.
-    Its next ones are dispatched by the same method (spec section 13.4)."""
+    """We learned how a referee by others gets its matches: by which message, or by asking for them.
+
+    Its next matches are dispatched by the same method (spec section 13.4).
+    """
 
     agent_id: str
     method: str
+
+
+# --- schedule and matches ---------------------------------------------------------------------------------------------
 
 
 class Pairing(Struct, frozen=True):
@@ -148,31 +160,36 @@ class Pairing(Struct, frozen=True):
 
 
 class ScheduleMade(Event, frozen=True, kw_only=True):
-    """The rounds of the league; made again, it adds rounds at the end, for players that came late."""
+    """The rounds of the league. A second such event adds rounds at the end, for players that came late."""
 
     rounds: tuple[tuple[Pairing, ...], ...]
     byes: tuple[str | None, ...]
+    """The player without a match in each round, if any."""
 
 
 class RefereesNamed(Event, frozen=True, kw_only=True):
-    """Who will play which match of the rounds to come, by match id: when the schedule was made, and again when referees
-    came or went. MatchAssigned decides."""
+    """A plan of which referee conducts which match of later rounds; MatchAssigned decides.
+
+    Recorded with the schedule, and whenever referees come or go.
+    """
 
     referees: dict[str, str]
+    """By match id."""
 
 
+# States are recorded beside the facts that caused them, so that readers need no rules to follow a league.
 class LeagueStateChanged(Event, frozen=True, kw_only=True):
     state: LeagueState
 
 
 class RoundOpened(Event, frozen=True, kw_only=True):
-    """The round is being announced to players."""
+    """The manager announces the round to players."""
 
     round_id: int
 
 
 class MatchAssigned(Event, frozen=True, kw_only=True):
-    """A lease: this referee, this attempt. Every earlier attempt is superseded."""
+    """The referee got a lease for this attempt. It replaces every earlier attempt."""
 
     match_id: str
     referee_id: str
@@ -180,38 +197,39 @@ class MatchAssigned(Event, frozen=True, kw_only=True):
 
 
 class AssignmentsSent(Event, frozen=True, kw_only=True):
-    """The lead is over: referees get their matches of this round. If it is lost, they get them once more."""
+    """The announcement's lead is over, and referees get their matches of this round."""
 
+    # If the event is lost, referees get their matches once more.
     is_lazy: ClassVar[bool] = True
 
     round_id: int
 
 
 class MatchLost(Event, frozen=True, kw_only=True):
-    """The referee of this attempt is given up (R-52); the match waits for another."""
+    """The manager gave up the referee of this attempt (R-52); the match waits for another one."""
 
     match_id: str
     attempt: int
     why: str
     counts: bool = True
-    """Is it one of the three attempts? Not if its referee never acknowledged it (S-28)."""
+    """False if the referee never acknowledged the match (S-28): the attempt is not one of the three."""
 
 
 class MatchParked(Event, frozen=True, kw_only=True):
-    """Three attempts failed: the operator must decide (R-52)."""
+    """Three attempts failed, so the operator must decide (R-52)."""
 
     match_id: str
 
 
 class MatchUnparked(Event, frozen=True, kw_only=True):
-    """A parked match has three more attempts: by the operator's order, or (without a key) because a referee is back."""
+    """A parked match got three more attempts: by the operator's order, or (without a key) because a referee is back."""
 
     match_id: str
     key: str = ""
 
 
 class ResultAccepted(Event, frozen=True, kw_only=True):
-    """The result in force of a match, as reported and judged."""
+    """A match has this result, as reported and judged."""
 
     match_id: str
     attempt: int
@@ -225,19 +243,20 @@ class ResultAccepted(Event, frozen=True, kw_only=True):
 
 
 class MatchRecordKept(Event, frozen=True, kw_only=True):
-    """What only the referee knew of a match, fetched after its report: its events, as it gave them."""
+    """The referee's own events of a match, fetched after its report."""
 
+    # If the event is lost, the manager asks for the record again.
     is_lazy: ClassVar[bool] = True
 
     match_id: str
     attempt: int
     referee_id: str
     written: Raw = field(name="record")
-    """As JSON: hardly anybody who reads a journal looks into it."""
+    """As JSON, because few readers of a journal look into it."""
 
     @property
     def record(self) -> tuple[dict[str, Any], ...]:
-        """The referee's events (Any: they may say anything)."""
+        """The referee's events (Any: they may contain anything)."""
         return _RECORD.decode(self.written)
 
     @property
@@ -246,12 +265,13 @@ class MatchRecordKept(Event, frozen=True, kw_only=True):
         return _LINES.decode(self.written)
 
 
+# Made once: a journal may contain thousands of records.
 _RECORD = json.Decoder(tuple[dict[str, Any], ...])
 _LINES = json.Decoder(list[Raw])
 
 
 class WalkoverDecided(Event, frozen=True, kw_only=True):
-    """A match that is not played because a player was withdrawn (R-48)."""
+    """A match is decided without play, because a player was withdrawn (R-48)."""
 
     match_id: str
     winner: str | None
@@ -259,15 +279,18 @@ class WalkoverDecided(Event, frozen=True, kw_only=True):
 
 
 class ResultVoided(Event, frozen=True, kw_only=True):
-    """The operator ended a result's force, or an outage did (`why`, without a key); the match is played again."""
+    """The operator voided a result, or an outage did (`why`, without a key); the match is played again."""
 
     match_id: str
     key: str = ""
     why: str = ""
 
 
+# --- outages ----------------------------------------------------------------------------------------------------------
+
+
 class OutageBegan(Event, frozen=True, kw_only=True):
-    """Half of the players, or more, are gone at once: the league waits for them (spec section 8.15)."""
+    """At least half of the players are gone at once: the league waits for them (spec section 8.15)."""
 
     round_id: int
     missing: tuple[str, ...]
@@ -275,23 +298,23 @@ class OutageBegan(Event, frozen=True, kw_only=True):
 
 
 class OutageEnded(Event, frozen=True, kw_only=True):
-    """The league goes on: they answered, the operator said so (`key`), or the time is over. `missing`: who still is."""
+    """The league goes on: the players answered, the operator said so (`key`), or the time is over."""
 
     why: Literal["answered", "operator", "time"]
     missing: tuple[str, ...] = ()
+    """The players that are still gone."""
     lasted_s: float
     key: str = ""
 
 
 class PlayersProbed(Event, frozen=True, kw_only=True):
-    """After a technical loss of somebody out of reach all players were probed: too few are gone for an outage."""
+    """The manager probed all players after a technical loss of an unreachable one: too few are gone for an outage."""
 
     missing: tuple[str, ...] = ()
 
 
 class MatchInterrupted(Event, frozen=True, kw_only=True):
-    """While this attempt was played, its manager or its referee was gone: nobody loses it by having been out of
-    reach."""
+    """The manager or the referee was gone during this attempt, so no player loses it for being unreachable."""
 
     match_id: str
     attempt: int
@@ -299,16 +322,21 @@ class MatchInterrupted(Event, frozen=True, kw_only=True):
 
 
 class MatchHeld(Event, frozen=True, kw_only=True):
-    """A technical loss of somebody out of reach was reported during an outage, or of an interrupted attempt, or one of
-    a player that declined: it is refused, and the match is played again."""
+    """A reported technical loss was rejected, and the match is played again.
+
+    It happens when a player was unreachable during an outage or an interrupted attempt, or when a player declined.
+    """
 
     match_id: str
     attempt: int
     players: tuple[str, ...] = ()
-    """Who could not be reached."""
+    """The unreachable players."""
     declined: tuple[str, ...] = ()
-    """For whom a service thinks that did not answer (spec section 8.17)."""
+    """The players whose language model did not answer (spec section 8.17)."""
     why: str
+
+
+# --- the end, and the operator's orders -------------------------------------------------------------------------------
 
 
 class RoundFinished(Event, frozen=True, kw_only=True):
@@ -320,11 +348,11 @@ class LeagueFinished(Event, frozen=True, kw_only=True):
 
 
 class LeagueReopened(Event, frozen=True, kw_only=True):
-    """The operator plays a match again after the end: there will be another end."""
+    """The operator has a match played again after the end, so there will be another end."""
 
 
 class LeagueClosed(Event, frozen=True, kw_only=True):
-    """The operator closed the league: nothing is played again any more."""
+    """The operator closed the league: no match can be played again."""
 
     key: str
 
@@ -346,22 +374,28 @@ class LeagueStartOrdered(Event, frozen=True, kw_only=True):
     key: str
 
 
+# --- bulletins --------------------------------------------------------------------------------------------------------
+
 BulletinKind = Literal["standings_update", "final_standings", "round_completed", "round_announced", "league_completed"]
 
 
 class Bulletin(Struct, frozen=True, cache_hash=True):
-    """What every member is sent in order: each round's announcement, its final standings (players only) and
-    ROUND_COMPLETED; at the end LEAGUE_COMPLETED, with the number of the last round. An update of the standings belongs
-    to no round (0). Only completions are journalled."""
+    """A message for every member. Members get their bulletins in order.
+
+    For each round: the announcement, the final standings (for players) and ROUND_COMPLETED; at the end LEAGUE_COMPLETED
+    with the number of the last round. Updates of the standings belong to no round (0).
+    """
 
     kind: BulletinKind
     round_id: int
     edition: int = 0
-    """Of LEAGUE_COMPLETED: how often the league was reopened before."""
+    """For LEAGUE_COMPLETED: how often the league was reopened before."""
 
 
 class BulletinsDelivered(Event, frozen=True, kw_only=True):
-    """The delivery of a bulletin to each of these members has ended, answered or not: after a restart only later ones
-    go out again."""
+    """The delivery of a bulletin to each of these members has ended, answered or not.
+
+    After a restart, only later bulletins are sent again.
+    """
 
     bulletins: dict[str, Bulletin]

@@ -1,4 +1,4 @@
-"""What becomes true at a Player: what it was asked, what it answered, how it ended."""
+"""The events of a Player: its invitations, its choices, and the results of its matches."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from league.protocol.experiment import Provenance
 
 
 class AnnouncedReferee(Struct, frozen=True):
-    """The referee of a match of ours, as the manager announced it. `tokens`: digests of what it may show us, where it
-    shows no token derived for us (spec section 9.2); None where it shows that."""
+    """The referee of one of our matches, as the manager announced it."""
 
     endpoint: str
     tokens: tuple[str, ...] | None = None
+    """Digests of the tokens it may show us; None if it shows a token derived for us (spec section 9.2)."""
 
 
 class RoundAnnounced(Event, frozen=True, kw_only=True):
-    """ROUND_ANNOUNCEMENT reached us. `referees`: those of our matches, as far as that is new."""
+    """ROUND_ANNOUNCEMENT reached us."""
 
     round_id: int
     referees: dict[str, AnnouncedReferee] = field(default_factory=dict)
+    """The referees of our matches by match id, as far as they are new."""
 
 
 class RoundEnded(Event, frozen=True, kw_only=True):
@@ -32,12 +33,11 @@ class RoundEnded(Event, frozen=True, kw_only=True):
 
 
 class InvitationAnswered(Event, frozen=True, kw_only=True):
-    """GAME_INVITATION, and whether we joined. `stated_attempt`: as the invitation numbers it, 0 if it does not; then we
-    count `attempt` ourselves. `trusted`: the referee proved who it is, or under this manager nobody can. What it showed
-    (as a digest), and where it was announced to be, tell it from others that call for the same match."""
+    """We answered a GAME_INVITATION."""
 
     match_id: str
     attempt: int
+    """Our own count, if the invitation has no `stated_attempt`."""
     game_type: str
     opponent_id: str
     role: str
@@ -47,13 +47,16 @@ class InvitationAnswered(Event, frozen=True, kw_only=True):
     conversation_id: str
     player_id: str = ""
     stated_attempt: int = 0
+    """The attempt that the invitation names; 0 if it names none."""
     trusted: bool = True
+    """The referee proved its identity, or this manager's referees cannot."""
+    # These two tell the referee from others that call for the same match.
     token_digest: str = ""
     referee_endpoint: str = ""
 
 
 class ChoiceGiven(Event, frozen=True, kw_only=True):
-    """What we answered: the same call again gets the same answer."""
+    """Our choice; the same call gets the same answer if it comes again."""
 
     match_id: str
     attempt: int
@@ -64,7 +67,7 @@ class ChoiceGiven(Event, frozen=True, kw_only=True):
 
 
 class ChoiceRefused(Event, frozen=True, kw_only=True):
-    """The referee called this choice wrong: the next call asks the strategy anew."""
+    """The referee rejected our choice: at its next call we ask the strategy again."""
 
     match_id: str
     attempt: int
@@ -74,7 +77,7 @@ class ChoiceRefused(Event, frozen=True, kw_only=True):
 
 
 class ChoiceFailed(Event, frozen=True, kw_only=True):
-    """The strategy raised, declined, or answered with something that is no text: the referee got an error instead."""
+    """The strategy raised, declined, or returned something that is not a text, and the referee got an error."""
 
     match_id: str
     attempt: int
@@ -85,7 +88,7 @@ class ChoiceFailed(Event, frozen=True, kw_only=True):
 
 
 class GameEnded(Event, frozen=True, kw_only=True):
-    """GAME_OVER, for history and strategies. `trusted` as in InvitationAnswered."""
+    """GAME_OVER reached us. `trusted` as in InvitationAnswered."""
 
     match_id: str
     attempt: int

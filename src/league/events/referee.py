@@ -1,4 +1,4 @@
-"""What becomes true at a Referee: the life of its matches."""
+"""The events of a Referee: the course of its matches, in the order in which it usually happens."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from league.protocol.experiment import Provenance
 
 
 class MatchTaken(Event, frozen=True, kw_only=True):
-    """An assignment was acknowledged. Tokens are kept as secrets `match/{match_id}/{attempt}`.
-
-    `seed` is journalled before any invitation leaves, and drawn once per attempt (promise 12).
-    """
+    """The referee acknowledged an assignment. Tokens are stored as secrets `match/{match_id}/{attempt}`."""
 
     league_id: str
     round_id: int
@@ -21,26 +18,27 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     game_type: str
     players: tuple[str, str]
     endpoints: tuple[str, str]
-    """Empty where the assignment does not say."""
+    """Empty where the assignment does not name them."""
     records: tuple[dict[str, int], dict[str, int]]
     suspended: tuple[bool, bool] = (False, False)
     move_seconds: float = 30.0
     retry_delays_s: tuple[float, ...] = (2.0, 2.0, 2.0)
     seed: str
+    """Drawn once for each attempt, and journalled before any invitation leaves (promise 12)."""
     conventions: tuple[str, str] = ("SPEC", "SPEC")
-    """How the manager says the players speak: the way to begin with."""
+    """The players' calling conventions according to the manager; the referee tries them first."""
     known_as: tuple[str, str] = ("", "")
-    """What the players may call themselves, too."""
+    """Other ids that the players may use for themselves."""
     told: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Of which deviations the players were told by other referees of the league."""
+    """The deviations about which other referees of the league have already warned the players."""
     round_name: str = ""
     """What the manager calls the round, if not by its number."""
     record_wanted: bool = False
-    """Does the manager take the record of the match within its report?"""
+    """The manager accepts the record of the match within its report."""
 
 
 class PlayersLocated(Event, frozen=True, kw_only=True):
-    """The assignment did not say where its players live; now it is known. `source` is what told it last."""
+    """The assignment did not name the players' endpoints; `source` completed them."""
 
     match_id: str
     attempt: int
@@ -49,7 +47,7 @@ class PlayersLocated(Event, frozen=True, kw_only=True):
 
 
 class RecordsShown(Event, frozen=True, kw_only=True):
-    """The assignment did not have its players' records; these are what every call of this attempt says of them."""
+    """The assignment did not have the players' records; every call of this attempt shows these."""
 
     match_id: str
     attempt: int
@@ -57,18 +55,14 @@ class RecordsShown(Event, frozen=True, kw_only=True):
 
 
 class MatchBegun(Event, frozen=True, kw_only=True):
-    """The match left the queue: invitations go out."""
+    """The match left the queue, and invitations go out."""
 
     match_id: str
     attempt: int
 
 
 class AttemptFailed(Event, frozen=True, kw_only=True):
-    """A call to a player failed: no answer (E001) or no connection (E009); `retry` is the retry it leads to, None after
-    the last. Counted failures only.
-
-    Of a timeout the record has what document 1 records (spec section 10.1): `rpc_code` -1 and the `timeout_seconds`.
-    """
+    """A call to a player failed without an answer (E001) or a connection (E009), and the failure counts."""
 
     match_id: str
     attempt: int
@@ -78,14 +72,15 @@ class AttemptFailed(Event, frozen=True, kw_only=True):
     code: str
     detail: str
     retry: int | None
+    """The number of the retry that follows; None after the last."""
+    # For a timeout, what document 1 records (spec section 10.1): the code -1 and the limit.
     rpc_code: int | None = None
     timeout_seconds: float | None = None
     max_retries: int | None = None
 
 
 class WrongAnswer(Event, frozen=True, kw_only=True):
-    """A player's answer was read and wrong (R-39 c); `left` corrections remain in the same window. `path` names the
-    field, `requirement` the violated clause."""
+    """A player's answer could be read, but was wrong (R-39 c)."""
 
     match_id: str
     attempt: int
@@ -95,12 +90,15 @@ class WrongAnswer(Event, frozen=True, kw_only=True):
     code: str
     detail: str
     left: int
+    """The number of corrections that remain in the same window."""
     path: str = ""
+    """The wrong field."""
     requirement: str = ""
+    """The violated clause."""
 
 
 class PlayerJoined(Event, frozen=True, kw_only=True):
-    """`convention`: how the invitation was put that it answered."""
+    """A player accepted its invitation."""
 
     is_lazy: ClassVar[bool] = True
 
@@ -108,10 +106,11 @@ class PlayerJoined(Event, frozen=True, kw_only=True):
     attempt: int
     player_id: str
     convention: str = "SPEC"
+    """The calling convention of the invitation that it answered."""
 
 
 class MoveMade(Event, frozen=True, kw_only=True):
-    """A legal choice; nobody else learns of it before the phase is over (promise 13)."""
+    """A player made a legal choice. Nobody else learns it before the phase is over (promise 13)."""
 
     is_lazy: ClassVar[bool] = True
 
@@ -124,7 +123,7 @@ class MoveMade(Event, frozen=True, kw_only=True):
 
 
 class PlayerDeviated(Event, frozen=True, kw_only=True):
-    """`compat` let an answer of a player pass: once per player and kind, with the clause."""
+    """`compat` accepted a deviation in a player's answer. Recorded once for each player and kind."""
 
     match_id: str
     attempt: int
@@ -135,7 +134,7 @@ class PlayerDeviated(Event, frozen=True, kw_only=True):
 
 
 class PlayerFaulted(Event, frozen=True, kw_only=True):
-    """A final fault: this player loses the match for technical reasons."""
+    """A player's fault is final: the player loses the match for technical reasons."""
 
     match_id: str
     attempt: int
@@ -153,7 +152,7 @@ class NumberDrawn(Event, frozen=True, kw_only=True):
 
 
 class MatchDecided(Event, frozen=True, kw_only=True):
-    """The result, before anybody is told (R-31). `game_result` and `details` go out as they stand here, always."""
+    """The result, recorded before anybody learns it (R-31). `game_result` and `details` are always sent as they are."""
 
     match_id: str
     attempt: int
@@ -166,7 +165,7 @@ class MatchDecided(Event, frozen=True, kw_only=True):
 
 
 class PlayersTold(Event, frozen=True, kw_only=True):
-    """Both calls with GAME_OVER have ended: the match gives up its place at the referee, and its report is due."""
+    """Both calls with GAME_OVER have ended: the match frees its place at the referee, and its report goes out."""
 
     is_lazy: ClassVar[bool] = True
 
@@ -175,7 +174,7 @@ class PlayersTold(Event, frozen=True, kw_only=True):
 
 
 class ReportSettled(Event, frozen=True, kw_only=True):
-    """The manager answered the report for good: ACCEPTED, or the code that ends reporting."""
+    """The manager's final answer to the report: ACCEPTED, or the error code that ends reporting."""
 
     is_lazy: ClassVar[bool] = True
 
@@ -185,7 +184,7 @@ class ReportSettled(Event, frozen=True, kw_only=True):
 
 
 class MatchDropped(Event, frozen=True, kw_only=True):
-    """A newer attempt of the same match arrived, or the league ended."""
+    """The referee dropped a match, because a newer attempt arrived or the league ended."""
 
     match_id: str
     attempt: int

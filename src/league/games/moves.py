@@ -1,16 +1,24 @@
-"""The wire fields of games that are played with GAME_MOVE_CALL, and the replay that proves their results.
+"""The wire of games played with GAME_MOVE_CALL, and the replay that confirms their results.
 
-For every game without chance whose state holds its moves: such a game only says how to read them.
+It serves every game without chance whose state holds its moves: such a game only says how to read them.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Generic
 
-from league.games.contract import NOTHING_PENDING, SEATS, Players, Rules, Seat, State, Verdict
+from league.games.contract import (
+    NOTHING_PENDING,
+    SEATS,
+    Players,
+    Rules,
+    Seat,
+    State,
+    Verdict,
+)
 
 Step = Mapping[Seat, str]
-"""The move of the seat whose turn it was, or those of both who moved at the same time."""
+"""The move of the seat whose turn it was, or the moves of both if they moved at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +42,9 @@ class MoveWire(Generic[State]):
         self, state: State, players: Players, technical: bool, pending: Step = NOTHING_PENDING
     ) -> dict[str, object]:
         steps = self.history(state)
+        counted_steps = (*steps, pending) if technical else steps
         return {
-            "choices": _choices((*steps, pending) if technical else steps, players),
+            "choices": _choices(counted_steps, players),
             "moves": [{players[seat]: move for seat, move in step.items()} for step in steps],
         }
 
@@ -45,55 +54,67 @@ class MoveWire(Generic[State]):
         return self.game_result(state, players, technical, pending)
 
     def verdict(self, details: Mapping[str, object], players: Players) -> Verdict:
-        moves, choices = details.get("moves"), details.get("choices")
+        moves = details.get("moves")
+        choices = details.get("choices")
         if not isinstance(moves, list):
             return Verdict("insufficient", None, "the moves are not listed")
         if choices is not None and not (isinstance(choices, Mapping) and set(choices) <= set(players)):
-            return Verdict("impossible", None, "choices are those of the two players")
+            return Verdict("impossible", None, "choices may only name the two players")
+        # The moves decide; the choices only have to agree with them.
         try:
             state = self._replay(moves, players)
         except ValueError as error:
             return Verdict("impossible", None, str(error))
-        if choices is not None and not self._agree(choices, state, players):
-            return Verdict("impossible", None, "the choices are not the last ones made")
+        if choices is not None and not self._agrees(choices, state, players):
+            return Verdict("impossible", None, "the choices are not the last moves of their players")
         outcome = self.rules.outcome(state)
         if outcome is None:
+            # A referee stops early only because a player failed.
             return Verdict("technical", None, f"the game stopped after {len(moves)} moves, before its end")
-        return Verdict("proven", outcome.winner, outcome.told(players))
+        return Verdict("confirmed", outcome.winner, outcome.explanation(players))
 
-    def _agree(self, choices: Mapping[str, object], state: State, players: Players) -> bool:
-        """Each choice is its player's last move, or one it made in the phase in which the game stopped."""
-        last = _choices(self.history(state), players)
-        return all(
-            choice in (None, last[player], *self.rules.legal_moves(state, SEATS[players.index(player)]))
-            for player, choice in choices.items()
-        )
+    def _agrees(
+        self,
+        choices: Mapping[str, object],
+        state: State,
+        players: Players,
+    ) -> bool:
+        """Whether each choice is its player's last move, or a legal one in the phase in which the game stopped."""
+        last_moves = _choices(self.history(state), players)
+        for player, choice in choices.items():
+            legal_moves = self.rules.legal_moves(state, SEATS[players.index(player)])
+            if choice not in (None, last_moves[player], *legal_moves):
+                return False
+        return True
 
     def _replay(self, moves: list[object], players: Players) -> State:
         state = self.rules.start()
         for place, move in enumerate(moves, start=1):
             try:
-                state = self.rules.play(state, _seated(move, players))
+                state = self.rules.play(state, _by_seat(move, players))
             except ValueError as error:
                 raise ValueError(f"move {place}: {error}") from error
         return state
 
 
-def _choices(steps: tuple[Step, ...], players: Players) -> dict[str, object]:
+def _choices(
+    steps: tuple[Step, ...],
+    players: Players,
+) -> dict[str, object]:
     """The last valid choice received from each player, null if there was none (R-09)."""
-    last: dict[Seat, str] = {}
+    last_moves: dict[Seat, str] = {}
     for step in steps:
-        last.update(step)
-    return {players[seat]: last.get(seat) for seat in SEATS}
+        last_moves.update(step)
+    return {players[seat]: last_moves.get(seat) for seat in SEATS}
 
 
-def _seated(move: object, players: Players) -> dict[Seat, str]:
-    """One entry of `moves`, by seat instead of player id."""
+def _by_seat(move: object, players: Players) -> dict[Seat, str]:
+    """Read one entry of `moves`, which names players, by seat."""
     if not isinstance(move, Mapping):
         raise ValueError("not an object of player ids and choices")
-    seated: dict[Seat, str] = {}
+    by_seat: dict[Seat, str] = {}
     for player, choice in move.items():
         if player not in players or not isinstance(choice, str):
             raise ValueError("not a choice of one of the two players")
-        seated[SEATS[players.index(player)]] = choice
-    return seated
+        by_seat[SEATS[players.index(player)]] = choice
+    return by_seat

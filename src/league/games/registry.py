@@ -1,6 +1,6 @@
-"""Which games there are: the built-in ones, and those announced in the entry point group `league.games`.
+"""The games that can be played: the built-in ones, and those announced in the entry point group `league.games`.
 
-A package whose game cannot be used is named in one sentence of `problems()`; the others work all the same.
+A package whose game cannot be used gets one sentence in `problems()`; the other games work all the same.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,12 @@ BUILT_IN: Final[Mapping[str, Game]] = {
 
 
 def find(game_type: str) -> Game | None:
+    # Built-in games are found without looking at installed packages, which takes time.
     return BUILT_IN.get(game_type) or plug_ins().games.get(game_type)
 
 
 def known() -> tuple[str, ...]:
+    """The names of all games that can be played."""
     return (*BUILT_IN, *sorted(plug_ins().games))
 
 
@@ -32,8 +34,9 @@ def problems() -> tuple[str, ...]:
 
 
 def why_unknown(game_type: str) -> str:
-    """Why there is no such game: which there are, and what keeps others from being used."""
-    return "; ".join([f"there is no game {game_type!r}; there are {', '.join(known())}", *problems()])
+    """Explain that there is no such game: name the games there are, and those that cannot be used."""
+    names = ", ".join(known())
+    return "; ".join([f"there is no game {game_type!r}; there are {names}", *problems()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +47,56 @@ class PlugIns:
 
 @cache
 def plug_ins() -> PlugIns:
-    """What is installed, looked up once; `plug_ins.cache_clear()` makes the next question look again."""
+    """The games of installed packages, looked up once; `plug_ins.cache_clear()` makes the next call look again."""
     return load(distributions())
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A package announces a game."""
+
+    package: str
+    entry: EntryPoint
 
 
 def load(installed: Iterable[Distribution]) -> PlugIns:
     games: dict[str, Game] = {}
-    announced, wrong = _announced(installed)
-    for name, offers in sorted(announced.items()):
-        packages = " and ".join(sorted({package for package, _ in offers}))
+    sentences: list[str] = []
+    for name, offers in sorted(_offers(installed, sentences).items()):
         try:
-            games[name] = _game(name, [entry for _, entry in offers])
+            games[name] = _game(name, [offer.entry for offer in offers])
         # Importing other people's code may do anything, even exit; a mistake there must not stop us.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            wrong.append(f"the game {name!r} of {packages} cannot be used: {_described(error)}")
-    return PlugIns(games, tuple(wrong))
+            packages = " and ".join(sorted({offer.package for offer in offers}))
+            sentences.append(f"the game {name!r} of {packages} cannot be used: {_described(error)}")
+    return PlugIns(games, tuple(sentences))
 
 
-Announced = dict[str, list[tuple[str, EntryPoint]]]
-"""The name of a game -> who announces it."""
-
-
-def _announced(installed: Iterable[Distribution]) -> tuple[Announced, list[str]]:
-    """Of two copies of a package the first counts, as it does when Python imports it."""
+def _offers(
+    installed: Iterable[Distribution],
+    sentences: list[str],
+) -> dict[str, list[Offer]]:
+    """The offers of each game, by its name. Adds a sentence for each package that cannot be read."""
     packages: dict[str, list[EntryPoint]] = {}
-    wrong: list[str] = []
     for package in installed:
         try:
             entries = _entries(package)
         # Nothing in a package's metadata is sure to be well-formed, its name included.
         except Exception as error:  # noqa: BLE001
-            wrong.append(f"the entry points of {_name(package)} cannot be read: {_described(error)}")
+            sentences.append(f"the entry points of {_name(package)} cannot be read: {_described(error)}")
             continue
         if entries:
+            # The first of two copies of a package counts, as it does when Python imports it.
             packages.setdefault(_name(package), entries)
-    announced: Announced = {}
+    offers: dict[str, list[Offer]] = {}
     for name, entries in packages.items():
         for entry in entries:
-            announced.setdefault(entry.name, []).append((name, entry))
-    return announced, wrong
+            offers.setdefault(entry.name, []).append(Offer(name, entry))
+    return offers
 
 
 def _entries(package: Distribution) -> list[EntryPoint]:
-    # Most packages announce no game: looking for the word first spares parsing their files.
+    # Most packages announce no game: looking for the word first avoids parsing their files.
     if GROUP not in (package.read_text("entry_points.txt") or ""):
         return []
     return list(package.entry_points.select(group=GROUP))
@@ -94,9 +104,12 @@ def _entries(package: Distribution) -> list[EntryPoint]:
 
 def _name(package: Distribution) -> str:
     try:
-        return package.metadata["Name"] or "a package without a name"
-    except (LookupError, TypeError, ImportError):
-        return "a package without a name"
+        # Since Python 3.12 it is deprecated to ask for a field that is not there.
+        if "Name" in package.metadata:
+            return package.metadata["Name"]
+    except (TypeError, ImportError):
+        pass  # there is no metadata at all
+    return "a package without a name"
 
 
 def _game(name: str, entries: list[EntryPoint]) -> Game:
@@ -104,11 +117,12 @@ def _game(name: str, entries: list[EntryPoint]) -> Game:
         raise ValueError("a built-in game has this name")
     if len(entries) > 1:
         raise ValueError("the name is taken more than once")
-    game = entries[0].load()
+    entry = entries[0]
+    game = entry.load()
     if not isinstance(game, Game):
-        raise TypeError(f"{entries[0].value} is not a league.games.contract.Game")
+        raise TypeError(f"{entry.value} is not a league.games.contract.Game")
     if game.name != name:
-        raise ValueError(f"{entries[0].value} calls itself {game.name!r}")
+        raise ValueError(f"{entry.value} calls itself {game.name!r}")
     return game
 
 

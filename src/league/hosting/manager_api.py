@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from league.agent.agent import Agent
-from league.dialects import registrations
+from league.gateway import registrations
 from league.hosting import admin_api
 from league.hosting.background import Background, view_page
 from league.hosting.bare_posts import NOTHING_HERE, take

@@ -13,6 +13,8 @@ from league.agent import sources
 from league.agent.agent import Setup
 from league.events import Event, LeagueCreated
 from league.features import PagesRow, ViewRow
+from league.gateway.book import PeerBook
+from league.gateway.giving import Giving
 from league.hosting import require_game, serving, start_time
 from league.hosting.background import Background
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
@@ -110,6 +112,8 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
             endpoints=endpoints,
             operator=operator,
             is_local=addresses.is_loopback(options.host),
+            open_book=PeerBook,
+            open_giving=Giving,
         )
 
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)

@@ -1,6 +1,6 @@
-"""What agents say at the terminal while they work: a line for each thing that happens and that people wait for.
+"""What agents print at the terminal while they work: a line for each event that people wait for.
 
-Each role has a table from what happened to the sentence about it. What is in no table is not worth a line.
+Each role has a table from the type of an event to the sentence about it. Events in no table are not worth a line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from league.hosting import authors
 from league.protocol.versions import KIT_LEAGUE
 from league.terminal import console
 from league.terminal.display import Style, paint
+from league.terminal.tables import counted
 
 if TYPE_CHECKING:  # a process of one role does not load the others
     from league.agent.watch import ErrorNote
@@ -26,13 +27,13 @@ if TYPE_CHECKING:  # a process of one role does not load the others
 
 WITHDRAWN = "the operator has taken this agent out of the league"
 LEADERS = 3
-"""So many of the table are named when a round is over."""
+"""How many players at the top of the table are named when a round is over."""
 SHOWN_AGAIN = frozenset(10**power for power in range(1, 10))
 MOST_ERRORS = 1_000
-"""More different errors than this are not shown: they would only fill our memory."""
+"""The limit on different errors that are shown; more would only fill our memory."""
 
 Sentence = Callable[[Any, Any], str]
-"""What to say about an event, given the machine that it happened to; empty: nothing."""
+"""The sentence about an event, given the machine that it happened to; empty if there is nothing to say."""
 Say = Callable[[str], None]
 
 
@@ -42,29 +43,34 @@ STYLES: Mapping[type[Event], Style] = {
     **dict.fromkeys((events.OutageBegan, events.MatchParked, events.AgentApplied), Style.WARNING),
     **dict.fromkeys((events.RequestRefused, events.IdentityContested), Style.BAD),
 }
-"""What stands out where the terminal has colours."""
+"""Events that stand out where the terminal has colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrator:
-    """Says what happens to an agent."""
+    """Prints what happens to an agent."""
 
     sentences: Mapping[type[Event], Sentence]
     prefix: Callable[[], str] = lambda: ""
-    """Who it is about, where several agents share a terminal."""
+    """Names the agent, where several of them share a terminal."""
     say: Say = console.say
 
     def __call__(self, machine: Machine, happened: Sequence[Event]) -> None:
         for event in happened:
             sentence = self.sentences.get(type(event))
-            if sentence is not None and (text := sentence(machine, event)):
-                style, told = STYLES.get(type(event)), self.prefix() + text
-                self.say(paint(told, style) if style else told)
+            text = sentence(machine, event) if sentence else ""
+            if not text:
+                continue
+            line = self.prefix() + text
+            style = STYLES.get(type(event))
+            if style:
+                line = paint(line, style)
+            self.say(line)
 
 
 @dataclass(slots=True)
 class ErrorLines:
-    """Shows the errors that others tell us of; one that comes again and again only every so often."""
+    """Prints the errors that other agents report to us; one that keeps coming is printed ever more rarely."""
 
     say: Say = console.complain
     _times: Counter[str] = field(default_factory=Counter)
@@ -84,7 +90,7 @@ class ErrorLines:
 # --- the manager ------------------------------------------------------------------------------------------------------
 
 
-def _who(manager: LeagueManager, agent_id: str) -> str:
+def _member(manager: LeagueManager, agent_id: str) -> str:
     return f"{manager.ledger.roster.members[agent_id].role} {_named(manager, agent_id)}"
 
 
@@ -93,24 +99,26 @@ def _named(manager: LeagueManager, agent_id: str) -> str:
 
 
 def _joined(manager: LeagueManager, event: events.AgentRegistered) -> str:
-    settings, there = manager.ledger.settings, manager.ledger.roster.count(event.role)
+    settings = manager.ledger.settings
+    present = manager.ledger.roster.count(event.role)
     needed = settings.players if event.role == "player" else settings.referees
-    who = f"{_who(manager, event.agent_id)} registered, at {event.endpoint}"
+    sentence = f"{_member(manager, event.agent_id)} registered, at {event.endpoint}"
     if event.agent_id in manager.ledger.late:
-        return f"{who}; it comes late, and plays what it missed in extra rounds at the end"
-    return f"{who} ({there} of {max(there, needed)})"
+        return f"{sentence}; it is late, and plays the matches it missed in extra rounds at the end"
+    return f"{sentence} ({present} of {max(present, needed)})"
 
 
 def _applied(_: LeagueManager, event: events.AgentApplied) -> str:
-    who = f'{event.role} "{event.display_name}" at {event.endpoint}'
-    return f"{who} waits for approval: league approve {event.applicant_id}"
+    applicant = f'{event.role} "{event.display_name}" at {event.endpoint}'
+    return f"{applicant} waits for approval: league approve {event.applicant_id}"
 
 
 def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> str:
     if event.state == "SUSPENDED":
-        return f"{_who(manager, event.agent_id)} is lost: it does not play or answer"
-    is_back = event.state == "ACTIVE" and event.why != "league_start"
-    return f"{_who(manager, event.agent_id)} is back" if is_back else ""
+        return f"{_member(manager, event.agent_id)} is lost: it does not play or answer"
+    if event.state == "ACTIVE" and event.why != "league_start":
+        return f"{_member(manager, event.agent_id)} is back"
+    return ""
 
 
 def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
@@ -118,21 +126,24 @@ def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
     if len(event.rounds) < len(manager.ledger.rounds):
         return f"{len(event.rounds)} extra rounds for players that came late: {matches} matches"
     players = manager.ledger.roster.count("player")
-    silent = ", ".join(_named(manager, one) for one in manager.not_answering)
-    warning = f"; not answering: {silent}" if silent else ""
-    return f"the league starts: {players} players, {len(event.rounds)} rounds, {matches} matches{warning}"
+    sentence = f"the league starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
+    if manager.not_answering:
+        names = ", ".join(_named(manager, agent_id) for agent_id in manager.not_answering)
+        sentence += f"; not answering: {names}"
+    return sentence
 
 
 def _round_opened(manager: LeagueManager, event: events.RoundOpened) -> str:
     rounds = manager.ledger.rounds
-    pairs = len(rounds[event.round_id - 1].matches)
-    return f"round {event.round_id} of {len(rounds)} begins: {pairs} match{'es' if pairs != 1 else ''}"
+    matches = counted(len(rounds[event.round_id - 1].matches), "match")
+    return f"round {event.round_id} of {len(rounds)} begins: {matches}"
 
 
 def _round_finished(manager: LeagueManager, event: events.RoundFinished) -> str:
     ledger = manager.ledger
-    tallies, ranking = ledger.standings.tallies, ledger.standings.ranking(ledger.settings.tiebreakers)
-    leaders = ", ".join(f"{_named(manager, one)} {tallies[one].points}" for one in ranking[:LEADERS])
+    tallies = ledger.standings.tallies
+    ranking = ledger.standings.ranking(ledger.settings.tiebreakers)
+    leaders = ", ".join(f"{_named(manager, player_id)} {tallies[player_id].points}" for player_id in ranking[:LEADERS])
     return f"round {event.round_id} of {len(ledger.rounds)} is over; in front: {leaders}"
 
 
@@ -140,13 +151,15 @@ def _result_accepted(manager: LeagueManager, event: events.ResultAccepted) -> st
     if event.status != "TECHNICAL_LOSS":
         return ""
     match = manager.ledger.matches[event.match_id]
-    losers = [_named(manager, one) for one in (match.player_a, match.player_b) if one != event.winner]
+    losers = [_named(manager, player_id) for player_id in match.players if player_id != event.winner]
     return f"{event.match_id}: technical loss of {' and '.join(losers)}; league explain {event.match_id} tells why"
 
 
 def _outage_began(_: LeagueManager, event: events.OutageBegan) -> str:
-    missing = f" (missing: {', '.join(event.missing)})" if event.missing else ""
-    return f"the league waits: {event.reason}{missing}"
+    sentence = f"the league waits: {event.reason}"
+    if event.missing:
+        sentence += f" (missing: {', '.join(event.missing)})"
+    return sentence
 
 
 def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
@@ -155,16 +168,15 @@ def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
 
 
 def _refused(_: LeagueManager, event: events.RequestRefused) -> str:
-    what = f"report of {event.match_id}" if event.match_id else event.request
-    return f"refused the {what} by {event.role} {event.name} ({event.endpoint}): {event.code} {event.detail}"
+    request = f"report of {event.match_id}" if event.match_id else event.request
+    return f"refused the {request} by {event.role} {event.name} ({event.endpoint}): {event.code} {event.detail}"
 
 
 REFUSALS: Mapping[type[Event], Sentence] = {
     events.RequestRefused: _refused,
     events.IdentityContested: lambda _, event: f"two agents seem to go by the name of {event.agent_id}: {event.detail}",
 }
-"""What a manager says even if it is to be quiet: registrations, reports and tokens that it refused, and where two go by
-one name."""
+"""What a manager prints even with --quiet: requests that it refused, and agents that claim the same name."""
 
 _WHY_ON = {"answered": "players answer again", "operator": "by the operator's order", "time": "it waited long enough"}
 
@@ -173,7 +185,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentApplied: _applied,
     events.AgentApproved: lambda _, event: f"{event.applicant_id} is approved",
     events.AgentRejected: lambda _, event: f"{event.applicant_id} is rejected",
-    events.AgentMoved: lambda manager, event: f"{_who(manager, event.agent_id)} is at {event.endpoint} now",
+    events.AgentMoved: lambda manager, event: f"{_member(manager, event.agent_id)} is at {event.endpoint} now",
     events.AgentStateChanged: _state_changed,
     events.ScheduleMade: _scheduled,
     events.RoundOpened: _round_opened,
@@ -186,7 +198,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.ResultVoided: lambda _, event: f"{event.match_id}: its result is void, it is played again",
     events.OutageBegan: _outage_began,
     events.OutageEnded: lambda _, event: f"the league goes on: {_WHY_ON[event.why]}",
-    events.PlayerWithdrawn: lambda manager, event: f"{_who(manager, event.agent_id)} is withdrawn",
+    events.PlayerWithdrawn: lambda manager, event: f"{_member(manager, event.agent_id)} is withdrawn",
     events.LeaguePaused: lambda *_: "the league is paused",
     events.LeagueResumed: lambda *_: "the league goes on: by the operator's order",
     events.LeagueReopened: lambda *_: "the league is open again",
@@ -201,21 +213,31 @@ MANAGER: Mapping[type[Event], Sentence] = {
 def _registered(_: Machine, event: events.Registered) -> str:
     if event.league_id == KIT_LEAGUE:
         return f"registered as {event.agent_id} with the conformance kit: its matches are of no league"
-    again = "the manager has begun another league: " if event.new_league else ""
-    return f"{again}registered as {event.agent_id}" + (f" in {event.league_id}" if event.league_id else "")
+    sentence = f"registered as {event.agent_id}"
+    if event.new_league:
+        sentence = f"the manager has begun another league: {sentence}"
+    if event.league_id:
+        sentence += f" in {event.league_id}"
+    return sentence
 
 
 def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
-    how = " (a technical loss)" if event.status == "TECHNICAL_LOSS" else ""
-    return f"{event.match_id}: {event.reason}{how}"
+    sentence = f"{event.match_id}: {event.reason}"
+    if event.status == "TECHNICAL_LOSS":
+        sentence += " (a technical loss)"
+    return sentence
+
+
+def _settled(_: RefereeDesk, event: events.ReportSettled) -> str:
+    if event.answer == "ACCEPTED":
+        return ""
+    return f"{event.match_id}: the manager does not count it ({event.answer})"
 
 
 REFEREE: Mapping[type[Event], Sentence] = {
     events.Registered: _registered,
     events.MatchDecided: _decided,
-    events.ReportSettled: lambda _, event: (
-        "" if event.answer == "ACCEPTED" else f"{event.match_id}: the manager does not count it ({event.answer})"
-    ),
+    events.ReportSettled: _settled,
     events.MatchDropped: lambda _, event: f"{event.match_id} is dropped: {event.why}",
     events.LeagueEnded: lambda _, event: f"the league is over; the champion is {event.champion}",
     events.Withdrawn: lambda *_: WITHDRAWN,
@@ -226,41 +248,50 @@ OF_KIT = "the kit's "
 
 
 def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
-    me, matches = player.agent_id, player.announcement.matches if player.announcement else ()
-    opponents = [
-        one.player_B_id if one.player_A_id == me else one.player_A_id
-        for one in matches
-        if me in (one.player_A_id, one.player_B_id)
-    ]
-    of_kit = player.announcement is not None and player.announcement.league_id == KIT_LEAGUE
-    title = f"{OF_KIT if of_kit else ''}round {event.round_id}"
+    announcement = player.announcement
+    title = f"round {event.round_id}"
+    opponents = []
+    if announcement is not None:
+        if announcement.league_id == KIT_LEAGUE:
+            title = OF_KIT + title
+        for match in announcement.matches:
+            if match.player_A_id == player.agent_id:
+                opponents.append(_title(player, match.player_B_id))
+            elif match.player_B_id == player.agent_id:
+                opponents.append(_title(player, match.player_A_id))
     if not opponents:
         return f"{title}: you have a bye"
-    return f"{title}: you play against {' and '.join(_title(player, one) for one in opponents)}"
+    return f"{title}: you play against {' and '.join(opponents)}"
 
 
 def _title(player: Competitor, player_id: str) -> str:
-    """A player with its name, which tables say."""
+    """A player with its name, if a table has told it."""
     rows = player.standings.standings if player.standings else ()
-    return next((f'{player_id} "{one.display_name}"' for one in rows if one.player_id == player_id), player_id)
+    for row in rows:
+        if row.player_id == player_id:
+            return f'{player_id} "{row.display_name}"'
+    return player_id
 
 
 def _game_ended(player: Competitor, event: events.GameEnded) -> str:
-    told = authors.result(player.history[-1])
+    result = authors.result(player.history[-1])
     if not player.plays_with_kit(event.match_id, event.referee_id):
-        return told
-    is_over = event.status != "TECHNICAL_LOSS"
-    return f"{OF_KIT}match {told if is_over else f'{event.match_id} was called off: it has seen enough of it'}"
+        return result
+    if event.status == "TECHNICAL_LOSS":
+        return f"{OF_KIT}match {event.match_id} was called off: the kit has seen enough of it"
+    return f"{OF_KIT}match {result}"
 
 
 def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
     champion = f"the champion is {_title(player, event.champion)}"
     if event.rank is None:
         return f"the league is over; {champion}"
-    count = len(player.standings.standings) if player.standings else 0
-    rank = f"number {event.rank}" + (f" of {count}" if count else "")
-    won = "you are the champion" if event.champion == player.agent_id else champion
-    return f"the league is over: you are {rank} with {event.points} points; {won}"
+    rank = f"number {event.rank}"
+    if player.standings:
+        rank += f" of {len(player.standings.standings)}"
+    if event.champion == player.agent_id:
+        champion = "you are the champion"
+    return f"the league is over: you are {rank} with {event.points} points; {champion}"
 
 
 PLAYER: Mapping[type[Event], Sentence] = {

@@ -25,6 +25,7 @@ from league import features
 from league.agent import sources
 from league.agent.agent import Agent
 from league.features import StrategyRow
+from league.gateway.book import PeerBook
 from league.hosting import authors
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
@@ -248,7 +249,7 @@ def build(
         contact_endpoint=endpoint,
         conditions=entrant.conditions,
     )
-    return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id)
+    return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id, open_book=PeerBook)
 
 
 # --- how they think ---------------------------------------------------------------------------------------------------

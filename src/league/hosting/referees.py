@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from league.agent import sources
+from league.gateway.book import PeerBook
+from league.gateway.guest import Guest
 from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
@@ -62,7 +64,16 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         agents_config=partial(read_agents, Path(options.agents_config)),
     )
     find_key = partial(_find_key, options)
-    return RefereeDesk(meta, options.manager, sources.chance, secrets, settings, find_key=find_key)
+    return RefereeDesk(
+        meta,
+        options.manager,
+        sources.chance,
+        secrets,
+        settings,
+        find_key=find_key,
+        open_book=PeerBook,
+        open_guest=Guest,
+    )
 
 
 def _find_key(options: RefereeOptions, league_id: str) -> str | None:

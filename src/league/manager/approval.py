@@ -29,49 +29,59 @@ class Application:
 
 @dataclass(slots=True)
 class Approvals(ManagerPart):
-    """What the operator says of an application."""
+    """What the operator says about an application."""
 
     def is_approved(self, application: Application) -> bool:
         applicant = self._applicant(application)
         return applicant is not None and applicant.approved
 
     def applicant_id(self, application: Application) -> str:
-        """What it has waited as, if it did."""
+        """Return the id under which the sender has waited, or "" if it has not."""
         applicant = self._applicant(application)
         return applicant.applicant_id if applicant is not None else ""
 
     def apply(self, application: Application, now: float) -> None:
-        """Put it on the operator's list, once."""
-        applicants, meta = self._ledger.roster.applicants, application.meta
+        """Put an application on the operator's list, once."""
+        # Anybody can apply, so the list is bounded; when it is full, applicants are told to come again.
+        applicants = self._ledger.roster.applicants
         if self._applicant(application) is None and applicants.has_room(application.origin):
             self.context.happened(
                 AgentApplied(
                     at=now,
                     applicant_id=applicants.next_id,
                     role=application.role,
-                    display_name=meta.display_name.strip(),
-                    endpoint=meta.contact_endpoint,
+                    display_name=application.meta.display_name.strip(),
+                    endpoint=application.meta.contact_endpoint,
                     origin=application.origin,
                 )
             )
 
     def objection(self, application: Application) -> PeerError:
-        """E043 for one that was not approved: `pending` says that coming again may help."""
+        """Return E043 for an applicant that was not approved. `pending` tells it that coming again may help."""
         applicant = self._applicant(application)
         if applicant is None:
             return PeerError(
-                "E043", "too many wait for the operator's approval; register again later", {"pending": True}
+                "E043",
+                "too many wait for the operator's approval; register again later",
+                {"pending": True},
             )
-        about = {"applicant_id": applicant.applicant_id}
+        context = {"applicant_id": applicant.applicant_id}
         if applicant.rejected:
-            return PeerError("E043", f"the operator rejected this registration ({applicant.applicant_id})", about)
+            return PeerError(
+                "E043",
+                f"the operator rejected this registration ({applicant.applicant_id})",
+                context,
+            )
         sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
         if application.role == "referee" and self._ledger.settings.enrolment != "approve":
             sentence += ", or show the enrolment key"
-        return PeerError("E043", sentence, {"pending": True, **about})
+        return PeerError("E043", sentence, {"pending": True, **context})
 
     def _applicant(self, application: Application) -> Applicant | None:
         meta = application.meta
         return self._ledger.roster.applicants.find(
-            application.role, meta.display_name, meta.contact_endpoint, application.origin
+            application.role,
+            meta.display_name,
+            meta.contact_endpoint,
+            application.origin,
         )

@@ -1,18 +1,34 @@
-"""Which referee is to play which match, which one plays it, and for how long: a lease begins with MatchAssigned. What
-becomes of a match whose lease has run out or whose referee is dead: it is reassigned, or parked after three attempts
-that count, until a referee is back (spec section 8.12).
+"""Which referee plays which match, and for how long (spec section 8.12).
+
+Theory of operation. A match goes through four steps. It is *named* a referee ahead of time, so that players can be told
+whom to expect. It is *assigned* when its round is opened, or when it has to be played again: MatchAssigned begins a new
+attempt. It is *dispatched* when the players were told of the round: its referee gets a copy (dispatch.py), and a lease
+begins. It is *forgotten* here when it has a result.
+
+An attempt is lost (MatchLost) when its lease runs out, its referee is dead or no longer knows it, or its report can't
+be used. Then the match waits for another referee. After three lost attempts that count it is parked until a referee
+comes back or the operator decides.
+
+These things must never happen: two referees hold the same attempt; a match is taken away while nobody else could play
+it; a referee by others gets more matches at a time than it can play.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from league.calling.delivery import Delivery, Ending, Policy
-from league.events import MatchAssigned, MatchLost, MatchParked, MatchUnparked, RefereesNamed
+from league.events import (
+    MatchAssigned,
+    MatchLost,
+    MatchParked,
+    MatchUnparked,
+    RefereesNamed,
+)
 from league.machine import Address, Pong
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
@@ -25,45 +41,17 @@ from league.settings import LeagueSettings
 
 ATTEMPTS = 3
 MATCHES_IN_ONE_MESSAGE = 100
-"""D4's bound for arrays; a referee with more matches gets several announcements."""
+"""D4's bound for arrays. A referee with more matches gets several announcements."""
 INTRODUCTION_S = 2.0
-"""So long a match waits until its players have heard of a referee that they could not know otherwise."""
+"""How long a match waits until its players have heard of a referee that they could not know otherwise."""
 GRACE_S = 60.0
 LATE_S = 1.0
 """A timer that expires later than this was slept through."""
 
 
 def lease_s(settings: LeagueSettings) -> float:
-    """The longest a legal match can take, and a minute (R-52)."""
+    """Return how long a referee may keep a match: the longest a legal match can take, and a minute (R-52)."""
     return longest_match_s(settings) + GRACE_S
-
-
-@dataclass(slots=True)
-class Leases(ManagerPart):
-    """How long a referee may keep a match without reporting it. `on_expired` is told of one that took too long."""
-
-    on_expired: Callable[[ScheduledMatch, str, float], None]
-
-    @property
-    def duration_s(self) -> float:
-        return lease_s(self._ledger.settings)
-
-    def begin(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
-        action = partial(self._expired, match, until, is_prolonged)
-        self.context.timers.set(("lease", match.match_id), until, action)
-
-    def end(self, match_id: str) -> None:
-        self.context.timers.clear(("lease", match_id))
-
-    def _expired(self, match: ScheduledMatch, until: float, is_prolonged: bool, now: float) -> None:
-        unwatched = now - until
-        if unwatched > LATE_S and not is_prolonged:
-            # We slept: the time in which no report could reach us does not count.
-            self.begin(match, now + unwatched, is_prolonged=True)
-        else:
-            # Ended if the match is taken away; kept if nobody else could play it.
-            self.begin(match, now + self.duration_s)
-            self.on_expired(match, "no report in time", now)
 
 
 @dataclass(slots=True)
@@ -72,37 +60,36 @@ class Assignments(ManagerPart):
 
     dispatches: Dispatches
     habits: RefereeHabits
-    _leases: Leases = field(init=False)
     _kept_back: dict[str, None] = field(default_factory=dict)
-    """The referees that hold matches not dispatched to them yet."""
+    """The referees that hold matches that were not dispatched to them yet."""
     _named_among: Sequence[str] = ()
-    """The referees among whom the matches of the rounds to come are shared out."""
+    """The referees that share the matches of the rounds to come."""
     _named_at: int = -1
-    """How the roster stood then."""
+    """`Roster.changes` at that time."""
 
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
-        self._leases = Leases(self.context, self.failed)
         self.dispatches.on_begun_anew = self._begun_anew
 
     # --- assigning ----------------------------------------------------------------------------------------------------
 
     def available(self) -> list[Member]:
-        """The referees that are alive and know the game."""
-        game_type, referees = self._ledger.settings.game_type, self._ledger.roster.of_role("referee")
-        return [one for one in referees if one.state == "ACTIVE" and game_type in one.game_types]
+        """Return the referees that are alive and know the game."""
+        game_type = self._ledger.settings.game_type
+        referees = self._ledger.roster.of_role("referee")
+        return [referee for referee in referees if referee.state == "ACTIVE" and game_type in referee.game_types]
 
     def _answering(self) -> Iterator[Member]:
-        """Those of them that could be given a match now: nothing is assigned to one whose last ping failed."""
-        return (one for one in self.available() if not self.habits.is_silent(one.agent_id))
+        """Return those of them that could be given a match now: their last ping did not fail."""
+        return (referee for referee in self.available() if not self.habits.is_silent(referee.agent_id))
 
     @property
     def is_possible(self) -> bool:
-        """Is there a referee that could play a match?"""
+        """True if there is a referee that could play a match."""
         return next(self._answering(), None) is not None
 
     def catch_up(self, now: float) -> None:
-        """With referees that came or went, and with those that have finished a match."""
+        """Take account of referees that came, left or finished a match."""
         if self._named_at != self._ledger.roster.changes:
             self._named_at = self._ledger.roster.changes
             self._name_referees(now)
@@ -110,204 +97,286 @@ class Assignments(ManagerPart):
             self._dispatch_next(now)
 
     def _name_referees(self, now: float) -> None:
-        """Share out the matches of the rounds to come, anew when referees came or went."""
-        among = [one.agent_id for one in self.available()]
-        if among and among != self._named_among:
-            self._named_among = among
+        """Share out the matches of the rounds to come again if referees came or left."""
+        available = [referee.agent_id for referee in self.available()]
+        if available and available != self._named_among:
+            self._named_among = available
             self.share_out(range(self._ledger.current_round + 1, len(self._ledger.rounds) + 1), now)
 
     def share_out(self, rounds: Iterable[int], now: float) -> None:
         """Name referees for the matches of these rounds, by what is known of players and referees now."""
-        referees, unusual = self.available(), self._unusual()
+        referees = self.available()
         if not referees:
             return
+        unusual = self._unusual_agents()
         named: dict[str, str] = {}
         for round_id in rounds:
-            named.update(self._shared_out(round_id, referees, unusual))
+            named.update(self._shares(round_id, referees, unusual))
         if named:
             self.context.happened(RefereesNamed(at=now, referees=named))
 
-    def _shared_out(
-        self, round_id: int, referees: Sequence[Member], unusual: Collection[str]
-    ) -> Iterator[tuple[str, str]]:
-        """The matches of a round that get another referee than they have."""
+    def _shares(self, round_id: int, referees: Sequence[Member], unusual: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield the matches of a round that get another referee than they have, with that referee."""
         shares: Counter[str] = Counter()
         for match in self._ledger.matches_in(round_id):
-            if match.result is None:
-                fitting = self._fitting(match, referees, unusual)
-                referee_id = min(fitting, key=lambda one: _share(one, shares[one.agent_id])).agent_id
-                shares[referee_id] += 1
-                if match.referee_id != referee_id:
-                    yield match.match_id, referee_id
+            if match.result is not None:
+                continue
+            # By what each can play at a time, so that a referee with twice the capacity gets twice the matches.
+            fitting = self._fitting(match, referees, unusual)
+            referee_id = min(fitting, key=lambda referee: _share(referee, shares[referee.agent_id])).agent_id
+            shares[referee_id] += 1
+            if match.referee_id != referee_id:
+                yield match.match_id, referee_id
 
     def assign_waiting(self, now: float) -> None:
-        """A referee for every match that needs one now, if there is any."""
+        """Assign every match that needs a referee now."""
         self._assign(self._ledger.in_play.waiting, now)
 
     def assign_voided(self, now: float) -> None:
-        """Matches of finished rounds that are played again, now that no round is open."""
+        """Assign matches of finished rounds that are played again, now that no round is open."""
         self._assign(self._ledger.in_play.voided, now)
 
     def _assign(self, match_ids: Collection[str], now: float) -> None:
-        referees = list(self._answering()) if match_ids else []
+        if not match_ids:
+            return
+        referees = list(self._answering())
         if not referees:
             return
-        unusual = self._unusual()
-        for match in [self._ledger.matches[one] for one in match_ids]:
-            referee = self._best(match, self._fitting(match, self._others(match, referees), unusual))
+        unusual = self._unusual_agents()
+        for match in [self._ledger.matches[match_id] for match_id in match_ids]:
+            reliable = self._reliable(match, referees)
+            referee = self._best(match, self._fitting(match, reliable, unusual))
             self.context.happened(
-                MatchAssigned(at=now, match_id=match.match_id, referee_id=referee.agent_id, attempt=match.attempt + 1)
+                MatchAssigned(
+                    at=now,
+                    match_id=match.match_id,
+                    referee_id=referee.agent_id,
+                    attempt=match.attempt + 1,
+                )
             )
+            # Before the players were told of the round, nobody is: `dispatch_round` does it for all.
             if self._ledger.round_of(match).assignments_sent:
                 self._dispatch(referee, [match], now)
 
-    def _unusual(self) -> Collection[str]:
-        """Who deviates, or is called in another convention than that of the documents."""
-        usual, members = Convention.SPEC.value, self._ledger.roster.members.values()
-        deviating = {agent_id for agent_id, _, _ in self._ledger.deviations}
-        return deviating | {one.agent_id for one in members if one.convention != usual}
+    def _unusual_agents(self) -> Collection[str]:
+        """Return the agents that deviate, or are called in another convention than that of the documents."""
+        unusual = {agent_id for agent_id, _, _ in self._ledger.deviations}
+        for member in self._ledger.roster.members.values():
+            if member.convention != Convention.SPEC.value:
+                unusual.add(member.agent_id)
+        return unusual
 
-    def _best(self, match: ScheduledMatch, referees: Sequence[Member]) -> Member:
-        """The one that was named, if it can; or else the one with the least to do."""
-        if match.attempt == 0:
-            for one in referees:
-                if one.agent_id == match.referee_id:
-                    return one
-        return min(referees, key=self._load)
-
-    def _others(self, match: ScheduledMatch, referees: Sequence[Member]) -> Sequence[Member]:
-        """Not again the one that lost it, unless it is the only one; nor one that lost any other and has proven nothing
-        since."""
-        referees = [one for one in referees if self.habits.is_reliable(one.agent_id)] or referees
+    def _reliable(self, match: ScheduledMatch, referees: Sequence[Member]) -> Sequence[Member]:
+        """Leave out referees that lost a match and have proven nothing since, and the one that lost this match, unless
+        nobody else is left."""
+        reliable = [referee for referee in referees if self.habits.is_reliable(referee.agent_id)] or referees
         if match.tries == 0:
-            return referees
-        return [one for one in referees if one.agent_id != match.referee_id] or referees
+            return reliable
+        return [referee for referee in reliable if referee.agent_id != match.referee_id] or reliable
 
-    def _fitting(self, match: ScheduledMatch, referees: Sequence[Member], unusual: Collection[str]) -> Sequence[Member]:
-        """Referees by others may know one convention only: a player that deviates gets one of ours, if there is."""
+    def _fitting(
+        self,
+        match: ScheduledMatch,
+        referees: Sequence[Member],
+        unusual: Collection[str],
+    ) -> Sequence[Member]:
+        """Referees by others may know one convention only: a player that deviates gets one of ours if there is one."""
         if match.player_a not in unusual and match.player_b not in unusual:
             return referees
-        return [one for one in referees if self.habits.is_ours(one.agent_id)] or referees
+        return [referee for referee in referees if self.habits.is_ours(referee.agent_id)] or referees
+
+    def _best(self, match: ScheduledMatch, referees: Sequence[Member]) -> Member:
+        """Return the referee that was named, if it can play, or else the one with the least to do."""
+        if match.attempt == 0:
+            for referee in referees:
+                if referee.agent_id == match.referee_id:
+                    return referee
+        return min(referees, key=self._load)
 
     def _load(self, referee: Member) -> tuple[float, tuple[int, str]]:
         return _share(referee, len(self._ledger.in_play.holdings[referee.agent_id]))
 
     # --- dispatching --------------------------------------------------------------------------------------------------
 
-    def dispatch_round(self, round_id: int, now: float, *, again: bool) -> None:
-        """The lead is over: every referee gets its matches of this round."""
-        assigned = [one for one in self._ledger.matches_in(round_id) if one.status == "ASSIGNED"]
-        self._dispatch_all(assigned, now, again=again)
+    def dispatch_round(self, round_id: int, now: float, *, is_repeated: bool) -> None:
+        """Give every referee its matches of this round: the players know of it."""
+        assigned = [match for match in self._ledger.matches_in(round_id) if match.status == "ASSIGNED"]
+        self._dispatch_all(assigned, now, is_repeated=is_repeated)
 
     def dispatch_again(self, now: float) -> None:
-        """After a restart: all that is open, with leases that run anew."""
+        """After a restart, dispatch everything that is open, with new leases."""
         held = [match for referee_id in self._ledger.in_play.holdings for match in self._ledger.held_by(referee_id)]
         for round_id in sorted({match.round_id for match in held}):
             if self._ledger.rounds[round_id - 1].assignments_sent:
-                self._dispatch_all([match for match in held if match.round_id == round_id], now, again=True)
+                self._dispatch_all(
+                    [match for match in held if match.round_id == round_id],
+                    now,
+                    is_repeated=True,
+                )
 
-    def _dispatch_all(self, matches: Sequence[ScheduledMatch], now: float, *, again: bool = False) -> None:
+    def _dispatch_all(
+        self,
+        matches: Sequence[ScheduledMatch],
+        now: float,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
         """Matches of one round go to a referee in one message."""
         groups: dict[tuple[str, int], list[ScheduledMatch]] = {}
         for match in matches:
             groups.setdefault((match.referee_id or "", match.round_id), []).append(match)
-        for (referee_id, _), mine in groups.items():
-            for start in range(0, len(mine), MATCHES_IN_ONE_MESSAGE):
-                some = mine[start : start + MATCHES_IN_ONE_MESSAGE]
-                self._dispatch(self.context.member(referee_id), some, now, again=again)
+        for (referee_id, _), group in groups.items():
+            for start in range(0, len(group), MATCHES_IN_ONE_MESSAGE):
+                part = group[start : start + MATCHES_IN_ONE_MESSAGE]
+                self._dispatch(self.context.member(referee_id), part, now, is_repeated=is_repeated)
 
-    def _dispatch(self, referee: Member, matches: Sequence[ScheduledMatch], now: float, *, again: bool = False) -> None:
-        """Ours get all at once. Others are not relied on to keep a queue: they get what they can play at a time, and
-        the next when one is reported."""
-        room = len(matches) if self.habits.is_ours(referee.agent_id) else self._room(referee)
-        if len(matches) > room:
-            self._kept_back[referee.agent_id] = None
-            matches = matches[:room]
+    def _dispatch(
+        self,
+        referee: Member,
+        matches: Sequence[ScheduledMatch],
+        now: float,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
+        """Our referees get all matches at once.
+
+        Referees by others may not keep a queue. They get what they can play at a time, and the next match when one is
+        reported.
+        """
+        if not self.habits.is_ours(referee.agent_id):
+            room = self._room(referee)
+            if len(matches) > room:
+                self._kept_back[referee.agent_id] = None
+                matches = matches[:room]
         if not matches:
             return
-        holdings, duration_s = self._ledger.in_play.holdings[referee.agent_id], self._leases.duration_s
-        places = {one: place for place, one in enumerate(holdings, start=1)}
+        # A match at the end of a referee's queue gets a lease for every turn before it.
+        duration_s = lease_s(self._ledger.settings)
+        holdings = self._ledger.in_play.holdings[referee.agent_id]
+        places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
         for match in matches:
-            queued = math.ceil(places[match.match_id] / referee.capacity)
-            self._leases.begin(match, now + queued * duration_s)
-        known = [one for one in matches if self.dispatches.messages.is_known_to_players(one)]
-        if known:
-            self.dispatches.dispatch(referee, known, duration_s, now, again=again)
+            turns = math.ceil(places[match.match_id] / referee.capacity)
+            self._begin_lease(match, now + turns * duration_s)
+        introduced = [match for match in matches if self.dispatches.messages.is_known_to_players(match)]
+        if introduced:
+            self.dispatches.dispatch(referee, introduced, duration_s, now, again=is_repeated)
         for match in matches:
-            if match not in known:
-                self._introduce(referee, match, again, now)
+            if match not in introduced:
+                self._introduce(referee, match, is_repeated, now)
 
-    def _introduce(self, referee: Member, match: ScheduledMatch, again: bool, now: float) -> None:
-        """Players listen to a referee that shows no derived tokens only if they were told of it (section 9.2): it gets
-        the match when both have answered, or can't be reached."""
-        message, attempt = self.dispatches.messages.announcement_of(match, now), match.attempt
+    def _introduce(self, referee: Member, match: ScheduledMatch, is_repeated: bool, now: float) -> None:
+        """Tell the players of their referee before it gets the match.
+
+        Players listen to a referee that shows no derived tokens only if they were told of it (section 9.2). It gets the
+        match when both players have answered, or can't be reached.
+        """
+        attempt = match.attempt
         waiting = set(match.players)
 
-        def told(delivery: Delivery, _: Ending, then: float) -> None:
+        def introduced(delivery: Delivery, _: Ending, then: float) -> None:
             waiting.discard(delivery.peer)
-            is_ours = (match.status, match.referee_id, match.attempt) == ("ASSIGNED", referee.agent_id, attempt)
-            if not waiting and is_ours and not self.dispatches.is_dispatched(match):
-                self.dispatches.dispatch(referee, [match], self._leases.duration_s, then, again=again)
+            # Meanwhile the match may have been taken away, or given to its referee after all.
+            is_held = match.status == "ASSIGNED" and match.referee_id == referee.agent_id and match.attempt == attempt
+            if not waiting and is_held and not self.dispatches.is_dispatched(match):
+                self.dispatches.dispatch(
+                    referee,
+                    [match],
+                    lease_s(self._ledger.settings),
+                    then,
+                    again=is_repeated,
+                )
 
+        message = self.dispatches.messages.announcement_of(match, now)
         policy = Policy(INTRODUCTION_S, ONCE)
-        self.context.calls.deliver(
-            [
-                Delivery(player, "introduce", message, policy, address=partial(self._address, player), on_end=told)
-                for player in match.players
-            ],
-            now,
-        )
+        deliveries = [
+            Delivery(
+                player,
+                "introduce",
+                message,
+                policy,
+                address=partial(self._address, player),
+                on_end=introduced,
+            )
+            for player in match.players
+        ]
+        self.context.calls.deliver(deliveries, now)
 
     def _address(self, agent_id: str) -> Address | None:
         return self.context.address(self.context.member(agent_id))
 
-    def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
-        """It is given to its referee otherwise, which begins to play it only now."""
-        self._leases.begin(match, now + self._leases.duration_s)
-
     def _room(self, referee: Member) -> int:
-        held = map(self.dispatches.is_dispatched, self._ledger.held_by(referee.agent_id))
-        return max(referee.capacity - sum(held), 0)
+        dispatched = map(self.dispatches.is_dispatched, self._ledger.held_by(referee.agent_id))
+        return max(referee.capacity - sum(dispatched), 0)
 
     def _dispatch_next(self, now: float) -> None:
-        """What was kept back, as far as there is room for it now."""
+        """Dispatch what was kept back, as far as there is room for it now."""
         for referee_id in list(self._kept_back):
-            due = [one for one in self._ledger.held_by(referee_id) if self._ledger.round_of(one).assignments_sent]
             self._kept_back.pop(referee_id)
-            self._dispatch_all([one for one in due if not self.dispatches.is_dispatched(one)], now)
+            matches = [
+                match
+                for match in self._ledger.held_by(referee_id)
+                if self._ledger.round_of(match).assignments_sent and not self.dispatches.is_dispatched(match)
+            ]
+            self._dispatch_all(matches, now)
 
     def show_new_token(self, player: Member, now: float) -> list[ScheduledMatch]:
-        """This player uses another token than we thought: whoever plays a match of it now needs other ones. What is
-        returned are the matches of referees by others: told of them once more, those might play them once more."""
+        """Tell the referees of a player that it uses another token than we thought.
+
+        Returned are the matches of referees by others: if they were told once more, they might play them once more.
+        """
         untold = []
         for referee in self._ledger.roster.of_role("referee"):
             for match in self._ledger.held_by(referee.agent_id):
-                if player.agent_id in match.players and self.dispatches.is_dispatched(match):
-                    if self.habits.is_ours(referee.agent_id):
-                        self.dispatches.remind(referee, match, now)
-                    else:
-                        untold.append(match)
+                if player.agent_id not in match.players or not self.dispatches.is_dispatched(match):
+                    continue
+                if self.habits.is_ours(referee.agent_id):
+                    self.dispatches.remind(referee, match, now)
+                else:
+                    untold.append(match)
         return untold
+
+    # --- leases -------------------------------------------------------------------------------------------------------
+
+    def _begin_lease(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
+        action = partial(self._lease_expired, match, until, is_prolonged)
+        self.context.timers.set(("lease", match.match_id), until, action)
+
+    def _lease_expired(self, match: ScheduledMatch, until: float, is_prolonged: bool, now: float) -> None:
+        unwatched_s = now - until
+        if unwatched_s > LATE_S and not is_prolonged:
+            # We slept: the time in which no report could reach us does not count.
+            self._begin_lease(match, now + unwatched_s, is_prolonged=True)
+        else:
+            # This lease ends if the match is taken away, and holds if nobody else could play it.
+            self._begin_lease(match, now + lease_s(self._ledger.settings))
+            self.failed(match, "no report in time", now)
+
+    def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
+        """The match is given to its referee in another way, so it begins to play it only now."""
+        self._begin_lease(match, now + lease_s(self._ledger.settings))
 
     # --- taking away and reassigning ----------------------------------------------------------------------------------
 
     def ping_answered(self, referee: Member, pong: Pong, pinged_at: float, now: float) -> None:
-        """What the referee should have and lists no more is lost."""
+        """Matches that the referee should have and no longer lists are lost."""
         for match in self.dispatches.compare(referee, pong, pinged_at, now):
             self._overdue(match, f"{referee.agent_id} no longer holds it", now)
 
     def has_arrived(self, referee: Member) -> bool:
-        """Does it know of all matches that it was to be told of?"""
+        """True if a referee knows of all matches that it was to be told of."""
         return all(map(self.dispatches.has_arrived, self._ledger.held_by(referee.agent_id)))
 
     def forget(self, match_id: str) -> None:
         """The match is no longer in play."""
         self.dispatches.forget(match_id)
-        self._leases.end(match_id)
+        self.context.timers.clear(("lease", match_id))
 
     def reassign(self, now: float) -> None:
-        """Matches of dead referees go to live ones. While there is none they stay: their referee may come back and
-        report, and nobody else could play them."""
+        """Take matches from dead referees, so that live ones get them.
+
+        While there is no live referee the matches stay: their referee may come back and report, and nobody else could
+        play them.
+        """
         if self._ledger.is_held or not self.is_possible:
             return
         for referee in self._ledger.roster.of_role("referee"):
@@ -316,39 +385,50 @@ class Assignments(ManagerPart):
                     self._lose(match, f"{referee.agent_id} is silent", now)
 
     def came_back(self, now: float) -> None:
-        """A referee is back, or a new one came: what others lost is played again, also what was parked."""
+        """A referee is back, or a new one came: lost and parked matches are played again."""
         self.reassign(now)
         for match_id in list(self._ledger.in_play.parked):
             self.context.happened(MatchUnparked(at=now, match_id=match_id))
 
     def failed(self, match: ScheduledMatch, why: str, now: float) -> None:
-        """Its referee did not get it done, and nothing more will come: it gets no other before it has proven itself,
-        and what was kept back for it goes to others."""
+        """Its referee did not finish the match, and nothing more will come.
+
+        The referee gets no other match before it has proven itself, and what was kept back for it goes to others.
+        """
         referee_id = match.referee_id or ""
         self._overdue(match, why, now, counts=True)
         if match.status == "ASSIGNED":
             return
         self.habits.lapsed(referee_id)
-        if any(self.habits.is_reliable(one.agent_id) for one in self._answering()):
-            for other in self._ledger.held_by(referee_id):
-                if not self.dispatches.is_dispatched(other):
-                    self._overdue(other, f"{referee_id} did not finish {match.match_id}", now)
+        if any(self.habits.is_reliable(referee.agent_id) for referee in self._answering()):
+            for held in self._ledger.held_by(referee_id):
+                if not self.dispatches.is_dispatched(held):
+                    self._overdue(held, f"{referee_id} did not finish {match.match_id}", now)
 
     def _overdue(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
-        """Nothing is taken away while nobody could play it."""
+        """Take the match away, unless nobody else could play it."""
         if self._ledger.is_running and not self._ledger.is_held and self.is_possible:
             self._lose(match, why, now, counts=counts)
 
     def _lose(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
-        """`counts` as an attempt even if it was never acknowledged: a referee that is alive had the time for it."""
+        """`counts`: it is one of the three attempts even if it was never acknowledged, because a referee that is alive
+        had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
-        self.habits.forget(match.referee_id or "")
-        self.context.happened(MatchLost(at=now, match_id=match.match_id, attempt=match.attempt, why=why, counts=counts))
+        self.dispatches.giving.taken_away(match.referee_id or "")
+        self.context.happened(
+            MatchLost(
+                at=now,
+                match_id=match.match_id,
+                attempt=match.attempt,
+                why=why,
+                counts=counts,
+            )
+        )
         if match.tries >= ATTEMPTS:
             self.context.happened(MatchParked(at=now, match_id=match.match_id))
 
 
 def _share(referee: Member, matches: int) -> tuple[float, tuple[int, str]]:
-    """How much it has to do with so many matches; among equals the lower number comes first."""
+    """A sort key: how much a referee has to do with this many matches. Among equals the lower number comes first."""
     return matches / referee.capacity, number_of(referee.agent_id)

@@ -1,5 +1,10 @@
-"""Who sent a request: its token says so, and whatever else it claims must fit (spec sections 9, 10.3). Which of its
-tokens an agent goes by, and the signs that two go by one name (S-25).
+"""The sender of a request: its token proves who it is, and its other claims must fit (spec sections 9, 10.3).
+
+An agent may hold several valid tokens, one for each time it registered; `Member.serial` is the one it goes by, and the
+calls to it show what is derived from that token. A token is of full standing if its registration was proven. An agent
+that shows such a token goes by it from then on. Any other token was issued for a name and an address alone, so its
+holder may be anybody. It is good for queries only, and the agent at the registered endpoint is asked whether it holds
+it (S-25). No such token may ever change a result, or whom the league calls.
 """
 
 from __future__ import annotations
@@ -17,15 +22,15 @@ from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError, Stage, Violation, as_error
+from league.protocol.errors import PeerError, Stage, as_error
 
 LONGEST_CLAIM = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """Who shows a token. `by_name`: with one that was got by name and address alone, which proves nothing. Only
-    players have such tokens, and all they may ask a manager is a query."""
+    """The owner of a token. `by_name`: the token was issued for a name and an address alone, which proves nothing.
+    Only players have such tokens, and they may only send queries with them."""
 
     member: Member
     by_name: bool
@@ -33,7 +38,7 @@ class Authenticated:
 
 @dataclass(slots=True)
 class Authentication(ManagerPart):
-    """`on_token_switched` is told of an agent that goes by another of its tokens than we thought."""
+    """`on_token_switched` is called when an agent goes by another of its tokens than before."""
 
     broadcasts: Broadcasts
     on_token_switched: Callable[[Member, float], None]
@@ -42,37 +47,49 @@ class Authentication(ManagerPart):
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def authenticate(self, read: Unsealed, origin: str, now: float) -> Authenticated:
-        """Whoever sent this request, by its token; the errors of the envelope come first (section 10.3)."""
-        _raise(read.until(Stage.ENVELOPE))
-        token, sender = read.field("auth_token"), read.field("sender")
-        if not isinstance(token, str | None):
-            _raise(read.until(Stage.AUTHORITY))
+        """Return the sender of a request, found by its token. Errors of the envelope come first (section 10.3)."""
+        if read.violations:
+            _check(read, Stage.ENVELOPE)
+        token = read.field("auth_token")
+        sender = read.field("sender")
+        if not isinstance(token, str):
+            if token is not None:
+                _check(read, Stage.AUTHORITY)
+            raise _missing_token()
+        # First of all, because such a token has no owner: it would only be called invalid.
         self.check_audience(token, read, origin, now)
         member, serial = self._owner(token)
-        _raise(read.until(Stage.AUTHORITY))
-        _check_sender(member, str(sender))
-        self._token_used(member, serial, origin, now)
-        self.context.record(member.agent_id, read.deviations, now)
+        if read.violations:
+            _check(read, Stage.AUTHORITY)
+        # Nearly every sender is spelled so; the other spellings cost more to read.
+        if sender != f"{member.role}:{member.agent_id}":
+            _check_sender(member, str(sender))
+        if serial != member.serial or serial != self._last_used.get(member.agent_id):
+            self._token_used(member, serial, origin, now)
+        if read.deviations:
+            self.context.record(member.agent_id, read.deviations, now)
         return Authenticated(member, serial in member.queries_only)
 
     def identify(self, params: Mapping[str, object], now: float) -> Member:
-        """Whoever asks without a message, by its token; what else it claims to be must fit."""
+        """Return the sender of a request that is no message, found by its token. Its other claims must fit."""
         member, serial = self._owner(params.get("auth_token"))
         for name in ("sender", f"{member.role}_id"):
-            claimed = params.get(name)
-            if claimed is not None:
-                _check_sender(member, str(claimed))
+            claim = params.get(name)
+            if claim is not None:
+                _check_sender(member, str(claim))
         self._token_used(member, serial, "", now)
         return member
 
-    def check_audience(self, token: object, read: Unsealed, origin: str, now: float) -> None:
-        """E012 and a word to the operator, if this token was derived for others (S-32)."""
-        meant = self.context.audiences.get(tokens.verifier(token)) if isinstance(token, str) else None
-        if meant is None or not isinstance(token, str):
+    def check_audience(self, token: str | None, read: Unsealed, origin: str, now: float) -> None:
+        """Refuse a token that was derived for others, and tell the operator (E012, S-32)."""
+        if token is None:
+            return
+        audience = self.context.audiences.get(tokens.verifier(token))
+        if audience is None:
             return
         sender = str(read.field("sender"))[:LONGEST_CLAIM]
         role: AgentRole = "referee" if sender.startswith("referee") else "player"
-        detail = f"{sender} at {origin} showed the token that {meant}, with {read.message_type}"
+        detail = f"{sender} at {origin} showed the token that {audience}, with {read.message_type}"
         self.context.refused(
             RequestRefused(
                 at=now,
@@ -87,23 +104,25 @@ class Authentication(ManagerPart):
         raise PeerError("E012", "this auth_token was derived for others", tokens.refused(token))
 
     def owner(self, token: str | None) -> Authenticated | None:
-        """Whose token this is, if it is anybody's."""
-        found = self._ledger.roster.owner(token) if token else None
-        return Authenticated(found[0], found[1] in found[0].queries_only) if found is not None else None
+        """Return the owner of this token, or None if it is nobody's."""
+        owner = self._ledger.roster.owner(token)
+        if owner is None:
+            return None
+        member, serial = owner
+        return Authenticated(member, serial in member.queries_only)
 
     def _owner(self, token: object) -> tuple[Member, int]:
-        """Whose token this is, and which of its tokens (E011, E012)."""
+        """Return the owner of this token, and which of its tokens it is (E011, E012)."""
         if not isinstance(token, str) or not token:
-            raise PeerError("E011", "auth_token is missing: send the one your registration was answered with")
-        found = self._ledger.roster.owner(token)
-        if found is None:
+            raise _missing_token()
+        owner = self._ledger.roster.owner(token)
+        if owner is None:
             raise PeerError("E012", "this auth_token is not valid here", tokens.refused(token))
-        return found
+        return owner
 
     # --- which token an agent goes by ---------------------------------------------------------------------------------
 
     def _token_used(self, member: Member, serial: int, origin: str, now: float) -> None:
-        """Who shows a token of full standing goes by it. Of any other the endpoint is asked first."""
         if serial < self._last_used.get(member.agent_id, 0):
             detail = f"an earlier token of {member.agent_id} was used after a later one, from {origin or '?'}"
             self.contested(member, "two tokens", detail, now)
@@ -120,52 +139,88 @@ class Authentication(ManagerPart):
         self.on_token_switched(member, now)
 
     def confirm(self, member: Member, serial: int, origin: str) -> None:
-        """Whoever registered by name and address alone may be anybody: does the agent at the endpoint hold this token?
-        It is called with what is derived from it, and shows the token itself to who knows that."""
-        self.broadcasts.ask(member, TokenQuestion(serial, partial(self._answered, member, serial, serial, origin)))
+        """Ask the agent at the endpoint whether it holds this token.
+
+        The question is a call that shows what is derived from the token. Only an agent that holds the token
+        recognises it, and then shows the token itself.
+        """
+        self._ask(member, serial, serial, origin)
+
+    def _ask(self, member: Member, serial: int, shown_serial: int, origin: str) -> None:
+        then = partial(self._answered, member, serial, shown_serial, origin)
+        self.broadcasts.ask(member, TokenQuestion(shown_serial, then))
 
     def _answered(
-        self, member: Member, serial: int, shown: int, origin: str, answer: Content | None, outcome: Ending, now: float
+        self,
+        member: Member,
+        serial: int,
+        shown_serial: int,
+        origin: str,
+        answer: Content | None,
+        outcome: Ending,
+        now: float,
     ) -> None:
-        """Without a token in the acknowledgement it is asked once more, as the one we know: if it is that one, whoever
-        registered is another."""
+        """If the acknowledgement shows no token, the agent is asked once more, as the one we know. If it is that one,
+        somebody else has registered in its name."""
         held = self._serial_in(answer, member)
-        is_refused = isinstance(answer, Refusal) and answer.code == "E012" and shown == serial
+        is_refused = isinstance(answer, Refusal) and answer.code == "E012" and shown_serial == serial
         if held == serial:
             if serial != member.serial:
                 self._take_up(member, serial, now)
         elif held is not None or is_refused:
             detail = f"{origin} registered as {member.agent_id}, but the agent at {member.endpoint} is another one"
             self.contested(member, "unknown token", detail, now)
-        elif outcome is Ending.ANSWERED and shown == serial != member.serial:
-            then = partial(self._answered, member, serial, member.serial, origin)
-            self.broadcasts.ask(member, TokenQuestion(member.serial, then))
+        elif outcome is Ending.ANSWERED and shown_serial == serial != member.serial:
+            self._ask(member, serial, member.serial, origin)
 
     def _serial_in(self, answer: Content | None, member: Member) -> int | None:
-        """Which of its tokens an acknowledgement shows."""
-        token = answer.field("auth_token") if isinstance(answer, Unsealed) else None
-        owner = self._ledger.roster.owner(token) if isinstance(token, str) else None
-        return owner[1] if owner is not None and owner[0] is member else None
+        """Return which of its tokens an acknowledgement shows."""
+        if not isinstance(answer, Unsealed):
+            return None
+        owner = self._ledger.roster.owner(answer.field("auth_token"))
+        if owner is None:
+            return None
+        holder, serial = owner
+        return serial if holder is member else None
 
     def contested(
-        self, member: Member, sign: Literal["unproven", "unknown token", "two tokens"], detail: str, now: float
+        self,
+        member: Member,
+        sign: Literal["unproven", "unknown token", "two tokens"],
+        detail: str,
+        now: float,
     ) -> None:
-        """For the operator: two agents seem to go by one name."""
+        """Tell the operator that two agents seem to go by one name."""
         if sign not in member.contested:
             self.context.happened(
-                IdentityContested(at=now, agent_id=member.agent_id, sign=sign, detail=detail[:LONGEST_DETAIL])
+                IdentityContested(
+                    at=now,
+                    agent_id=member.agent_id,
+                    sign=sign,
+                    detail=detail[:LONGEST_DETAIL],
+                )
             )
 
 
-def _raise(violation: Violation | None) -> None:
+def _missing_token() -> PeerError:
+    return PeerError(
+        "E011",
+        "auth_token is missing: send the one your registration was answered with",
+    )
+
+
+def _check(read: Unsealed, stage: Stage) -> None:
+    """Raise the decisive violation up to this stage, if there is one."""
+    violation = read.until(stage)
     if violation is not None:
         raise as_error(violation)
 
 
 def _check_sender(member: Member, sender: str) -> None:
-    """The token's owner, in any of the spellings `compat` reads: "player:P01", "players:P01", "P01"."""
+    """Check the sender in any of the spellings that `compat` reads: "player:P01", "players:P01", "P01"."""
     word, colon, name = sender.partition(":")
     if not colon:
-        word, name = member.role, sender
+        word = member.role
+        name = sender
     if name != member.agent_id or word.removesuffix("s") != member.role:
         raise PeerError("E032", f"this token does not belong to {sender[:80]!r}")

@@ -1,10 +1,25 @@
-"""What members are sent in order: announcements, standings, ROUND_COMPLETED, LEAGUE_COMPLETED (spec sections 6.1, 8.5,
-8.8, 8.9).
+"""Messages to all members, in order: announcements, standings, ROUND_COMPLETED, LEAGUE_COMPLETED (spec sections 6.1,
+8.5, 8.8, 8.9, S-44).
 
-Each agent has a queue: the next message leaves when the one before was answered or has failed, or 2 seconds after it
-left. Then the one before is not repeated any more, so that nothing arrives after what follows it. A slow agent delays
-nobody but itself; those whose queues are free at the same moment get the same message in one call, in a large league in
-turns (pace.py).
+Theory of operation. There are two kinds of messages. *Bulletins* follow each other in one order, the same for
+everybody (`Ledger.bulletin_after`): round announced, final standings, round completed, and so on to the end of the
+league. *Updates* are tables in between, and only the newest one counts. Each member has a queue:
+
+    free ── the next bulletin, or a newer table ──▶ under way ── answered, or failed for good ──▶ free
+                                                       │
+                                                       └── 2 seconds later: the next one may leave, and overtakes it
+
+A message that was overtaken is not repeated, so nothing arrives after what follows it. A slow member delays nobody but
+itself. `flush` ends every step of the manager. It looks only at the members in `_changed`: everybody after the league
+got further or a table was written, a single member after something about it changed. Members whose queues are free at
+the same moment get the same message object in one delivery, which is encoded once.
+
+Two things keep large leagues going. At most MOST_AT_ONCE messages are under way (`SendWindow`); and the longer it takes
+to tell everybody a table, the longer the next one waits (`TablePace`).
+
+These things must never happen: a member gets bulletins out of order; ROUND_COMPLETED is repeated after the next
+announcement, also across a restart (`BulletinsDelivered` is journalled before anything else leaves to that member); a
+round is announced before every match of it has a referee, or while the league waits for players.
 """
 
 from __future__ import annotations
@@ -13,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -23,92 +38,186 @@ from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
 from league.manager.context import ManagerPart
-from league.manager.dispatch import STARTS
+from league.manager.dispatch import ONE_BY_ONE
 from league.manager.messages import Messages
-from league.manager.pace import SendWindow, UpdatePace
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
-from league.protocol.messages import LeagueStandingsUpdate, Message
+from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement
 
 UPDATE: Final = Bulletin("standings_update", 0)
 HELD_BACK: Final = Bulletin("round_announced", 0)
-"""In place of an announcement that must wait; nothing else overtakes it."""
+"""Takes the place of an announcement that must wait. Nothing else overtakes it."""
 NEXT_AFTER_S: Final = 2.0
-"""So long the next message to an agent waits for the answer to the one before."""
+"""How long the next message to a member waits for the answer to the one before."""
+MOST_AT_ONCE: Final = 100
+"""Maximum number of messages under way. The others leave as these are answered."""
+PLACE_HELD_S: Final = 1.0
+"""How long an unanswered message holds its place among them."""
+LONGEST_INTERVAL_S: Final = 4.0
+"""A result is on its way to the players within 5 seconds (spec section 8.5)."""
+PAUSE_PER_BROADCAST: Final = 8
 QUESTION: Final = Policy(2.0, RetrySchedule((0.5, 0.5, 0.5)), accepts_late_answers=True)
-"""For a table with a question. Without the answer the player refuses its referee, which gives it up after four calls 2
-seconds apart. Whoever is slow to answer has done nothing wrong: the circuit breaker does not count it."""
+"""For a table that carries a question. Without the answer the player refuses its referee, which gives up after four
+calls 2 seconds apart. A slow answer is no fault, so the circuit breaker does not count it."""
+
+
+class SendWindow(dict[object, float]):
+    """The messages under way that others wait for, in the order they left, and when each of them left.
+
+    A message to a thousand players at once would be answered by all of them at once, and too late.
+    """
+
+    def room(self, now: float) -> int:
+        """Return how many messages may leave now."""
+        while self:
+            oldest = next(iter(self))
+            if self[oldest] + PLACE_HELD_S > now:
+                break
+            del self[oldest]
+        return MOST_AT_ONCE - len(self)
+
+    @property
+    def free_at(self) -> float:
+        """When the next place is free if nobody answers."""
+        return next(iter(self.values())) + PLACE_HELD_S
+
+
+@dataclass(slots=True)
+class TablePace:
+    """How far apart tables are.
+
+    A table goes to everybody and has a row for everybody. If telling everybody takes long, the next table waits longer,
+    so that large leagues do not spend all their time on tables. The measure is when half of the players had answered
+    the last table or announcement: a slow player delays nobody else.
+    """
+
+    next_at: float = 0.0
+    """When the next table may be written."""
+    measured: Message | None = None
+    """The newest of the messages that grow with the league."""
+    _place: tuple[int, ...] = ()
+    _since: float = 0.0
+    _took_s: float = 0.0
+    _awaited: int = 0
+    """How many answers are missing until half of the players have answered it."""
+
+    def left(self, message: Message, players: int, now: float) -> None:
+        """A message left for some of the players of the league."""
+        if message is self.measured:
+            return
+        # Of the messages that grow with the league, those of a later round, or a later version, are newer.
+        if isinstance(message, LeagueStandingsUpdate):
+            place: tuple[int, ...] = (message.round_id, 1, message.version or 0)
+        elif isinstance(message, RoundAnnouncement):
+            place = (message.round_id, 0)
+        else:
+            return
+        if place > self._place:
+            self.measured = message
+            self._place = place
+            self._since = now
+            self._awaited = (players + 1) // 2
+
+    def answered(self, now: float) -> None:
+        """The delivery of the measured message to one player ended."""
+        self._awaited -= 1
+        if self._awaited == 0:
+            self._took_s = now - self._since
+
+    def put_off(self, shortest_s: float, now: float) -> None:
+        """A table or an announcement leaves: the next table waits."""
+        pause_s = min(PAUSE_PER_BROADCAST * self._took_s, LONGEST_INTERVAL_S)
+        self.next_at = now + max(shortest_s, pause_s)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenQuestion:
-    """Does an agent hold this one of its tokens? Asked with a table that shows what is derived from it, in one calling
-    convention after the other: until the answer is known, referees may show the wrong token."""
+    """Does an agent hold this one of its tokens?
+
+    The question goes with a table that shows what is derived from the token, in one calling convention after the other.
+    Until the answer is there, referees may show the wrong token.
+    """
 
     serial: int
     then: Callable[[Content | None, Ending, float], None]
 
 
 class OutboundMessage(Delivery, eq=False, kw_only=True):
-    """The delivery of a bulletin or a table to one agent."""
+    """The delivery of a bulletin or an update to one member."""
 
     queue: OutboundQueue
     bulletin: Bulletin
     left_at: float
     next_at: float
-    """When the next may leave, whatever has become of this one."""
+    """When the next message may leave, whatever has become of this one."""
     question: TokenQuestion | None = None
 
 
 class OutboundQueue(Struct, eq=False):
-    """How far an agent has got. `last` is the last bulletin that left or was not owed, `version` that of the last
-    table; `question` goes with the next table that is no bulletin."""
+    """How far a member has got."""
 
     member: Member
     is_player: bool
     address: Callable[[], Address | None]
     breaker: CircuitBreaker
     last: Bulletin
+    """The last bulletin that left, or that the member did not need."""
     bulletin: OutboundMessage | None = None
+    """Under way."""
     update: OutboundMessage | None = None
+    """Under way."""
     version: int = 0
+    """The version of the last table that left."""
     update_at: float = 0.0
     """When the next update may leave."""
     question: TokenQuestion | None = None
+    """Goes with the next update."""
 
     @property
     def free_at(self) -> float:
         """When the next message may leave."""
-        at = 0.0 if self.bulletin is None else self.bulletin.next_at
-        return at if self.update is None else max(at, self.update.next_at)
+        at = 0.0
+        if self.bulletin is not None:
+            at = self.bulletin.next_at
+        if self.update is not None:
+            at = max(at, self.update.next_at)
+        return at
+
+
+class Progress(NamedTuple):
+    """How far the league has got. Every queue is looked at when one of these changes."""
+
+    finished_rounds: int = 0
+    announceable_round: int = 0
+    current_round: int = 0
+    edition: int = 0
+    is_over: bool = False
+    members: int = 0
 
 
 @dataclass(slots=True)
 class Broadcasts(ManagerPart):
-    """`flush` ends every step: it looks at the queues where something may have changed."""
+    """Sends bulletins and updates."""
 
     messages: Messages
     announced_at: float = 0.0
-    """When an announcement last left to a player."""
+    """When an announcement last left for a player."""
     is_holding: Callable[[], bool] = lambda: False
-    """No round is announced while the league waits for players."""
+    """True while no round may be announced because the league waits for players."""
     _queues: dict[str, OutboundQueue] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
-    _progress: tuple[int, int, int, int, bool, int] = (0, 0, 0, 0, False, 0)
-    """How many rounds are finished, can be announced and were opened, how often the league was reopened, whether it is
-    finished, and how many members it has, as far as everybody's queue was looked at."""
+    """The members whose queues must be looked at. Those that have waited longest come first."""
+    _progress: Progress = field(default_factory=Progress)
     _following: dict[Bulletin, Bulletin] = field(default_factory=dict)
-    """What is due after each bulletin, as long as the progress is the same."""
+    """What follows each bulletin, remembered until the progress changes."""
     _update: LeagueStandingsUpdate | None = None
-    """The newest table; results since then wait for the next."""
-    _newest: int = 0
-    """Its version."""
-    _update_at: float = 0.0
+    """The newest table. Results since then wait for the next one."""
+    _update_version: int = 0
     _unanswered: dict[OutboundMessage, None] = field(default_factory=dict)
-    """What left within the last 2 seconds, in that order."""
+    """Messages that left within the last 2 seconds, in that order."""
     _completed: dict[str, Bulletin] = field(default_factory=dict)
-    """Whose ROUND_COMPLETED has ended: journalled before anything else leaves to one of them, or some 2 s later."""
-    _pace: UpdatePace = field(default_factory=UpdatePace)
+    """Members for which ROUND_COMPLETED has ended, and which the journal does not know yet."""
+    _pace: TablePace = field(default_factory=TablePace)
     _window: SendWindow = field(default_factory=SendWindow)
 
     def _queue(self, member: Member) -> OutboundQueue:
@@ -121,128 +230,154 @@ class Broadcasts(ManagerPart):
         return queue
 
     def ask(self, member: Member, question: TokenQuestion) -> None:
-        """Send the table as it stands, as soon as nothing else is to be sent."""
+        """Send a member the current table, with a question, as soon as nothing else is to be sent."""
         self._queue(member).question = question
         self.look_at(member.agent_id)
 
     def look_at(self, agent_id: str) -> None:
-        """Something about this agent changed."""
+        """Something about this member changed."""
         self._changed[agent_id] = None
 
     def have_heard_of(self, round_id: int, now: float) -> bool:
-        """Has the announcement reached every player that is likely to answer, as far as it is waited for? Those are the
-        ACTIVE ones whose last call did not fail."""
-        announced, wait_s = Bulletin("round_announced", round_id), self._ledger.settings.announcement_wait_s
-        # The last one told is likely to answer last: in a large league most are not looked at in every step.
+        """True if the announcement has reached every player that is waited for.
+
+        Those are the ACTIVE ones whose last call did not fail, for as long as an answer is waited for.
+        """
+        announcement = Bulletin("round_announced", round_id)
+        wait_s = self._ledger.settings.announcement_wait_s
+        # The member that was told last is likely to answer last: most steps look at few members of a large league.
         for member in reversed(self._ledger.roster.members.values()):
             if member.role == "player" and member.state == "ACTIVE":
                 queue = self._queues.get(member.agent_id) or self._queue(member)
                 under_way = queue.bulletin
-                is_told = queue.last == announced and (under_way is None or now >= under_way.left_at + wait_s)
-                if not is_told and queue.breaker.failures == 0:
+                is_settled = under_way is None or now >= under_way.left_at + wait_s
+                has_heard = queue.last == announcement and is_settled
+                if not has_heard and queue.breaker.failures == 0:
                     return False
         return True
 
-    # --- what is due --------------------------------------------------------------------------------------------------
+    # --- what leaves, and to whom -------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> None:
-        """Send what is due to all whose queues are free: one call for all who get the same, as far as there is room."""
+        """Send everything that may leave now: one delivery for all members that get the same message."""
         self._look_around(now)
+        # Skipped bulletins, and calls that end at once, bring members back into `_changed`.
         while self._changed:
             room = self._window.room(now)
             if room <= 0:
                 if not self.context.timers.is_set("send window"):
                     self.context.timers.set("send window", self._window.free_at, lambda _: None)
                 return
-            for (bulletin, is_same), queues in self._due_now(room, now).items():
-                self._send(bulletin, self._message(bulletin, now, has_matches=is_same), queues, now)
-
-    def _due_now(self, room: int, now: float) -> dict[tuple[Bulletin, bool], list[OutboundQueue]]:
-        """Who gets what, so many at most. Who has waited longest comes first."""
-        groups: dict[tuple[Bulletin, bool], list[OutboundQueue]] = {}
-        members, changed = self._ledger.roster.members, self._changed
-        while changed and room > 0:
-            agent_id = next(iter(changed))
-            del changed[agent_id]
-            queue = self._queues.get(agent_id)
-            if queue is None and agent_id in members:
-                queue = self._queue(members[agent_id])
-            bulletin = self._next(queue, now) if queue is not None else None
-            if bulletin is not None and queue is not None:
-                # Only the announcement is not the same for players and referees.
-                is_same = queue.is_player or bulletin.kind != "round_announced"
-                groups.setdefault((bulletin, is_same), []).append(queue)
-                room -= 1
-        return groups
+            for (bulletin, has_matches), queues in self._next_messages(room, now).items():
+                self._send(
+                    bulletin,
+                    self._message(bulletin, now, has_matches=has_matches),
+                    queues,
+                    now,
+                )
 
     def _look_around(self, now: float) -> None:
+        """Look at everybody if the league got further, and write a new table if there are new results."""
         ledger = self._ledger
-        finished, announceable = self._progress[:2]
-        can_announce = announceable < ledger.current_round and not self.is_holding()
+        before = self._progress
+        announceable_round = before.announceable_round
+        can_announce = announceable_round < ledger.current_round and not self.is_holding()
         if can_announce and ledger.has_referees(ledger.current_round):
-            announceable = ledger.current_round
-        is_over, members = ledger.state == "LEAGUE_COMPLETED", len(ledger.roster.members)
-        opened, edition = ledger.current_round, ledger.edition
-        progress = (ledger.finished_rounds, announceable, opened, edition, is_over, members)
-        if progress != self._progress:
-            if ledger.finished_rounds > finished:
-                self._renew_table(now)  # it is the final one of the round
+            announceable_round = ledger.current_round
+        is_over = ledger.state == "LEAGUE_COMPLETED"
+        progress = Progress(
+            ledger.finished_rounds,
+            announceable_round,
+            ledger.current_round,
+            ledger.edition,
+            is_over,
+            len(ledger.roster.members),
+        )
+        if progress != before:
+            if ledger.finished_rounds > before.finished_rounds:
+                self._renew_table(now)  # the final table of the round
             self._progress = progress
             self._following.clear()
-            self._look_at_all()
-        if not is_over and ledger.standings.version > self._newest:
-            self._renew_table_soon(now)
-
-    def _renew_table_soon(self, now: float) -> None:
-        """Not while players have just been told of the round or of other results: the end of the round may come first,
-        and its table tells of all."""
-        if now >= self._update_at:
+            self._changed.update(dict.fromkeys(ledger.roster.members))
+        if is_over or ledger.standings.version <= self._update_version:
+            return
+        # Players that have just heard of the round, or of other results, get the next table later: the end of the
+        # round may come first, and its table tells them everything.
+        if now >= self._pace.next_at:
             self._renew_table(now)
         elif not self.context.timers.is_set("standings"):
-            self.context.timers.set("standings", self._update_at, self._renew_table)
+            self.context.timers.set("standings", self._pace.next_at, self._renew_table)
 
     def _renew_table(self, now: float) -> None:
         self.context.timers.clear("standings")
         self._update = self.messages.standings(now)
-        self._newest = self._ledger.standings.version
-        self._look_at_all()
-        self._put_off_updates(now)
-
-    def _put_off_updates(self, now: float) -> None:
-        self._update_at = now + self._pace.interval_s(self._ledger.settings.standings_interval_s)
-
-    def _look_at_all(self) -> None:
+        self._update_version = self._ledger.standings.version
         self._changed.update(dict.fromkeys(self._ledger.roster.members))
+        self._pace.put_off(self._ledger.settings.standings_interval_s, now)
+
+    def _next_messages(self, room: int, now: float) -> dict[tuple[Bulletin, bool], list[OutboundQueue]]:
+        """Return the members that get each message now, within the room there is.
+
+        Only the announcement differs: players get it with its matches, referees without (False).
+        """
+        groups: dict[tuple[Bulletin, bool], list[OutboundQueue]] = {}
+        members = self._ledger.roster.members
+        changed = self._changed
+        while changed and room > 0:
+            agent_id = next(iter(changed))
+            del changed[agent_id]
+            queue = self._queues.get(agent_id)
+            if queue is None:
+                if agent_id not in members:
+                    continue
+                queue = self._queue(members[agent_id])
+            bulletin = self._next(queue, now)
+            if bulletin is not None:
+                has_matches = queue.is_player or bulletin.kind != "round_announced"
+                groups.setdefault((bulletin, has_matches), []).append(queue)
+                room -= 1
+        return groups
 
     def _next(self, queue: OutboundQueue, now: float) -> Bulletin | None:
-        """What this agent is sent now."""
+        """Return what this member is sent now."""
         if queue.member.state == "SHUTDOWN":
             return None
-        due = self._following.get(queue.last) or self._follow(queue.last)
-        if due is HELD_BACK:
+        following = self._following.get(queue.last) or self._follow(queue.last)
+        if following is HELD_BACK:
+            # No update either: after it the announcement would have to wait for its answer.
             return None
-        if due is UPDATE:
-            is_nothing_new = queue.version >= self._newest and queue.question is None
-            return None if is_nothing_new else self._next_table(queue, now)
+        if following is UPDATE:
+            if queue.version >= self._update_version and queue.question is None:
+                return None
+            return self._next_update(queue, now)
         if (queue.bulletin is not None or queue.update is not None) and now < queue.free_at:
             self._look_again(queue, queue.free_at)
             return None
-        return self._next_bulletin(queue, due, now)
+        return self._next_bulletin(queue, following, now)
 
     def _follow(self, last: Bulletin) -> Bulletin:
-        """What follows a bulletin now: perhaps a table, if no other bulletin does."""
+        """Return what follows a bulletin now: an update if no other bulletin does."""
         bulletin = self._ledger.bulletin_after(last) or UPDATE
-        if bulletin.kind == "round_announced" and bulletin.round_id > self._progress[1]:
+        if bulletin.kind == "round_announced" and bulletin.round_id > self._progress.announceable_round:
             bulletin = HELD_BACK
         self._following[last] = bulletin
         return bulletin
 
-    def _next_table(self, queue: OutboundQueue, now: float) -> Bulletin | None:
+    def _next_update(self, queue: OutboundQueue, now: float) -> Bulletin | None:
+        """Return UPDATE if this player may get the newest table now.
+
+        Updates for one player keep their distance, and follow other messages as those follow each other.
+        """
         if queue.question is not None:
             self._ask_now(queue, now)
             return None
-        is_newer = queue.is_player and queue.update is None and not self._ledger.is_finished
-        return UPDATE if is_newer and self._may_update(queue, now) else None
+        if not queue.is_player or queue.update is not None or self._progress.is_over:
+            return None
+        at = max(queue.update_at, queue.free_at)
+        if now < at:
+            self._look_again(queue, at)
+            return None
+        return None if queue.breaker.is_open(now) else UPDATE
 
     def _ask_now(self, queue: OutboundQueue, now: float) -> None:
         if now < queue.free_at:
@@ -251,41 +386,43 @@ class Broadcasts(ManagerPart):
             self._overtake(queue, now)
             self._send(UPDATE, self.messages.standings(now), [queue], now)
 
-    def _next_bulletin(self, queue: OutboundQueue, due: Bulletin, now: float) -> Bulletin | None:
-        """Whom the circuit breaker spares misses bulletins, but never the last."""
-        while due is not UPDATE and due is not HELD_BACK:
-            if due.kind == "league_completed":
-                return None if self.context.calls.peers[queue.member.agent_id].deliveries else due
-            if self._is_owed(queue.member, due):
+    def _next_bulletin(self, queue: OutboundQueue, bulletin: Bulletin, now: float) -> Bulletin | None:
+        """Return the next bulletin this member needs, from this one on.
+
+        A member with an open circuit breaker misses bulletins, except the last one.
+        """
+        while bulletin is not UPDATE and bulletin is not HELD_BACK:
+            if bulletin.kind == "league_completed":
+                # Everything else must have ended: after LEAGUE_COMPLETED a member may be gone.
+                is_busy = self.context.calls.peers[queue.member.agent_id].deliveries > 0
+                return None if is_busy else bulletin
+            if self._is_owed(queue.member, bulletin):
                 if queue.bulletin is not None or queue.update is not None:
                     self._overtake(queue, now)
                 if not queue.breaker.is_open(now):
-                    return due
-                self._delivered(queue.member, due, now)
-            queue.last = due
-            due = self._following.get(due) or self._follow(due)
+                    return bulletin
+                self._delivered(queue.member, bulletin, now)
+            queue.last = bulletin
+            bulletin = self._following.get(bulletin) or self._follow(bulletin)
         self.look_at(queue.member.agent_id)
         return None
 
     def _is_owed(self, member: Member, bulletin: Bulletin) -> bool:
-        """Tables are for players. A referee that has matches in a round gets its own copy of the announcement, unless
-        it is given them one by one."""
+        """True if this member gets this bulletin.
+
+        Tables are for players. A referee that has matches in a round gets its own copy of the announcement, unless it
+        is given its matches one by one.
+        """
         if bulletin.kind != "round_announced":
             return member.role == "player" or bulletin.kind == "round_completed"
         if self._ledger.rounds[bulletin.round_id - 1].finished:
             return False
-        if member.role == "player" or member.dispatch_method in STARTS:
+        if member.role == "player" or member.dispatch_method in ONE_BY_ONE:
             return True
-        matches = self._ledger.matches_in(bulletin.round_id)
-        played = (one for one in matches if not isinstance(one.result, WalkoverDecided))
-        return all(one.referee_id != member.agent_id for one in played)
-
-    def _may_update(self, queue: OutboundQueue, now: float) -> bool:
-        """Updates for one player keep their distance, and follow other messages like those each other."""
-        at = max(queue.update_at, queue.free_at)
-        if now < at:
-            self._look_again(queue, at)
-        return now >= at and not queue.breaker.is_open(now)
+        for match in self._ledger.matches_in(bulletin.round_id):
+            if match.referee_id == member.agent_id and not isinstance(match.result, WalkoverDecided):
+                return False
+        return True
 
     def _look_again(self, queue: OutboundQueue, at: float) -> None:
         agent_id = queue.member.agent_id
@@ -300,10 +437,18 @@ class Broadcasts(ManagerPart):
             return self.messages.announcement_without_matches(bulletin.round_id, now)
         return self.messages.bulletin(bulletin, now)
 
-    def _send(self, bulletin: Bulletin, message: Message, queues: list[OutboundQueue], now: float) -> None:
-        label, policy = _exchange(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
+    def _send(
+        self,
+        bulletin: Bulletin,
+        message: Message,
+        queues: list[OutboundQueue],
+        now: float,
+    ) -> None:
+        plan = _call_plan(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
+        # In the order of their ids, so that a run with the same seed is the same run.
         if len(queues) > 1:
             queues.sort(key=_agent_id)
+        # See above: what a member has been told is journalled before it hears anything that follows.
         if self._completed and not self._completed.keys().isdisjoint(map(_agent_id, queues)):
             self._journal_completed(now)
         if queues[0].is_player:
@@ -312,34 +457,24 @@ class Broadcasts(ManagerPart):
                 self._announced(now)
         if not self._unanswered and not self.context.timers.is_set("unanswered"):
             self.context.timers.set("unanswered", now + NEXT_AFTER_S, self._look_at_unanswered)
-        sent = [self._outbound(queue, bulletin, label, message, policy, now) for queue in queues]
-        self._unanswered.update(dict.fromkeys(sent))
-        self._window.update(dict.fromkeys(sent, now))
-        self.context.calls.deliver(sent, now)
-
-    def _announced(self, now: float) -> None:
-        self.announced_at = now
-        self._put_off_updates(now)
-        if not self.context.timers.is_set("announcement heard"):
-            given_up_at = now + self._ledger.settings.announcement_wait_s
-            self.context.timers.set("announcement heard", given_up_at, self._wait_for_others)
-
-    def _wait_for_others(self, now: float) -> None:
-        """Who has not answered the announcement by now is not waited for any more; who got it later still is."""
-        wait_s, under_way = self._ledger.settings.announcement_wait_s, [one.bulletin for one in self._queues.values()]
-        times = [one.left_at + wait_s for one in under_way if one and one.bulletin.kind == "round_announced"]
-        given_up_at = min([at for at in times if at > now], default=None)
-        if given_up_at is not None:
-            self.context.timers.set("announcement heard", given_up_at, self._wait_for_others)
+        deliveries = [self._outbound(queue, bulletin, message, plan, now) for queue in queues]
+        self._unanswered.update(dict.fromkeys(deliveries))
+        self._window.update(dict.fromkeys(deliveries, now))
+        self.context.calls.deliver(deliveries, now)
 
     def _outbound(
-        self, queue: OutboundQueue, bulletin: Bulletin, label: str, message: Message, policy: Policy, now: float
+        self,
+        queue: OutboundQueue,
+        bulletin: Bulletin,
+        message: Message,
+        plan: CallPlan,
+        now: float,
     ) -> OutboundMessage:
-        one = OutboundMessage(
+        outbound = OutboundMessage(
             queue.member.agent_id,
-            label,
+            plan.label,
             message,
-            policy,
+            plan.policy,
             queue.address,
             self._ended,
             self._attempt_failed,
@@ -349,80 +484,119 @@ class Broadcasts(ManagerPart):
             next_at=now + NEXT_AFTER_S,
         )
         if bulletin is UPDATE:
-            queue.update = one
+            queue.update = outbound
             if queue.question is not None:
-                self._put_question(one, queue.question)
+                self._put_question(outbound, queue.question)
         else:
-            queue.last, queue.bulletin = bulletin, one
+            queue.last = bulletin
+            queue.bulletin = outbound
         if type(message) is LeagueStandingsUpdate:
-            queue.version, queue.update_at = message.version or 0, now + self._ledger.settings.standings_interval_s
-        return one
+            # A final table is an update, too: nobody needs the same one twice.
+            queue.version = message.version or 0
+            queue.update_at = now + self._ledger.settings.standings_interval_s
+        return outbound
 
-    def _put_question(self, one: OutboundMessage, question: TokenQuestion) -> None:
-        member, one.queue.question, one.question = one.queue.member, None, question
-        one.policy, one.negotiation = QUESTION, self.context.negotiation(member)
-        one.address = partial(self.context.address, member, question.serial)
+    def _put_question(self, outbound: OutboundMessage, question: TokenQuestion) -> None:
+        member = outbound.queue.member
+        outbound.queue.question = None
+        outbound.question = question
+        outbound.policy = QUESTION
+        outbound.line = self.context.line(member)
+        outbound.address = partial(self.context.address, member, question.serial)
+
+    def _announced(self, now: float) -> None:
+        settings = self._ledger.settings
+        self.announced_at = now
+        self._pace.put_off(settings.standings_interval_s, now)
+        if not self.context.timers.is_set("announcement heard"):
+            give_up_at = now + settings.announcement_wait_s
+            self.context.timers.set("announcement heard", give_up_at, self._wait_for_later_ones)
+
+    def _wait_for_later_ones(self, now: float) -> None:
+        """Stop waiting for players that have not answered the announcement in time. Those that got it later have more
+        time."""
+        wait_s = self._ledger.settings.announcement_wait_s
+        times = []
+        for queue in self._queues.values():
+            under_way = queue.bulletin
+            if under_way is not None and under_way.bulletin.kind == "round_announced":
+                times.append(under_way.left_at + wait_s)
+        give_up_at = min([at for at in times if at > now], default=None)
+        if give_up_at is not None:
+            self.context.timers.set("announcement heard", give_up_at, self._wait_for_later_ones)
+
+    # --- what becomes of it -------------------------------------------------------------------------------------------
 
     def _look_at_unanswered(self, now: float) -> None:
-        """Whoever has not answered in time may be sent the next."""
+        """Members that have not answered in time may be sent the next message."""
         self._journal_completed(now)
         while self._unanswered:
-            one = next(iter(self._unanswered))
-            at = one.left_at + NEXT_AFTER_S
+            outbound = next(iter(self._unanswered))
+            at = outbound.left_at + NEXT_AFTER_S
             if now < at:
                 self.context.timers.set("unanswered", at, self._look_at_unanswered)
                 return
-            del self._unanswered[one]
-            self.look_at(one.peer)
+            del self._unanswered[outbound]
+            self.look_at(outbound.peer)
 
     def stop_completing(self) -> None:
-        """The league goes on after its end: what is under way says too little."""
+        """The league goes on after its end: a LEAGUE_COMPLETED under way is no longer true."""
         for queue in self._queues.values():
-            one = queue.bulletin
-            if one is not None and one.bulletin.kind == "league_completed":
-                self.context.calls.drop(one, cancel=True)
+            outbound = queue.bulletin
+            if outbound is not None and outbound.bulletin.kind == "league_completed":
+                self.context.calls.drop(outbound, cancel=True)
                 queue.bulletin = None
 
-    def _attempt_failed(self, one: OutboundMessage, failed: FailedAttempt, now: float) -> None:
-        """If nobody was there it is tried again before the next, which would fail, too. Not so an announcement: what
-        follows it is the end of its round."""
-        is_tried_first = failed.failure is Failure.REFUSED and one.bulletin.kind != "round_announced"
-        one.next_at = now
-        if is_tried_first and failed.retry_at is not None:
-            one.next_at = failed.retry_at + NEXT_AFTER_S
-        self.look_at(one.peer)
+    def _attempt_failed(self, outbound: OutboundMessage, failed: FailedAttempt, now: float) -> None:
+        """Decide when the next message may leave.
 
-    def _ended(self, one: OutboundMessage, outcome: Ending, now: float) -> None:
-        queue = one.queue
-        self._window.pop(one, None)
-        self._unanswered.pop(one, None)
-        if one.message is self._pace.measured:
+        If nobody was there, this one is tried again first, because the next one would fail, too. An announcement is
+        the exception: what follows it is the end of its round.
+        """
+        is_tried_first = failed.failure is Failure.REFUSED and outbound.bulletin.kind != "round_announced"
+        outbound.next_at = now
+        if is_tried_first and failed.retry_at is not None:
+            outbound.next_at = failed.retry_at + NEXT_AFTER_S
+        self.look_at(outbound.peer)
+
+    def _ended(self, outbound: OutboundMessage, outcome: Ending, now: float) -> None:
+        queue = outbound.queue
+        # Its place in the window is free for the next member, however it ended.
+        self._window.pop(outbound, None)
+        self._unanswered.pop(outbound, None)
+        if outbound.message is self._pace.measured:
             self._pace.answered(now)
-        if queue.update is one:
+        if queue.update is outbound:
             queue.update = None
-        elif queue.bulletin is one:
+        elif queue.bulletin is outbound:
             queue.bulletin = None
-            self._delivered(queue.member, one.bulletin, now)
-        self._changed[one.peer] = None
-        if one.question is not None:
-            one.question.then(one.answer, outcome, now)
+            self._delivered(queue.member, outbound.bulletin, now)
+        self._changed[outbound.peer] = None
+        if outbound.question is not None:
+            outbound.question.then(outbound.answer, outcome, now)
 
     def _overtake(self, queue: OutboundQueue, now: float) -> None:
-        """The next one leaves: the one before is not repeated. The answer to a call under way is still a sign of life,
-        and its failure one of death. A question without an answer is asked again."""
-        for one in (queue.bulletin, queue.update):
-            if one is not None:
-                self.context.calls.repeat_no_more(one)
-                self._changed.pop(one.peer, None)  # its queue is being looked at
+        """The next message leaves, so the one before is not repeated.
+
+        The answer to a call under way is still a sign of life, and its failure a sign of death. A question without an
+        answer is asked again.
+        """
+        for outbound in (queue.bulletin, queue.update):
+            if outbound is not None:
+                self.context.calls.repeat_no_more(outbound)
+                self._changed.pop(outbound.peer, None)  # its queue is being looked at
         if queue.bulletin is not None:
             self._delivered(queue.member, queue.bulletin.bulletin, now)
         if queue.update is not None and queue.question is None:
             queue.question = queue.update.question
-        queue.bulletin = queue.update = None
+        queue.bulletin = None
+        queue.update = None
 
     def _delivered(self, member: Member, bulletin: Bulletin, now: float) -> None:
-        """How far the agent has got. After a restart announcements and final standings may go out once more: not worth
-        an event each."""
+        """Note how far the member has got.
+
+        After a restart announcements and final standings may go out once more. That is not worth an event each.
+        """
         if bulletin.kind == "round_completed":
             self._completed[member.agent_id] = bulletin
         elif bulletin.kind == "league_completed":
@@ -430,20 +604,28 @@ class Broadcasts(ManagerPart):
             self.context.change(member, "league_end", now)
 
     def _journal_completed(self, now: float) -> None:
-        """So that after a restart nobody hears that a round was completed after the next one was announced."""
+        """After a restart nobody may hear that a round was completed after the next one was announced."""
         if self._completed:
             self.context.happened(BulletinsDelivered(at=now, bulletins=self._completed))
             self._completed = {}
 
 
+class CallPlan(NamedTuple):
+    """How the calls of a broadcast are labelled and made."""
+
+    label: str
+    policy: Policy
+
+
 @lru_cache
-def _exchange(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]) -> tuple[str, Policy]:
-    """The label of its calls, and how they are made."""
+def _call_plan(kind: BulletinKind, message_type: str, delays_s: tuple[float, ...]) -> CallPlan:
     row = EXCHANGES[message_type]
     retries = RetrySchedule(delays_s, refused_only=row.retries.refused_only)
+    if kind == UPDATE.kind:
+        retries = ONCE
     # LEAGUE_COMPLETED is tried whatever the circuit breaker says: there is no later message to hope for.
-    policy = Policy(row.limit_s, ONCE if kind == UPDATE.kind else retries, is_guarded=kind != "league_completed")
-    return message_type.lower().replace("_", "-"), policy
+    policy = Policy(row.limit_s, retries, is_guarded=kind != "league_completed")
+    return CallPlan(message_type.lower().replace("_", "-"), policy)
 
 
 _agent_id = attrgetter("member.agent_id")

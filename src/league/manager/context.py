@@ -1,27 +1,33 @@
-"""What the parts of the manager share: the ledger, how agents are called, the tokens they are shown."""
+"""What the parts of the manager share: the ledger, how agents are called, the tokens they are shown.
+
+The parts change nothing directly. They record an event with `happened`, and the ledger makes it true.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from league import lifecycle
+from league.calling.line import Line, Purpose
 from league.calling.role import Context
-from league.dialects.negotiation import Negotiation, routes
-from league.events import AgentStateChanged, ConventionLearned, DeviationRecorded, RequestRefused
+from league.events import (
+    AgentStateChanged,
+    DeviationRecorded,
+    RequestRefused,
+)
 from league.machine import Address
 from league.manager.ledger import Ledger
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.conventions import Convention, convention_of
-from league.protocol.envelope import Unsealed, seal
+from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import RetrySchedule
 
 LONGEST_DETAIL = 300
-REFUSALS = 100
-"""So many refused requests of each kind are kept of a league: strangers can send as many as they like."""
+MAX_REFUSALS = 100
+"""Maximum number of refused requests kept of each kind: strangers can send as many as they like."""
 
 
 @dataclass(slots=True)
@@ -30,114 +36,135 @@ class ManagerContext(Context):
 
     ledger: Ledger
     audiences: dict[str, str] = field(default_factory=dict)
-    """V of the tokens we derived for others, since we were started, to who shows whom which of them (S-32)."""
+    """For V of each token that we derived since we were started, a sentence on who shows it to whom (S-32)."""
     _addresses: dict[tuple[str, int, str], Address] = field(default_factory=dict)
-    """By agent, serial and convention, for as long as it stays where it is."""
-
-    @property
-    def league_id(self) -> str:
-        return self.ledger.settings.league_id
+    """By agent, serial and convention. An address is used until the agent moves."""
 
     @property
     def accepts_deviations(self) -> bool:
-        """`compat`: what deviates from the documents without doubt about its meaning is taken, and recorded."""
+        """True in `compat`: a message that deviates from the documents is taken if its meaning is clear."""
         return self.ledger.settings.profile == "compat"
 
     @property
     def probes_before_accepting(self) -> bool:
-        """`strict`: a registration is answered when the endpoint it names has answered (R-35)."""
+        """True in `strict`: a registration is answered when the endpoint it names has answered (R-35)."""
         return not self.accepts_deviations
 
     def member(self, agent_id: str) -> Member:
         return self.ledger.roster.members[agent_id]
 
-    def sealed(self, now: float, conversation_id: str, auth_token: str | None = None) -> dict[str, Any]:
-        """The envelope of a message of ours (Any: as `seal` has it)."""
-        return seal(tokens.MANAGER, now, conversation_id, auth_token)
-
     def change(self, member: Member, trigger: str, now: float, why: str = "") -> None:
-        """Follow the lifecycle's table; a trigger that does not apply is no event."""
+        """Follow the lifecycle's table. A trigger that does not apply changes nothing and is no event."""
         state = lifecycle.after(member.state, trigger)
         if state != member.state:
             self.happened(AgentStateChanged(at=now, agent_id=member.agent_id, state=state, why=why or trigger))
 
     def record(self, agent_id: str, deviations: Iterable[Violation], now: float) -> None:
-        """Deviations that were accepted: once per agent and kind."""
-        for one in deviations:
-            if (agent_id, one.code, one.requirement) not in self.ledger.deviations:
-                detail = one.detail[:LONGEST_DETAIL]
+        """Record deviations that were accepted, once per agent and kind."""
+        for deviation in deviations:
+            if (
+                agent_id,
+                deviation.code,
+                deviation.requirement,
+            ) not in self.ledger.deviations:
                 self.happened(
                     DeviationRecorded(
-                        at=now, agent_id=agent_id, code=one.code, requirement=one.requirement, detail=detail
+                        at=now,
+                        agent_id=agent_id,
+                        code=deviation.code,
+                        requirement=deviation.requirement,
+                        detail=deviation.detail[:LONGEST_DETAIL],
                     )
                 )
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def retries(self, *, refused_only: bool = False) -> RetrySchedule:
-        """What this league's settings say about retries."""
+        """Return the retries that this league's settings ask for."""
         return RetrySchedule(tuple(self.ledger.settings.retry_delays_s), refused_only=refused_only)
 
     def is_reachable(self, member: Member, now: float) -> bool:
-        """Does its circuit breaker let calls pass?"""
+        """True if the circuit breaker lets calls to this member pass."""
         return not self.calls.peers[member.agent_id].breaker.is_open(now)
 
     def address(self, member: Member, serial: int | None = None) -> Address | None:
-        """Where to call an agent, and the token we show it: derived from the one it goes by, or another of its tokens.
-        None for one that has left."""
+        """Return where to call an agent and the token to show it, or None if the agent has left.
+
+        The token is derived from the one the agent goes by, or from another one (`serial`).
+        """
         if member.state == "SHUTDOWN":
             return None
-        place = (member.agent_id, serial or member.serial, member.convention)
-        known = self._addresses.get(place)
-        if known is not None and known.endpoint == member.endpoint and known.origin == member.origin:
-            return known
-        key = self.key_of(member, place[1])
+        # Deriving a token is slow, and broadcasts ask for every address again and again.
+        serial = serial or member.serial
+        place = (member.agent_id, serial, member.convention)
+        address = self._addresses.get(place)
+        if address is not None and address.endpoint == member.endpoint and address.origin == member.origin:
+            return address
+        key = self.key_of(member, serial)
         token = None if key is None else self.derived(key, tokens.MANAGER, member.agent_id)
-        made = Address(member.agent_id, member.endpoint, token, convention_of(member.convention), member.origin)
+        address = Address(
+            member.agent_id,
+            member.endpoint,
+            token,
+            convention_of(member.convention),
+            member.origin,
+        )
         if token is not None:
-            self._addresses[place] = made
-        return made
+            self._addresses[place] = address
+        return address
 
-    def derived(self, key: str, sender: str, receiver: str, match_id: str = "-", attempt: int = 0) -> str:
-        """The token that `sender` shows `receiver`; whoever else shows it is found out."""
+    def derived(
+        self,
+        key: str,
+        sender: str,
+        receiver: str,
+        match_id: str = "-",
+        attempt: int = 0,
+    ) -> str:
+        """Return the token that `sender` shows `receiver`. Anybody else who shows it is found out."""
         token = tokens.derive(key, sender, receiver, self.ledger.settings.league_id, match_id, attempt)
         about = f" in {match_id}" if attempt else ""
         self.audiences.setdefault(tokens.verifier(token), f"{sender} shows {receiver}{about}")
         return token
 
     def key_of(self, member: Member, serial: int) -> str | None:
-        """K of one of an agent's tokens."""
+        """Return K of one of an agent's tokens."""
         return self.secrets.get(f"derive/{member.agent_id}/{serial}")
 
     def refused(self, refused: RequestRefused) -> None:
-        """For the operator's eyes: once per sender, match and code."""
-        known = [one for one in self.ledger.refusals if one.request == refused.request]
-        if len(known) < REFUSALS and not any(_is_same(refused, one) for one in known):
+        """Show the operator a refused request, once per sender, match and code."""
+        earlier = [refusal for refusal in self.ledger.refusals if refusal.request == refused.request]
+        if len(earlier) < MAX_REFUSALS and not any(_is_same(refused, refusal) for refusal in earlier):
             self.happened(refused)
 
-    def negotiation(self, member: Member, pause_s: float = 0.0) -> Negotiation | None:
-        """For a message that an agent must understand. A broken connection proves nothing about its convention: it may
-        have read the message, and it must not get it twice."""
-        if not self.accepts_deviations:
-            return None
-
-        def understood(convention: Convention, now: float) -> None:
-            self.learn_convention(member, convention, now)
-
-        candidates = routes(member.endpoint, convention_of(member.convention))
-        return Negotiation(candidates, is_proven=True, on_understood=understood, pause_s=pause_s)
-
-    def learn_convention(self, member: Member, convention: Convention, now: float) -> None:
-        """From now on this agent is called in this convention."""
-        if member.convention != convention.value:
-            about = {"agent_id": member.agent_id, "endpoint": member.endpoint, "convention": convention.value}
-            self.happened(ConventionLearned(at=now, **about))
+    def line(self, member: Member, purpose: Purpose = Purpose.TELL, pause_s: float = 0.0) -> Line:
+        """Open a line for a message that an agent must understand, in whatever form."""
+        to = Address(member.agent_id, member.endpoint, convention=convention_of(member.convention))
+        return self.book.line(to, purpose, pause_s)
 
     def check_league(self, read: Unsealed) -> None:
-        """E028 comes before the message's own fields; a league_id that is none at all is a matter of those."""
+        """Refuse the id of another league (E028). A `league_id` that is none at all is an error of the message."""
         league_id = read.field("league_id")
-        if isinstance(league_id, str) and league_id not in ("", self.ledger.settings.league_id):
-            raise PeerError("E028", f"there is no league {league_id[:80]!r} here", {"league_id": league_id[:80]})
+        if isinstance(league_id, str) and league_id not in (
+            "",
+            self.ledger.settings.league_id,
+        ):
+            raise PeerError(
+                "E028",
+                f"there is no league {league_id[:80]!r} here",
+                {"league_id": league_id[:80]},
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RosterConventions:
+    """The conventions of all members, as the journal says."""
+
+    ledger: Ledger
+
+    def get(self, agent_id: str, /) -> Convention | None:
+        member = self.ledger.roster.members.get(agent_id)
+        return None if member is None else convention_of(member.convention)
 
 
 @dataclass(slots=True)
@@ -151,7 +178,8 @@ class ManagerPart:
         self._ledger = self.context.ledger
 
 
-def _is_same(one: RequestRefused, other: RequestRefused) -> bool:
-    return (one.request, one.role, one.name, one.endpoint, one.code, one.match_id, one.attempt) == (
-        other.request, other.role, other.name, other.endpoint, other.code, other.match_id, other.attempt
-    )  # fmt: skip
+def _is_same(refused: RequestRefused, earlier: RequestRefused) -> bool:
+    return all(getattr(refused, name) == getattr(earlier, name) for name in _TOLD_APART_BY)
+
+
+_TOLD_APART_BY = ("request", "role", "name", "endpoint", "code", "match_id", "attempt")

@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from league.events import ResultAccepted
 
 OUT_OF_REACH = ("E001", "E009", None)
-"""The codes of such a fault; None: its referee does not say why."""
+"""Codes of a fault that means the player could not be reached. None: the referee gives no reason."""
 UNAVAILABLE = "E045"
-"""The code of a player's fault that declined to choose."""
-SILENT_AFTER_JOINING = ("E001", "move")
-"""Excused, but no sign of an outage: it may be thinking."""
+"""The code for a player that declined to choose."""
+
+
+class Fault(NamedTuple):
+    """Why a player lost, as its referee reports it. Reports may leave out code and phase."""
+
+    player: str
+    code: str | None
+    phase: str | None
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        return self.code in OUT_OF_REACH
+
+    @property
+    def is_silent_after_joining(self) -> bool:
+        """True for a player that may simply be thinking. That is excused, but it is no sign of an outage."""
+        return self.code == "E001" and self.phase == "move"
 
 
 def excusable(result: ResultAccepted, players: Sequence[str]) -> tuple[str, ...] | None:
-    """The losers of a technical loss that could not be reached, as far as its referee says why they lost; None if an
-    outage would not excuse it. Silence after joining is excused, but is no sign of an outage."""
-    found = _faults(result, players)
-    if not any(code in OUT_OF_REACH for _, (code, _) in found):
+    """Return the losers of a technical loss that could not be reached, or None if an outage would not excuse it."""
+    faults = [fault for fault in _faults(result, players) if fault.is_out_of_reach]
+    if not faults:
         return None
-    return tuple(
-        player for player, (code, phase) in found if code in OUT_OF_REACH and (code, phase) != SILENT_AFTER_JOINING
-    )
+    return tuple(fault.player for fault in faults if not fault.is_silent_after_joining)
 
 
 def declined(result: ResultAccepted, players: Sequence[str]) -> tuple[str, ...]:
-    """The losers of a technical loss for whom a service thinks that did not answer (spec section 8.17)."""
-    return tuple(player for player, (code, _) in _faults(result, players) if code == UNAVAILABLE)
+    """Return the losers that declined to choose because a service that thinks for them did not answer."""
+    return tuple(fault.player for fault in _faults(result, players) if fault.code == UNAVAILABLE)
 
 
-def _faults(result: ResultAccepted, players: Sequence[str]) -> list[tuple[str, tuple[str | None, str | None]]]:
-    """Why each loser of a technical loss lost, as far as its referee says so."""
+def _faults(result: ResultAccepted, players: Sequence[str]) -> Iterator[Fault]:
     if result.status != "TECHNICAL_LOSS":
-        return []
-    said = result.details.get("faults")
-    faults = said if isinstance(said, dict) else {}
-    return [(player, _fault(faults.get(player))) for player in players if player != result.winner]
-
-
-def _fault(said: object) -> tuple[str | None, str | None]:
-    """Its code and its phase, as a report says them or not."""
-    return (said.get("code"), said.get("phase")) if isinstance(said, dict) else (None, None)
+        return
+    reported = result.details.get("faults")
+    for player in players:
+        if player == result.winner:
+            continue
+        fault = reported.get(player) if isinstance(reported, dict) else None
+        if isinstance(fault, dict):
+            yield Fault(player, fault.get("code"), fault.get("phase"))
+        else:
+            yield Fault(player, None, None)

@@ -1,23 +1,41 @@
-"""The League Manager: one machine out of parts that share a ledger. Here each letter finds the part it concerns."""
+"""The League Manager: one machine made of parts that share a ledger.
+
+Each request goes to the part it concerns (`_requested`). Every step ends the same way (`_conclude`): outages are looked
+after, the league goes on as far as it can, and members are sent what they need to know. The path of a report, from its
+arrival to the table that goes out, is told in scoring.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from league.calling.delivery import Delivery, is_refusal
+from league.calling.line import Book, OpenBook, PlainBook
 from league.calling.role import RoleMachine
 from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
-from league.machine import Acknowledged, Blame, Chance, Content, Inquiry, Letter, Operate, Ping, Pong, Step, Undelivered
+from league.machine import (
+    Acknowledged,
+    Blame,
+    Chance,
+    Content,
+    Inquiry,
+    Letter,
+    Operate,
+    Ping,
+    Pong,
+    Step,
+    Undelivered,
+)
 from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
-from league.manager.context import ManagerContext
-from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.context import ManagerContext, RosterConventions
+from league.manager.dispatch import AnnouncingOnly, Dispatches, Giving, RefereeHabits
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
 from league.manager.messages import Messages, table
@@ -25,9 +43,9 @@ from league.manager.orders import OperatorOrders
 from league.manager.outages import Outages
 from league.manager.queries import LeagueQueries
 from league.manager.registration import Admission, RegistrationDesk
-from league.manager.results import Results
 from league.manager.roster import Member
 from league.manager.rounds import Rounds
+from league.manager.scoring import Scoring
 from league.manager.standings import TIEBREAKERS
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy
@@ -38,13 +56,17 @@ from league.protocol.parts import StandingsRow
 READABLE = (Unsealed, Acknowledged)
 """Answers that may deviate from the documents."""
 OPERATOR = "operator"
-"""The secret that V of the operator's token is kept as."""
+"""The name of the secret that holds V of the operator's token."""
 
 
 class LeagueManager(RoleMachine):
-    """`endpoints` is the policy about where agents may be, `operator` V of the operator's token (kept as a secret, so
-    that the journal knows whom it obeys), `is_local` whether we listen to this machine alone; everything else about a
-    league is in its settings. `ledger` is a state to go on from, in place of an empty one."""
+    """The machine of the league.
+
+    `endpoints` says where agents may be. `operator` is V of the operator's token; it is kept as a secret so that the
+    journal knows whom it obeys. `is_local` is true if we listen to this machine alone. `ledger` is a state to go on
+    from instead of an empty one. `open_book` and `open_giving` are the gateway to agents by others; without them
+    everybody is spoken to by the documents. Everything else about a league is in its settings.
+    """
 
     def __init__(
         self,
@@ -56,21 +78,32 @@ class LeagueManager(RoleMachine):
         operator: str = "",
         is_local: bool = True,
         ledger: Ledger | None = None,
+        open_book: OpenBook = PlainBook,
+        open_giving: Callable[[Dispatches], Giving] = AnnouncingOnly,
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:
             raise ValueError(registry.why_unknown(settings.game_type))
-        if unknown := set(settings.tiebreakers) - TIEBREAKERS:
+        unknown = set(settings.tiebreakers) - TIEBREAKERS
+        if unknown:
             raise ValueError(
                 f"no tiebreakers: {', '.join(sorted(unknown))}; there are {', '.join(sorted(TIEBREAKERS))}"
             )
         self._ledger = ledger or Ledger(settings)
         self._is_awake = False
         self._operator = operator
-        self._build(endpoints or EndpointPolicy(), is_local)
+        conventions = RosterConventions(self._ledger)
+        book = open_book(self._happened, lambda: self._ledger.settings.profile == "strict", conventions)
+        self._build(endpoints or EndpointPolicy(), is_local, book, open_giving)
 
-    def _build(self, endpoints: EndpointPolicy, is_local: bool) -> None:
-        context = self._context = ManagerContext(
+    def _build(
+        self,
+        endpoints: EndpointPolicy,
+        is_local: bool,
+        book: Book,
+        open_giving: Callable[[Dispatches], Giving],
+    ) -> None:
+        context = ManagerContext(
             self._calls,
             self._timers,
             self._secrets,
@@ -78,30 +111,35 @@ class LeagueManager(RoleMachine):
             self._happened,
             self._reply,
             self._keep_secret,
+            book,
             self._ledger,
         )
         messages = Messages(context)
-        self._broadcasts = self._make_broadcasts(context, messages)
-        habits = self._habits = RefereeHabits(context)
-        dispatches = Dispatches(context, messages, habits)
+        broadcasts = self._make_broadcasts(context, messages)
+        habits = RefereeHabits(context)
+        dispatches = Dispatches(context, messages, habits, open_giving)
         assignments = Assignments(context, dispatches, habits)
-        self._probes = Probes(context)
-        outages = self._outages = Outages(context, assignments)
-        self._heartbeats = Heartbeats(context, assignments, habits, outages)
-        self._rounds = self._make_rounds(
-            context, self._broadcasts, self._probes, assignments, self._heartbeats, outages
-        )
-        self._rounds.on_reopened = self._broadcasts.stop_completing
-        self._broadcasts.is_holding = lambda: outages.is_holding
-        self._authentication = Authentication(context, self._broadcasts, outages.token_switched)
-        admission = Admission(context, endpoints, is_local, self._authentication, Approvals(context))
-        self._registration = RegistrationDesk(
-            context, admission, self._authentication, self._probes, self._heartbeats, assignments
-        )
-        self._results = Results(context, assignments, dispatches, habits, outages)
-        self._queries = LeagueQueries(context, self._authentication, messages, dispatches)
-        self._orders = OperatorOrders(context, self._rounds, assignments, outages)
-        self._calls.on_answer, self._calls.on_idle = self._call_answered, self._broadcasts.look_at
+        probes = Probes(context)
+        outages = Outages(context, assignments)
+        heartbeats = Heartbeats(context, assignments, habits, outages)
+        rounds = self._make_rounds(context, broadcasts, probes, assignments, heartbeats, outages)
+        rounds.on_reopened = broadcasts.stop_completing
+        broadcasts.is_holding = lambda: outages.is_holding
+        authentication = Authentication(context, broadcasts, outages.token_switched)
+        admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
+        self._context = context
+        self._probes = probes
+        self._heartbeats = heartbeats
+        self._outages = outages
+        self._rounds = rounds
+        self._broadcasts = broadcasts
+        self._authentication = authentication
+        self._registration = RegistrationDesk(context, admission, authentication, probes, heartbeats, assignments)
+        self._scoring = Scoring(context, assignments, dispatches, habits, outages)
+        self._queries = LeagueQueries(context, authentication, messages, dispatches)
+        self._orders = OperatorOrders(context, rounds, assignments, outages)
+        self._calls.on_answer = self._call_answered
+        self._calls.on_idle = broadcasts.look_at
 
     def _make_broadcasts(self, *parts: Any) -> Broadcasts:
         """For a manager that sends less. Any: the fields of Broadcasts."""
@@ -115,16 +153,20 @@ class LeagueManager(RoleMachine):
 
     @property
     def ledger(self) -> Ledger:
-        """All that has become true, to be read only."""
+        """Everything that has become true. For reading only."""
         return self._ledger
 
     def member_behind(self, content: Content) -> str | None:
-        token = content.field("auth_token") if isinstance(content, Unsealed) else None
-        owner = self._ledger.roster.owner(token) if isinstance(token, str) else None
-        return owner[0].agent_id if owner else None
+        if not isinstance(content, Unsealed):
+            return None
+        owner = self._ledger.roster.owner(content.field("auth_token"))
+        if owner is None:
+            return None
+        member, _ = owner
+        return member.agent_id
 
     def obeys(self, token: str) -> bool:
-        """Is this the token of the operator?"""
+        """True if this is the token of the operator."""
         digest = self._secrets.get(OPERATOR)
         return digest is not None and tokens.fits(token, (digest,))
 
@@ -138,25 +180,30 @@ class LeagueManager(RoleMachine):
 
     @property
     def has_notified_everybody(self) -> bool:
-        """The league is over and every member got LEAGUE_COMPLETED: the process may end."""
-        # The last one told is likely to answer last.
+        """True when the league is over and every member got LEAGUE_COMPLETED: the process may end."""
+        # The member that was told last is likely to answer last.
         members = reversed(self._ledger.roster.members.values())
-        return self.is_finished and not any(one.takes_part for one in members)
+        return self.is_finished and not any(member.takes_part for member in members)
 
     @property
     def waiting(self) -> str | None:
         """What the league waits for, if not for the players of a match: registrations, the operator, many players that
         are gone, or a referee."""
         ledger = self._ledger
-        if self.state == "WAITING_FOR_REGISTRATIONS":
-            return self.state
-        reasons = {
-            "PAUSED": ledger.controls.paused,
-            "WAITING_FOR_PLAYERS": self.waiting_reason is not None,
-            "WAITING_FOR_OPERATOR": bool(ledger.in_play.parked),
-            "WAITING_FOR_REFEREE": not any(one.state == "ACTIVE" for one in ledger.roster.of_role("referee")),
-        }
-        return next((name for name, holds in reasons.items() if holds), None) if ledger.is_running else None
+        reason = None
+        if ledger.state == "WAITING_FOR_REGISTRATIONS":
+            reason = "WAITING_FOR_REGISTRATIONS"
+        elif not ledger.is_running:
+            reason = None
+        elif ledger.controls.paused:
+            reason = "PAUSED"
+        elif self._outages.reason is not None:
+            reason = "WAITING_FOR_PLAYERS"
+        elif ledger.in_play.parked:
+            reason = "WAITING_FOR_OPERATOR"
+        elif not any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
+            reason = "WAITING_FOR_REFEREE"
+        return reason
 
     @property
     def waiting_reason(self) -> str | None:
@@ -165,14 +212,18 @@ class LeagueManager(RoleMachine):
 
     @property
     def not_answering(self) -> Mapping[str, float]:
-        """Who did not answer our last calls, and since when. A manager that was just started does not know yet."""
-        members = (one for one in self._ledger.roster.members.values() if one.takes_part)
-        failing = {one.agent_id: self._calls.peers[one.agent_id].breaker.failing_since for one in members}
-        return {agent_id: since for agent_id, since in failing.items() if since is not None}
+        """The members that did not answer our last calls, and since when. A manager that was just started does not
+        know yet."""
+        failing = {}
+        for member in self._ledger.roster.members.values():
+            since = self._calls.peers[member.agent_id].breaker.failing_since
+            if since is not None and member.takes_part:
+                failing[member.agent_id] = since
+        return failing
 
     @property
     def probe_failures(self) -> Mapping[str, str]:
-        """Before the start: who did not answer its last probe, and why."""
+        """Before the start, the members that did not answer their last probe, and why."""
         return self._probes.failures
 
     @property
@@ -185,11 +236,11 @@ class LeagueManager(RoleMachine):
 
     @property
     def completed(self) -> tuple[str, ...]:
-        return tuple(one.match_id for one in self._ledger.matches.values() if one.result is not None)
+        return tuple(match.match_id for match in self._ledger.matches.values() if match.result is not None)
 
     @property
     def player_ids(self) -> tuple[str, ...]:
-        return tuple(one.agent_id for one in self._ledger.roster.of_role("player"))
+        return tuple(player.agent_id for player in self._ledger.roster.of_role("player"))
 
     # --- the shape of a machine ---------------------------------------------------------------------------------------
 
@@ -203,6 +254,7 @@ class LeagueManager(RoleMachine):
     def resume(self, now: float) -> Step:
         self._step = Step()
         self._is_awake = True
+        # The first event of a journal says what league it is of.
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
         if self._operator and not tokens.same(self._secrets.get(OPERATOR), self._operator):
@@ -214,13 +266,16 @@ class LeagueManager(RoleMachine):
         return self._conclude(now)
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
+        # A call that failed by our own fault means that this process stood still.
         if failed.blame is Blame.LOCAL:
             self._heartbeats.slept(now)
         self._outages.failed(failed, now)
         return super().undelivered(failed, now)
 
     def _conclude(self, now: float) -> Step:
-        """What has become possible is done, and what is due is sent. Until we were resumed we only answer questions."""
+        """Do what has become possible, and send what members need to know."""
+        # Until `resume` we only answer questions.
+        # Outages come first, because they hold rounds back; broadcasts come last, because they tell what has happened.
         if self._is_awake:
             self._outages.advance(now)
             self._rounds.advance(now)
@@ -231,50 +286,55 @@ class LeagueManager(RoleMachine):
 
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
-        if isinstance(content, Ping):
+        if isinstance(content, Unsealed):
+            if content.message_type in (
+                "REFEREE_REGISTER_REQUEST",
+                "LEAGUE_REGISTER_REQUEST",
+            ):
+                self._registration.register(letter, content, now)
+            else:
+                self._member_request(letter, content, now)
+        elif isinstance(content, Ping):
             self._reply(letter, Pong())
         elif isinstance(content, Operate):
             self._orders.carry_out(letter, content, now)
         elif isinstance(content, Inquiry):
             self._inquiry(letter, content, now)
-        elif not isinstance(content, Unsealed):
-            raise PeerError("E035", "an answer without a question")
-        elif content.message_type in ("REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"):
-            self._registration.register(letter, content, now)
         else:
-            self._member_request(letter, content, now)
-
-    def _inquiry(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
-        asker = self._queries.asker(inquiry, now)
-        if asker is not None:
-            self._alive(asker, now)
-        self._reply(letter, self._queries.inform(asker, now))
+            raise PeerError("E035", "an answer without a question")
 
     def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
         if read.message_type not in ("MATCH_RESULT_REPORT", "LEAGUE_QUERY"):
-            foreign = PeerError("E036", f"a manager does not take {read.message_type}")
-            raise as_error(read.violations[0]) if read.violations else foreign
+            if read.violations:
+                raise as_error(read.violations[0])
+            raise PeerError("E036", f"a manager does not take {read.message_type}")
         sender = self._authentication.authenticate(read, letter.origin, now)
         member = sender.member
+        # A token that proves nothing is no sign of life of its owner either.
         if not sender.by_name:
-            self._alive(member, now)
+            self._heard(member, now)
         if read.message_type == "LEAGUE_QUERY":
             self._reply(letter, self._queries.answer(read, member, now))
         else:
-            self._results.report(letter, read, member, now)
+            self._scoring.take(letter, read, member, now)
             if member.role == "referee":
                 self._heartbeats.reported(member, now)
 
+    def _inquiry(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
+        member = self._queries.sender_of(inquiry, now)
+        if member is not None:
+            self._heard(member, now)
+        self._reply(letter, self._queries.inform(member, now))
+
     # --- signs of life ------------------------------------------------------------------------------------------------
 
-    def _alive(self, member: Member, now: float) -> None:
-        """A member asked us something."""
-        if self._is_awake:
-            self._calls.peers[member.agent_id].breaker.succeeded()
-            self._heard(member, now)
-
     def _heard(self, member: Member, now: float) -> None:
-        """Whoever says anything is there."""
+        """A member asked or answered something, so it is there."""
+        if not self._is_awake:
+            return
+        breaker = self._calls.peers[member.agent_id].breaker
+        if breaker.failing_since is not None:
+            breaker.succeeded()
         self._outages.gone.discard(member.agent_id)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self._probes.alive(member.agent_id)
@@ -283,16 +343,18 @@ class LeagueManager(RoleMachine):
 
     def _call_answered(self, delivery: Delivery, now: float) -> None:
         """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
-        answer, member = delivery.answer, self._ledger.roster.members.get(delivery.peer)
+        answer = delivery.answer
+        member = self._ledger.roster.members.get(delivery.peer)
         if member is None:
             return
         if isinstance(answer, READABLE):
             if answer.deviations:
                 self._context.record(member.agent_id, answer.deviations, now)
         elif isinstance(answer, Pong) and answer.matches is not None:
-            self._habits.listed_matches(member.agent_id)
+            self._heartbeats.habits.listed_matches(member.agent_id)
         self._heard(member, now)
         if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
+            # An answer to a call from before the suspension says nothing about the time since.
             is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
             if is_acknowledged and member.suspended_at <= delivery.attempt.sent_at:
                 self._context.change(member, "recover", now)

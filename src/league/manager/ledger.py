@@ -1,26 +1,128 @@
-"""All that has become true in a league. `apply` is the only thing that changes it, live and in replay."""
+"""The ledger: everything that has become true in a league.
+
+`apply` makes one event true. It is the only thing that changes the ledger, live and in replay, so replaying a journal
+gives the same ledger again. No event may be refused here: whoever records an event has checked it before.
+
+A match moves through these states:
+
+    SCHEDULED ── its round is opened ──▶ WAITING ── MatchAssigned ──▶ ASSIGNED ── result ──▶ COMPLETED
+                                           ▲  ◀── MatchLost, MatchHeld ──┘                      │
+                                           │                                                    │ ResultVoided
+              PARKED ── MatchUnparked ─────┤                                                    ▼
+                 ▲                         ├──────────── the round is still being played ───────┤
+                 └── MatchParked (after three attempts)        VOIDED ◀── the round is over ────┘
+
+A walkover completes a match from any state. A VOIDED match is assigned again between two rounds. At every moment a
+match without a result is in exactly one of the collections of `MatchesInPlay`, or its round was not opened yet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, field
 
 from league import events
 from league.events import Event, LeagueSettings, LeagueState
 from league.manager.excuses import excusable
-from league.manager.matches import MatchesInPlay, ResultInForce, decided, told
-from league.manager.matches import ScheduledMatch as ScheduledMatch
-from league.manager.matches import ScheduledRound as ScheduledRound
 from league.manager.roster import Roster
-from league.manager.standings import StandingsTable
+from league.manager.standings import Decided, StandingsTable
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
 
 LEAST_HOLD_S = 60.0
-DEVIATIONS, LONGEST_CLAUSE = 100, 120
-"""So many deviations of a player are taken from the records of referees, each under a clause of this length."""
+MAX_DEVIATIONS = 100
+"""Maximum number of deviations kept per player from the records of referees."""
+LONGEST_CLAUSE = 120
+MAX_CONDITIONS = 4
+"""Maximum number of conditions kept per player."""
+
+ResultInForce = events.ResultAccepted | events.WalkoverDecided
+MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
+"""WAITING: needs a referee now. VOIDED: will need one when the current round is finished."""
+PublicStatus = Literal["SCHEDULED", "RUNNING", "PARKED", "COMPLETED"]
+
+
+class ScheduledMatch(Struct):
+    """A match of the schedule.
+
+    `referee_id` and `attempt` belong to the current attempt, or to the last one. Before the first attempt,
+    `referee_id` names the referee that is to play the match.
+    """
+
+    match_id: str
+    round_id: int
+    player_a: str
+    player_b: str
+    status: MatchStatus = "SCHEDULED"
+    referee_id: str | None = None
+    attempt: int = 0
+    tries: int = 0
+    """Attempts that count since it was scheduled, voided or unparked, or since its referee came back."""
+    result: ResultInForce | None = None
+    interrupted: int = 0
+    """The last attempt during which its manager or its referee was gone."""
+    held: int = 0
+    """How often a technical loss was refused or voided because of that, or because of an outage."""
+
+    @property
+    def players(self) -> tuple[str, str]:
+        return self.player_a, self.player_b
+
+    def opponent(self, player: str) -> str:
+        return self.player_b if player == self.player_a else self.player_a
+
+    @property
+    def public_status(self) -> PublicStatus:
+        """The status that members and operators see: a match in play is RUNNING, whatever it needs next."""
+        if self.status in ("SCHEDULED", "PARKED", "COMPLETED"):
+            return self.status
+        return "RUNNING"
+
+
+class ScheduledRound(Struct):
+    """A round of the schedule. `undecided` counts its matches without a result in force."""
+
+    matches: list[str]
+    bye: str | None
+    undecided: int
+    opened_at: float | None = None
+    assignments_sent: bool = False
+    finished: bool = False
+    active: list[str] = []
+    """The players that were ACTIVE when it was opened."""
+    out_of_reach: dict[str, tuple[str, ...]] = {}
+    """Technical losses since it was opened that an outage would excuse, with the players that could not be reached."""
+    unchecked: dict[str, None] = {}
+    """Those of them after which the players have not been probed yet."""
+    held_s: float = 0.0
+    """How long the league was held in it. Each time counts as at least a minute."""
+
+
+class MatchesInPlay(Struct):
+    """The ids of matches that need something before they have a result."""
+
+    waiting: dict[str, None] = {}
+    voided: dict[str, None] = {}
+    parked: dict[str, None] = {}
+    holdings: dict[str, dict[str, None]] = {}
+    """For each referee the matches it holds, in the order it got them."""
+
+    def remove(self, match: ScheduledMatch) -> None:
+        match_id = match.match_id
+        self.waiting.pop(match_id, None)
+        self.voided.pop(match_id, None)
+        self.parked.pop(match_id, None)
+        if match.referee_id is not None:
+            self.holdings[match.referee_id].pop(match_id, None)
+
+    def wait(self, match: ScheduledMatch) -> None:
+        """The match needs a referee now."""
+        self.remove(match)
+        match.status = "WAITING"
+        self.waiting[match.match_id] = None
 
 
 class OperatorControls(Struct):
@@ -29,9 +131,22 @@ class OperatorControls(Struct):
     paused: bool = False
     start_ordered: bool = False
     closed: bool = False
-    """Nothing is played again any more."""
+    """No match may be played again."""
     orders: dict[str, str] = {}
     """The keys of orders that were carried out, and what they were."""
+
+
+class RecordedEvent(Struct):
+    """The parts of a match record's event that the league looks at (Any: a record may say anything)."""
+
+    event: Any = None
+    player_id: Any = None
+    convention: Any = None
+    code: Any = None
+    requirement: Any = None
+
+
+_RECORD = msgspec.json.Decoder(list[RecordedEvent])
 
 
 class Ledger(Struct):
@@ -56,8 +171,9 @@ class Ledger(Struct):
     edition: int = 0
     """How often the league was reopened after its end."""
     outage: events.OutageBegan | None = None
-    """While the league waits for players that are gone."""
+    """Set while the league waits for players that are gone."""
     deviations: set[tuple[str, str, str]] = set()
+    """Accepted deviations: agent, error code and requirement."""
     refusals: list[events.RequestRefused] = []
     """Registrations and reports that were refused."""
 
@@ -77,34 +193,36 @@ class Ledger(Struct):
 
     @property
     def is_held(self) -> bool:
-        """Paused by the operator, or waiting for players that are gone."""
+        """True while the league is paused by the operator or waits for players that are gone."""
         return self.controls.paused or self.outage is not None
 
     @property
     def latest_round(self) -> ScheduledRound | None:
-        """The round that was opened last: what is played between rounds belongs to it too."""
+        """The round that was opened last. Matches played between two rounds belong to it, too."""
         return self.rounds[self.current_round - 1] if self.current_round else None
 
     def bulletin_after(self, last: events.Bulletin) -> events.Bulletin | None:
-        """The next in the order in which members get them; None as long as there is none."""
+        """Return the bulletin that members get after this one, or None if there is none yet."""
         if last.kind == "final_standings":
             return events.Bulletin("round_completed", last.round_id)
         if last.kind == "round_announced" and last.round_id <= self.finished_rounds:
             return events.Bulletin("final_standings", last.round_id)
         if last.kind == "round_completed" and last.round_id < self.current_round:
             return events.Bulletin("round_announced", last.round_id + 1)
-        is_new = last.kind == "round_completed" or (last.kind == "league_completed" and last.edition < self.edition)
-        return events.Bulletin("league_completed", last.round_id, self.edition) if self.is_finished and is_new else None
+        is_due = last.kind == "round_completed" or (last.kind == "league_completed" and last.edition < self.edition)
+        if self.is_finished and is_due:
+            return events.Bulletin("league_completed", last.round_id, self.edition)
+        return None
 
     def has_referees(self, round_id: int) -> bool:
-        """Is it known for every match of this round who plays it? Not if there was no referee yet."""
-        return not [one for one in self.matches_in(round_id) if one.referee_id is None and one.result is None]
+        """True if every match of this round that is to be played has a referee."""
+        return not [match for match in self.matches_in(round_id) if match.referee_id is None and match.result is None]
 
     def round_of(self, match: ScheduledMatch) -> ScheduledRound:
         return self.rounds[match.round_id - 1]
 
     def held_by(self, referee_id: str) -> list[ScheduledMatch]:
-        """The matches a referee holds, in the order it got them."""
+        """Return the matches a referee holds, in the order it got them."""
         return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
 
     def matches_in(self, round_id: int) -> list[ScheduledMatch]:
@@ -118,14 +236,15 @@ class Ledger(Struct):
 
     def _registered(self, event: events.AgentRegistered) -> None:
         self.roster.enter(event, events.Bulletin("round_completed", self.finished_rounds))
-        if event.role == "player":
-            self.standings.enter(event.agent_id)
-            self.matches_of[event.agent_id] = []
-            if self.rounds:
-                self.late.append(event.agent_id)
-                self.standings.version += 1
-        else:
+        if event.role != "player":
             self.in_play.holdings[event.agent_id] = {}
+            return
+        self.standings.enter(event.agent_id)
+        self.matches_of[event.agent_id] = []
+        if self.rounds:
+            # The league has started: this player has a row in the table, but no match yet.
+            self.late.append(event.agent_id)
+            self.standings.version += 1
 
     def _refused(self, event: events.RequestRefused) -> None:
         self.refusals.append(event)
@@ -134,19 +253,25 @@ class Ledger(Struct):
         self.roster.applicants.enter(event)
 
     def _conditions_stated(self, event: events.ConditionsStated) -> None:
-        self.roster.members[event.agent_id].state_conditions(event.conditions)
+        member = self.roster.members[event.agent_id]
+        if member.conditions[-1:] != (event.conditions,):
+            member.conditions = (
+                *member.conditions[-MAX_CONDITIONS + 1 :],
+                event.conditions,
+            )
 
     def _moved(self, event: events.AgentMoved) -> None:
         self.roster.move(event)
 
     def _token_renewed(self, event: events.TokenRenewed) -> None:
         self.roster.renew(event)
-        self._came_back(event.agent_id)
+        self._count_attempts_anew(event.agent_id)
 
-    def _came_back(self, agent_id: str) -> None:
-        """A referee is back: the attempts of the matches it holds are counted anew."""
-        for match in self.held_by(agent_id) if agent_id in self.in_play.holdings else ():
-            match.tries = 0
+    def _count_attempts_anew(self, agent_id: str) -> None:
+        """A referee that came back gets all attempts of the matches it holds."""
+        if agent_id in self.in_play.holdings:
+            for match in self.held_by(agent_id):
+                match.tries = 0
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.members[event.agent_id].serial = event.serial
@@ -157,8 +282,9 @@ class Ledger(Struct):
     def _agent_state(self, event: events.AgentStateChanged) -> None:
         member = self.roster.members[event.agent_id]
         if member.state == "SUSPENDED" and event.state == "ACTIVE":
+            # Otherwise one more technical loss would suspend it again.
             member.faults_in_a_row = 0
-            self._came_back(event.agent_id)
+            self._count_attempts_anew(event.agent_id)
         if event.state == "SUSPENDED":
             member.suspended_at = event.at
         member.state = event.state
@@ -181,14 +307,16 @@ class Ledger(Struct):
 
     def _scheduled(self, event: events.ScheduleMade) -> None:
         self.late.clear()
-        first = len(self.rounds) + 1
-        for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), first):
-            self.rounds.append(ScheduledRound([one.match_id for one in pairings], bye, len(pairings)))
+        first_new_round = len(self.rounds) + 1
+        for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), first_new_round):
+            match_ids = [pairing.match_id for pairing in pairings]
+            self.rounds.append(ScheduledRound(match_ids, bye, len(pairings)))
             self.undecided += len(pairings)
-            for one in pairings:
-                self.matches[one.match_id] = ScheduledMatch(one.match_id, round_id, one.player_a, one.player_b)
-                self.matches_of[one.player_a].append(one.match_id)
-                self.matches_of[one.player_b].append(one.match_id)
+            for pairing in pairings:
+                match = ScheduledMatch(pairing.match_id, round_id, pairing.player_a, pairing.player_b)
+                self.matches[match.match_id] = match
+                self.matches_of[match.player_a].append(match.match_id)
+                self.matches_of[match.player_b].append(match.match_id)
 
     def _referees_named(self, event: events.RefereesNamed) -> None:
         for match_id, referee_id in event.referees.items():
@@ -198,10 +326,11 @@ class Ledger(Struct):
         self.state = event.state
 
     def _round_opened(self, event: events.RoundOpened) -> None:
+        # Players that were suspended by then were not expected to answer, and do not count in an outage.
         self.current_round = event.round_id
         opened = self.rounds[event.round_id - 1]
         opened.opened_at = event.at
-        opened.active = [one.agent_id for one in self.roster.of_role("player") if one.state == "ACTIVE"]
+        opened.active = [player.agent_id for player in self.roster.of_role("player") if player.state == "ACTIVE"]
         for match in self.matches_in(event.round_id):
             if match.status == "SCHEDULED":
                 self.in_play.wait(match)
@@ -209,7 +338,9 @@ class Ledger(Struct):
     def _assigned(self, event: events.MatchAssigned) -> None:
         match = self.matches[event.match_id]
         self.in_play.remove(match)
-        match.status, match.referee_id, match.attempt = "ASSIGNED", event.referee_id, event.attempt
+        match.status = "ASSIGNED"
+        match.referee_id = event.referee_id
+        match.attempt = event.attempt
         match.tries += 1
         self.in_play.holdings[event.referee_id][event.match_id] = None
 
@@ -219,9 +350,10 @@ class Ledger(Struct):
     def _lost(self, event: events.MatchLost) -> None:
         match = self.matches[event.match_id]
         if match.referee_id is not None:
-            # Whatever made it play before did not now: it is found out anew.
+            # Whatever made this referee play before did not work now. It has to be found out again.
             self.roster.members[match.referee_id].dispatch_method = ""
-        match.tries -= not event.counts and match.tries > 0
+        if not event.counts and match.tries > 0:
+            match.tries -= 1
         self.in_play.wait(match)
 
     def _parked(self, event: events.MatchParked) -> None:
@@ -238,87 +370,105 @@ class Ledger(Struct):
             self.controls.orders[event.key] = f"replay-match {event.match_id}"
 
     def _round_finished(self, event: events.RoundFinished) -> None:
-        current = self.rounds[event.round_id - 1]
-        current.finished = True
-        self.finished_rounds = self.standings.round_id = event.round_id
+        self.rounds[event.round_id - 1].finished = True
+        self.finished_rounds = event.round_id
+        self.standings.round_id = event.round_id
 
     # --- results ------------------------------------------------------------------------------------------------------
 
-    def _result(self, event: events.ResultAccepted) -> None:
+    def _result_accepted(self, event: events.ResultAccepted) -> None:
         self._decide(event)
-        is_technical, players = event.status == "TECHNICAL_LOSS", self.matches[event.match_id].players
-        for player in players:
-            member, is_at_fault = self.roster.members[player], is_technical and player != event.winner
-            member.faults_in_a_row = member.faults_in_a_row + 1 if is_at_fault else 0
-            member.technical_losses += is_at_fault
-            member.absent = member.absent and is_at_fault
-            member.excused = member.excused and is_at_fault
-        unreached = excusable(event, players) if is_technical else None
-        if unreached is not None and self.latest_round is not None:
-            self.latest_round.out_of_reach[event.match_id] = unreached
-            self.latest_round.unchecked[event.match_id] = None
-
-    def _record_kept(self, event: events.MatchRecordKept) -> None:
-        """For those who explain and verify; the league itself goes by the report. What it takes from the record is how
-        players are called, and their deviations."""
         players = self.matches[event.match_id].players
-        for one in told(event):
-            if one.event == "PlayerJoined" and one.player_id in players:
-                member = self.roster.members[one.player_id]
-                if member.convention != one.convention:
-                    member.convention = convention_of(str(one.convention)).value
-            elif one.event == "PlayerDeviated" and one.player_id in players:
-                code = str(one.code)
-                self._deviated(one.player_id, code, str(one.requirement))
-                if code in REFUSED_BY_STRICT:
-                    self.roster.members[one.player_id].told.add(code)
-
-    def _deviated(self, player: str, code: str, requirement: str) -> None:
-        """A record may say anything, and as much as it likes."""
-        known = sum(agent_id == player for agent_id, _, _ in self.deviations)
-        if code in ERRORS and len(requirement) <= LONGEST_CLAUSE and known < DEVIATIONS:
-            self.deviations.add((player, code, requirement))
+        is_technical = event.status == "TECHNICAL_LOSS"
+        for player in players:
+            member = self.roster.members[player]
+            if is_technical and player != event.winner:
+                member.faults_in_a_row += 1
+                member.technical_losses += 1
+            else:
+                # It has played: what was said about its absence is over.
+                member.faults_in_a_row = 0
+                member.absent = False
+                member.excused = False
+        if is_technical and self.latest_round is not None:
+            unreached = excusable(event, players)
+            if unreached is not None:
+                self.latest_round.out_of_reach[event.match_id] = unreached
+                self.latest_round.unchecked[event.match_id] = None
 
     def _decide(self, event: ResultInForce) -> None:
         match = self.matches[event.match_id]
         self.in_play.remove(match)
-        match.status, match.result = "COMPLETED", event
+        match.status = "COMPLETED"
+        match.result = event
+        # Counted here, so that nobody has to look at all matches to know whether a round is over.
         self.rounds[match.round_id - 1].undecided -= 1
         self.undecided -= 1
-        self.standings.add(decided(match, event))
-        self._version_grows(match)
+        self._count(match, event)
 
-    def _version_grows(self, match: ScheduledMatch) -> None:
+    def _count(self, match: ScheduledMatch, result: ResultInForce, times: int = 1) -> None:
+        """Count a result in the table. With `times=-1` it is taken back."""
+        self.standings.add(decided(match, result), times)
         self.standings.version += 1
-        # Walkovers are decided long before their rounds; a table is never of a round that was not opened.
+        # Walkovers are decided long before their rounds, but a table never belongs to a round that was not opened.
         self.standings.round_id = min(match.round_id, max(self.current_round, 1))
+
+    def _record_kept(self, event: events.MatchRecordKept) -> None:
+        """Learn from a match record how players are called, and how they deviate.
+
+        Results never come from a record: the league goes by the report.
+        """
+        players = self.matches[event.match_id].players
+        for recorded in _RECORD.decode(event.written):
+            if recorded.player_id not in players:
+                continue
+            member = self.roster.members[recorded.player_id]
+            if recorded.event == "PlayerJoined" and member.convention != recorded.convention:
+                member.convention = convention_of(str(recorded.convention)).value
+            elif recorded.event == "PlayerDeviated":
+                code = str(recorded.code)
+                self._deviated(member.agent_id, code, str(recorded.requirement))
+                if code in REFUSED_BY_STRICT:
+                    member.told.add(code)
+
+    def _deviated(self, player: str, code: str, requirement: str) -> None:
+        """Keep a deviation, within limits: a record may say anything, and as much as it likes."""
+        count = sum(agent_id == player for agent_id, _, _ in self.deviations)
+        if code in ERRORS and len(requirement) <= LONGEST_CLAUSE and count < MAX_DEVIATIONS:
+            self.deviations.add((player, code, requirement))
 
     def _voided(self, event: events.ResultVoided) -> None:
         match = self.matches[event.match_id]
         assert match.result is not None
-        self.standings.add(decided(match, match.result), times=-1)
+        self._count(match, match.result, times=-1)
         if isinstance(match.result, events.ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
-            for player in match.players:
-                member, was_at_fault = self.roster.members[player], player != match.result.winner
-                member.technical_losses -= was_at_fault
-                if event.why:
-                    member.faults_in_a_row = max(member.faults_in_a_row - was_at_fault, 0)
+            self._take_back_faults(match, match.result.winner, is_excused=bool(event.why))
         match.result = None
         match.tries = 0
-        match.held += bool(event.why)
-        for one in self.rounds:
-            self._excuse(one.out_of_reach.pop(event.match_id, ()))
-            one.unchecked.pop(event.match_id, None)
+        if event.why:
+            match.held += 1
+        # A loss is listed in the round that was played when it was reported, which need not be that of its match.
+        for scheduled_round in self.rounds:
+            self._excuse(scheduled_round.out_of_reach.pop(event.match_id, ()))
+            scheduled_round.unchecked.pop(event.match_id, None)
         self.round_of(match).undecided += 1
         self.undecided += 1
-        self._version_grows(match)
         if event.key:
             self.controls.orders[event.key] = f"replay-match {event.match_id}"
+        # Nothing of a finished round is played while another one is: it waits until no round is open.
         if self.round_of(match).finished:
             match.status = "VOIDED"
             self.in_play.voided[event.match_id] = None
         else:
             self.in_play.wait(match)
+
+    def _take_back_faults(self, match: ScheduledMatch, winner: str | None, *, is_excused: bool) -> None:
+        for player in match.players:
+            if player != winner:
+                member = self.roster.members[player]
+                member.technical_losses -= 1
+                if is_excused:
+                    member.faults_in_a_row = max(member.faults_in_a_row - 1, 0)
 
     # --- outages ------------------------------------------------------------------------------------------------------
 
@@ -331,13 +481,14 @@ class Ledger(Struct):
         self.outage = None
         if event.key:
             self.controls.orders[event.key] = "resume"
+        # The league has waited for these in vain. It does not wait for them again before they play.
         if event.why != "answered":
             for player in event.missing:
                 self.roster.members[player].absent = True
 
     def _players_probed(self, event: events.PlayersProbed) -> None:
-        for one in self.rounds:
-            one.unchecked.clear()
+        for scheduled_round in self.rounds:
+            scheduled_round.unchecked.clear()
 
     def _interrupted(self, event: events.MatchInterrupted) -> None:
         self.matches[event.match_id].interrupted = event.attempt
@@ -345,6 +496,7 @@ class Ledger(Struct):
     def _held(self, event: events.MatchHeld) -> None:
         match = self.matches[event.match_id]
         self.in_play.wait(match)
+        # It was nobody's fault, so the attempt does not count.
         match.tries -= 1
         match.held += 1
         self._excuse(event.players)
@@ -355,13 +507,17 @@ class Ledger(Struct):
         for player in players:
             self.roster.members[player].excused = True
 
+    # --- the end ------------------------------------------------------------------------------------------------------
+
     def _finished(self, event: events.LeagueFinished) -> None:
         self.champion = event.champion
 
     def _reopened(self, event: events.LeagueReopened) -> None:
-        self.state, self.champion = "RUNNING_LEAGUE", None
+        self.state = "RUNNING_LEAGUE"
+        self.champion = None
         self.edition += 1
         self.roster.changes += 1
+        # Members that were told of the end are members again; withdrawn players stay out.
         for member in self.roster.members.values():
             if not member.withdrawn and member.state == "SHUTDOWN":
                 member.state = "ACTIVE"
@@ -376,7 +532,7 @@ class Ledger(Struct):
         self.roster.applicants.approve(event)
         self.controls.orders[event.key] = f"approve {event.target}"
 
-    def _turned_away(self, event: events.AgentRejected) -> None:
+    def _rejected(self, event: events.AgentRejected) -> None:
         self.roster.applicants.reject(event)
         self.controls.orders[event.key] = f"reject {event.target}"
 
@@ -397,6 +553,12 @@ class Ledger(Struct):
         self.controls.orders[event.key] = "start"
 
 
+def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
+    """Return how a result counts in the table. A walkover counts as a technical loss of the withdrawn player."""
+    is_technical = isinstance(result, events.WalkoverDecided) or result.status == "TECHNICAL_LOSS"
+    return Decided(match.players, result.winner, is_technical)
+
+
 # Any: each handler takes the one event it is listed under.
 APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.LeagueCreated: Ledger._created,
@@ -406,7 +568,7 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.AgentApplied: Ledger._applied,
     events.RequestRefused: Ledger._refused,
     events.AgentApproved: Ledger._approved,
-    events.AgentRejected: Ledger._turned_away,
+    events.AgentRejected: Ledger._rejected,
     events.AgentMoved: Ledger._moved,
     events.ConditionsStated: Ledger._conditions_stated,
     events.TokenRenewed: Ledger._token_renewed,
@@ -424,7 +586,7 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.MatchLost: Ledger._lost,
     events.MatchParked: Ledger._parked,
     events.MatchUnparked: Ledger._unparked,
-    events.ResultAccepted: Ledger._result,
+    events.ResultAccepted: Ledger._result_accepted,
     events.MatchRecordKept: Ledger._record_kept,
     events.WalkoverDecided: Ledger._decide,
     events.ResultVoided: Ledger._voided,

@@ -1,4 +1,7 @@
-"""The manager's messages, written from the ledger: announcements, assignments, standings, bulletins."""
+"""The manager's messages, written from the ledger: announcements, assignments, standings, bulletins.
+
+A message to many members is written once: the same object goes to all of them, and is encoded once.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from league.dialects.assignments import StartMatch, spelled_out
 from league.events import Bulletin, WalkoverDecided
 from league.manager.context import ManagerPart
 from league.manager.ledger import Ledger, ScheduledMatch
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.conventions import Convention
+from league.protocol.envelope import seal
 from league.protocol.messages import (
     LeagueCompleted,
     LeagueStandingsUpdate,
@@ -21,18 +24,24 @@ from league.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from league.protocol.parts import AnnouncedMatch, Champion, FinalRow, Record, RoundSummary, StandingsRow
+from league.protocol.parts import (
+    AnnouncedMatch,
+    Champion,
+    FinalRow,
+    Record,
+    RoundSummary,
+    StandingsRow,
+)
 
-KEPT_MESSAGES = 8
-NAMED_MANAGER = f"{tokens.MANAGER}:LM01"
-"""The manager with an id, as the documents' "type:id" has it (R-45)."""
+MAX_BULLETINS = 8
 USUAL = Convention.SPEC.value
 """The convention that everybody begins with anyway."""
 
 
 def table(ledger: Ledger) -> list[StandingsRow]:
-    """The standings, the first row first; every registered player is in them."""
-    standings, members = ledger.standings, ledger.roster.members
+    """Return the standings, the first row first. Every registered player has a row."""
+    standings = ledger.standings
+    members = ledger.roster.members
     rows = []
     for rank, player in enumerate(standings.ranking(ledger.settings.tiebreakers), start=1):
         tally = standings.tallies[player]
@@ -53,17 +62,17 @@ def table(ledger: Ledger) -> list[StandingsRow]:
 
 @dataclass(slots=True)
 class Messages(ManagerPart):
-    """Messages to many are written once: the same object goes to all who get the same."""
+    """Writes messages."""
 
     announced: dict[str, str] = field(default_factory=dict)
-    """By match: the referee that its players were last told of."""
+    """For each match the referee that its players were last told of."""
     _table: LeagueStandingsUpdate | None = None
     _bulletins: dict[Bulletin, Message] = field(default_factory=dict)
 
     # --- announcements and assignments --------------------------------------------------------------------------------
 
     def announcement(self, round_id: int, now: float) -> RoundAnnouncement:
-        """A round for its players; matches that are not played are not in it."""
+        """Return a round for its players, without matches that are not played."""
         matches = [
             self._announced(match)
             for match in self._ledger.matches_in(round_id)
@@ -72,60 +81,40 @@ class Messages(ManagerPart):
         return self._round(round_id, matches, f"conv-round-{round_id}", now)
 
     def announcement_of(self, match: ScheduledMatch, now: float) -> RoundAnnouncement:
-        """One match for its players, which were told of another referee."""
-        return self._round(match.round_id, [self._announced(match)], f"conv-round-{match.round_id}", now)
+        """Return one match for its players, which were told of another referee."""
+        return self._round(
+            match.round_id,
+            [self._announced(match)],
+            f"conv-round-{match.round_id}",
+            now,
+        )
 
     def is_known_to_players(self, match: ScheduledMatch) -> bool:
-        """Can the players of this match know its referee? By the token it shows, or because they were told."""
+        """True if the players of a match know its referee, by the token it shows or because they were told."""
         referee = self.context.member(match.referee_id or "")
         return referee.shows_derived_tokens or self.announced.get(match.match_id) == referee.agent_id
 
     def announcement_without_matches(self, round_id: int, now: float) -> RoundAnnouncement:
-        """A round for a referee that has no match in it."""
+        """Return a round for a referee that has no match in it."""
         return self._round(round_id, [], f"conv-round-{round_id}", now)
 
     def assignment(self, referee: Member, matches: Sequence[ScheduledMatch], now: float) -> RoundAnnouncement:
-        """A referee's own matches, with all it needs to play them (R-22, section 9)."""
+        """Return a referee's own matches, with all it needs to play them (R-22, section 9)."""
         first = matches[0]
         conversation = f"conv-assign-{first.match_id.lower()}-{first.attempt}"
-        return self._round(
-            first.round_id, [self._announced_to_referee(referee, one) for one in matches], conversation, now
-        )
+        announced = [self._announced_to_referee(referee, match) for match in matches]
+        return self._round(first.round_id, announced, conversation, now)
 
-    def start(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
-        """One match for a referee by others, in all the spellings it may look for. START_MATCH names the manager with
-        an id, MATCH_ASSIGNMENT without: some referees know only one of the two."""
-        a, b = (self.context.member(player) for player in match.players)
-        envelope = self.context.sealed(now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
-        if kind is StartMatch:
-            envelope["sender"] = NAMED_MANAGER
-        return kind(
-            **envelope,
-            referee_endpoint=referee.endpoint,
-            move_seconds=self._ledger.settings.move_seconds,
-            player_A_token=self._shown_to(a, referee, match),
-            player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match),
-            player_B_other_tokens=self._others_to(b, referee, match),
-            **self.assigned(match),
-        )
-
-    def assigned(self, match: ScheduledMatch) -> dict[str, Any]:
-        """A match as referees by others look for it; no token is in it (Any: it becomes part of a JSON object)."""
-        return {
-            "league_id": self.context.league_id,
-            "round_id": match.round_id,
-            "match_id": match.match_id,
-            "game_type": self._ledger.settings.game_type,
-            "referee_id": match.referee_id,
-            "attempt": match.attempt,
-            **spelled_out([(player, self.context.member(player).endpoint) for player in match.players]),
-        }
-
-    def _round(self, round_id: int, matches: list[AnnouncedMatch], conversation: str, now: float) -> RoundAnnouncement:
+    def _round(
+        self,
+        round_id: int,
+        matches: list[AnnouncedMatch],
+        conversation: str,
+        now: float,
+    ) -> RoundAnnouncement:
         return RoundAnnouncement(
-            **self.context.sealed(now, conversation),
-            league_id=self.context.league_id,
+            **seal(tokens.MANAGER, now, conversation),
+            league_id=self._ledger.settings.league_id,
             round_id=round_id,
             matches=matches,
         )
@@ -144,60 +133,70 @@ class Messages(ManagerPart):
         )
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
-        members, settings = self._ledger.roster.members, self._ledger.settings
-        a, b = members[match.player_a], members[match.player_b]
-        a_replies = self._answers_of(a, referee, match, sorted(a.queries_only)) if a.queries_only else None
-        b_replies = self._answers_of(b, referee, match, sorted(b.queries_only)) if b.queries_only else None
+        settings = self._ledger.settings
         return AnnouncedMatch(
             match_id=match.match_id,
             game_type=settings.game_type,
-            player_A_id=match.player_a,
-            player_B_id=match.player_b,
             referee_endpoint=referee.endpoint,
             referee_id=referee.agent_id,
-            player_A_endpoint=a.endpoint,
-            player_B_endpoint=b.endpoint,
-            player_A_standings=self._record(a),
-            player_B_standings=self._record(b),
-            player_A_token=self._shown_to(a, referee, match),
-            player_B_token=self._shown_to(b, referee, match),
-            player_A_other_tokens=self._others_to(a, referee, match) if len(a.tokens) > 1 else None,
-            player_B_other_tokens=self._others_to(b, referee, match) if len(b.tokens) > 1 else None,
-            player_A_answers=self._answers_of(a, referee, match, a.full_standing),
-            player_B_answers=self._answers_of(b, referee, match, b.full_standing),
-            player_A_replies=a_replies,
-            player_B_replies=b_replies,
-            player_A_suspended=a.state == "SUSPENDED",
-            player_B_suspended=b.state == "SUSPENDED",
-            player_A_convention=None if a.convention == USUAL else a.convention,
-            player_B_convention=None if b.convention == USUAL else b.convention,
-            player_A_known_as=a.known_as or None,
-            player_B_known_as=b.known_as or None,
-            player_A_told=sorted(a.told) or None,
-            player_B_told=sorted(b.told) or None,
+            **self._about_player("A", self.context.member(match.player_a), referee, match),
+            **self._about_player("B", self.context.member(match.player_b), referee, match),
             attempt=match.attempt,
             move_seconds=settings.move_seconds,
             retry_delays_s=list(settings.retry_delays_s),
             record_wanted=True,
         )
 
+    def _about_player(self, seat: str, player: Member, referee: Member, match: ScheduledMatch) -> dict[str, Any]:
+        """Return what a referee must know of a player (Any: fields of many types)."""
+        # Most players have one token and no deviation. What says nothing is left out of the message.
+        other_tokens = None
+        if len(player.tokens) > 1:
+            other_tokens = self.other_tokens_for(player, referee, match)
+        replies = None
+        if player.queries_only:
+            replies = self._answers_of(player, referee, match, sorted(player.queries_only))
+        about = {
+            "id": player.agent_id,
+            "endpoint": player.endpoint,
+            "standings": self._record(player),
+            "token": self.token_for(player, referee, match),
+            "other_tokens": other_tokens,
+            "answers": self._answers_of(player, referee, match, player.full_standing),
+            "replies": replies,
+            "suspended": player.state == "SUSPENDED",
+            "convention": None if player.convention == USUAL else player.convention,
+            "known_as": player.known_as or None,
+            "told": sorted(player.told) or None,
+        }
+        return {f"player_{seat}_{name}": value for name, value in about.items()}
+
     def _record(self, player: Member) -> Record:
         tally = self._ledger.standings.tallies[player.agent_id]
         return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
 
-    def _shown_to(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
+    def token_for(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
         return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)
 
-    def _others_to(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
-        """For a player that goes by another of its registrations than we think: the newest first."""
-        serials = sorted((one for one in player.tokens if one != player.serial), reverse=True)
-        found = [self._derived(player, one, referee.agent_id, player.agent_id, match) for one in serials]
-        return [one for one in found if one] or None
+    def other_tokens_for(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
+        """Return tokens for a player that goes by another of its registrations than we think, the newest first."""
+        other_tokens = []
+        for serial in sorted(player.tokens, reverse=True):
+            if serial != player.serial:
+                token = self._derived(player, serial, referee.agent_id, player.agent_id, match)
+                if token:
+                    other_tokens.append(token)
+        return other_tokens or None
 
     def _answers_of(
-        self, player: Member, referee: Member, match: ScheduledMatch, serials: Collection[int]
+        self,
+        player: Member,
+        referee: Member,
+        match: ScheduledMatch,
+        serials: Collection[int],
     ) -> list[str]:
-        """Digests of tokens this player may answer with: those of these registrations, and those derived from them."""
+        """Return digests of the tokens this player may answer with: those of these registrations, and those derived
+        from them."""
         digests = list(map(player.tokens.__getitem__, serials))
         for serial in serials:
             derived = self._derived(player, serial, player.agent_id, referee.agent_id, match)
@@ -205,20 +204,29 @@ class Messages(ManagerPart):
                 digests.append(tokens.verifier(derived))
         return digests
 
-    def _derived(self, player: Member, serial: int, sender: str, receiver: str, match: ScheduledMatch) -> str | None:
-        """From one of the player's keys, if we have it."""
+    def _derived(
+        self,
+        player: Member,
+        serial: int,
+        sender: str,
+        receiver: str,
+        match: ScheduledMatch,
+    ) -> str | None:
+        """Return a token derived from one of the player's keys, if we have it."""
         key = self.context.key_of(player, serial)
         return key and self.context.derived(key, sender, receiver, match.match_id, match.attempt)
 
     # --- standings and bulletins --------------------------------------------------------------------------------------
 
     def standings(self, now: float) -> LeagueStandingsUpdate:
-        """The table as it stands."""
-        version, round_id = self._ledger.standings.version, max(self._ledger.standings.round_id, 1)
-        if self._table is None or (self._table.version, self._table.round_id) != (version, round_id):
+        """Return the table as it stands."""
+        version = self._ledger.standings.version
+        round_id = max(self._ledger.standings.round_id, 1)
+        # The round tells the final table of a round from the last update before it, which may have the same version.
+        if self._table is None or self._table.version != version or self._table.round_id != round_id:
             self._table = LeagueStandingsUpdate(
-                **self.context.sealed(now, f"conv-standings-{version}"),
-                league_id=self.context.league_id,
+                **seal(tokens.MANAGER, now, f"conv-standings-{version}"),
+                league_id=self._ledger.settings.league_id,
                 round_id=round_id,
                 standings=table(self._ledger),
                 version=version,
@@ -226,27 +234,30 @@ class Messages(ManagerPart):
         return self._table
 
     def bulletin(self, bulletin: Bulletin, now: float) -> Message:
-        """The message a bulletin stands for; the final standings of a round are those of now."""
+        """Return the message that a bulletin stands for. The final standings of a round are those of now."""
         if bulletin.kind == "final_standings":
             return self.standings(now)
         message = self._bulletins.get(bulletin)
         if message is None:
-            message = self._bulletins[bulletin] = self._written(bulletin, now)
-            if len(self._bulletins) > KEPT_MESSAGES:
+            message = self._written(bulletin, now)
+            self._bulletins[bulletin] = message
+            # Only members that lag far behind need older ones, and those are written again.
+            if len(self._bulletins) > MAX_BULLETINS:
                 del self._bulletins[next(iter(self._bulletins))]
         return message
 
     def _written(self, bulletin: Bulletin, now: float) -> Message:
         if bulletin.kind == "round_announced":
             return self.announcement(bulletin.round_id, now)
-        is_last = bulletin.kind == "league_completed"
-        return self._league_completed(now) if is_last else self._round_completed(bulletin.round_id, now)
+        if bulletin.kind == "league_completed":
+            return self._league_completed(now)
+        return self._round_completed(bulletin.round_id, now)
 
     def _round_completed(self, round_id: int, now: float) -> Message:
         counts = summary(self._ledger.matches_in(round_id))
         return RoundCompleted(
-            **self.context.sealed(now, f"conv-round-{round_id}"),
-            league_id=self.context.league_id,
+            **seal(tokens.MANAGER, now, f"conv-round-{round_id}"),
+            league_id=self._ledger.settings.league_id,
             round_id=round_id,
             matches_completed=counts.total_matches,
             matches_played=counts.total_matches,
@@ -258,26 +269,34 @@ class Messages(ManagerPart):
         rows = table(self._ledger)
         first = rows[0]
         return LeagueCompleted(
-            **self.context.sealed(now, "conv-league-completed"),
-            league_id=self.context.league_id,
+            **seal(tokens.MANAGER, now, "conv-league-completed"),
+            league_id=self._ledger.settings.league_id,
             total_rounds=len(self._ledger.rounds),
             total_matches=len(self._ledger.matches),
-            champion=Champion(player_id=first.player_id, display_name=first.display_name, points=first.points),
+            champion=Champion(
+                player_id=first.player_id,
+                display_name=first.display_name,
+                points=first.points,
+            ),
             final_standings=[FinalRow(**columns(row)) for row in rows],
         )
 
 
 def columns(row: StandingsRow) -> dict[str, Any]:
-    """A row by its columns (Any: names and numbers)."""
+    """Return a row by its columns (Any: names and numbers)."""
     return {name: getattr(row, name) for name in row.__struct_fields__}
 
 
 def summary(matches: Iterable[ScheduledMatch]) -> RoundSummary:
-    """How a round's matches ended. A walkover was not played: it stands beside the technical losses."""
-    results = [match.result for match in matches if match.result is not None]
-    counts = Counter("TECHNICAL_LOSS" if isinstance(one, WalkoverDecided) else one.status for one in results)
+    """Count how a round's matches ended. A walkover was not played: it is counted with the technical losses."""
+    counts: Counter[str] = Counter()
+    for match in matches:
+        if isinstance(match.result, WalkoverDecided):
+            counts["TECHNICAL_LOSS"] += 1
+        elif match.result is not None:
+            counts[match.result.status] += 1
     return RoundSummary(
-        total_matches=len(results),
+        total_matches=counts.total(),
         wins=counts["WIN"],
         draws=counts["DRAW"],
         technical_losses=counts["TECHNICAL_LOSS"],

@@ -1,4 +1,4 @@
-"""The operator's orders (R-48, R-89). The same key again does nothing more."""
+"""The operator's orders (R-48, R-89). An order that comes again with the same key does nothing more."""
 
 from __future__ import annotations
 
@@ -27,21 +27,25 @@ from league.protocol.errors import PeerError
 
 @dataclass(slots=True)
 class OperatorOrders(ManagerPart):
-    """Carries orders out, or says why not (PeerError)."""
+    """Carries orders out. PeerError says why an order is refused."""
 
     rounds: Rounds
     assignments: Assignments
     outages: Outages
 
     def carry_out(self, letter: Letter, order: Operate, now: float) -> None:
-        what = f"{order.order} {order.target}".strip()
+        description = f"{order.order} {order.target}".strip()
         done = self._ledger.controls.orders.get(order.key)
-        if done is not None and done != what:
+        if done is not None and done != description:
             raise PeerError("E023", f"the key of this order was used for another one: {done}")
+        # An operator whose connection broke sends the order again: it is carried out once and acknowledged twice.
         if done is None:
             handler = ORDERS.get(order.order)
             if handler is None:
-                raise PeerError("E023", f"there is no order {order.order[:80]!r}; there are {', '.join(ORDERS)}")
+                raise PeerError(
+                    "E023",
+                    f"there is no order {order.order[:80]!r}; there are {', '.join(ORDERS)}",
+                )
             handler(self, order, now)
         self.context.reply(letter, Acknowledged())
 
@@ -49,10 +53,11 @@ class OperatorOrders(ManagerPart):
         self._not_over()
         if self._ledger.state != "WAITING_FOR_REGISTRATIONS":
             raise PeerError("E023", "the league has started already")
-        players, referees = self._ledger.roster.count("player"), self._ledger.roster.count("referee")
+        players = self._ledger.roster.count("player")
+        referees = self._ledger.roster.count("referee")
         if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
-            there = f"there are {players} players and {referees} referees"
-            raise PeerError("E023", f"a league needs {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee; {there}")
+            need = f"a league needs {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee"
+            raise PeerError("E023", f"{need}; there are {players} players and {referees} referees")
         self.context.happened(LeagueStartOrdered(at=now, key=order.key))
 
     def _pause(self, order: Operate, now: float) -> None:
@@ -72,27 +77,33 @@ class OperatorOrders(ManagerPart):
         self.assignments.reassign(now)
 
     def _approve(self, order: Operate, now: float) -> None:
-        """Let an applicant in; also one that was rejected before."""
-        found = self._applicants(order)
-        open_ones = [one for one in found if one.is_waiting] or [one for one in found if one.rejected]
-        approved = _the_one(open_ones, order, "was approved already").applicant_id
+        """Let an applicant in, also one that was rejected before."""
+        applicants = self._applicants(order)
+        candidates = [applicant for applicant in applicants if applicant.is_waiting]
+        if not candidates:
+            candidates = [applicant for applicant in applicants if applicant.rejected]
+        approved = _only_one(candidates, order, "was approved already").applicant_id
         self.context.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
 
     def _reject(self, order: Operate, now: float) -> None:
-        """Turn an applicant away; also one that was approved and has not come in yet."""
-        found = [one for one in self._applicants(order) if not one.admitted]
-        open_ones = [one for one in found if one.is_waiting] or [one for one in found if one.approved]
-        done = "was rejected already" if found else "is a member; league withdraw takes a player out"
-        rejected = _the_one(open_ones, order, done).applicant_id
+        """Turn an applicant away, also one that was approved and has not come in yet."""
+        applicants = [applicant for applicant in self._applicants(order) if not applicant.admitted]
+        candidates = [applicant for applicant in applicants if applicant.is_waiting]
+        if not candidates:
+            candidates = [applicant for applicant in applicants if applicant.approved]
+        reason = "was rejected already"
+        if not applicants:
+            reason = "is a member; league withdraw takes a player out"
+        rejected = _only_one(candidates, order, reason).applicant_id
         self.context.happened(AgentRejected(at=now, applicant_id=rejected, key=order.key, target=order.target))
 
     def _applicants(self, order: Operate) -> list[Applicant]:
-        """Whom the operator may mean."""
+        """Return the applicants that the operator may mean."""
         self._not_over()
-        found = self._ledger.roster.applicants.meant_by(order.target)
-        if not found:
+        applicants = self._ledger.roster.applicants.meant_by(order.target)
+        if not applicants:
             raise PeerError("E005", f"nobody called {order.target[:80]!r} waits for approval")
-        return found
+        return applicants
 
     def _withdraw(self, order: Operate, now: float) -> None:
         member = self._ledger.roster.members.get(order.target)
@@ -115,10 +126,14 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E031", "the league is closed")
         assert match is not None
         if any(self.context.member(player).withdrawn for player in match.players):
-            raise PeerError("E023", f"{match.match_id} cannot be played again: a player was withdrawn")
+            raise PeerError(
+                "E023",
+                f"{match.match_id} cannot be played again: a player was withdrawn",
+            )
         if match.status == "PARKED":
             self.context.happened(MatchUnparked(at=now, match_id=match.match_id, key=order.key))
         elif match.result is not None:
+            # First the league, then the match: a voided result needs a league that runs.
             if self._ledger.is_finished:
                 self.rounds.reopen(now)
             self.context.happened(ResultVoided(at=now, match_id=match.match_id, key=order.key))
@@ -142,14 +157,17 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E030", "the league has not started")
 
 
-def _the_one(applicants: Sequence[Applicant], order: Operate, done: str) -> Applicant:
-    """The only one that an order can mean; `done` says why there is none."""
-    called = repr(order.target[:80])
+def _only_one(applicants: Sequence[Applicant], order: Operate, reason: str) -> Applicant:
+    """Return the only applicant that an order can mean. `reason` says why there is none."""
+    name = repr(order.target[:80])
     if not applicants:
-        raise PeerError("E023", f"{called} {done}")
+        raise PeerError("E023", f"{name} {reason}")
     if len(applicants) > 1:
-        several = ", ".join(f"{one.applicant_id} from {one.origin}" for one in applicants[:10])
-        raise PeerError("E023", f"several applicants are called {called}; name one by its id: {several}")
+        choices = ", ".join(f"{applicant.applicant_id} from {applicant.origin}" for applicant in applicants[:10])
+        raise PeerError(
+            "E023",
+            f"several applicants are called {name}; name one by its id: {choices}",
+        )
     return applicants[0]
 
 

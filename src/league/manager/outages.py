@@ -1,13 +1,27 @@
 """Many players gone at once: a power cut, a switch that restarts, a closed lid (spec section 8.15).
 
-Whenever a call of ours to a player fails, or a technical loss of somebody out of reach is reported, or we come back
-ourselves, all players are probed, and nothing begins or ends before that is done. If half of them are gone the league
-waits: such losses do not stand, and it goes on when they answer, when the operator says so, or when the time is over.
+Theory of operation. Three things are signs of an outage: a call of ours to a player fails, a referee reports the
+technical loss of a player it could not reach, or this process comes back after being away. Each of them asks for a
+*survey*, a probe of all players that count:
+
+    quiet ── a sign ──▶ wanted ── advance ──▶ under way ── all answered, or 10 seconds ──▶ judged
+                                                                                             │
+            quiet ◀────────────── fewer than half are gone (PlayersProbed) ──────────────────┤
+                                                                                             │
+    held ◀─────────────────────── half of them are gone (OutageBegan) ───────────────────────┘
+      │   surveyed every 5 seconds; technical losses that the outage excuses are refused or voided
+      └── they answer, the operator resumes the league, or the time is over (OutageEnded) ──▶ quiet
+
+A survey is *binding* after a loss or an absence of ours: until it is judged, nothing begins and no round ends. A survey
+is lost in a crash and begun again; what survives is in the ledger (`outage`, `ScheduledRound.unchecked`).
+
+These things must never happen: a technical loss stands although an outage excuses it; a round ends before the players
+were probed after such a loss; the league waits longer in one round than its settings allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -33,11 +47,11 @@ PROBE = Policy(limit_s=3.0, is_waited_for=False)
 PROBE_AGAIN_S = 5.0
 PROBED_WITHIN_S = 10.0
 STRAGGLERS_S = 30.0
-"""So long the last few are waited for when most are back."""
+"""How long the last few players are waited for when most are back."""
 MOST_HELD = 3
-"""So often a match is played again because it was interrupted."""
+"""How often a match is played again because it was interrupted."""
 FEWEST_DECLINED = 3
-"""So often in a league, or in a tenth of its matches, a player that declines to choose has its match played again."""
+"""How often a player that declines to choose has its match played again; in long leagues, in a tenth of its matches."""
 FEWEST_GONE = 2
 AWAY = "the manager was away"
 _UNREACHED = frozenset({Failure.TIMEOUT, Failure.REFUSED, Failure.BROKEN})
@@ -45,15 +59,15 @@ _UNREACHED = frozenset({Failure.TIMEOUT, Failure.REFUSED, Failure.BROKEN})
 
 @dataclass(slots=True)
 class Survey:
-    """One probe of all players; lost in a crash and begun anew."""
+    """One probe of all players."""
 
     awaited: set[str] = field(default_factory=set)
     is_wanted: bool = False
     is_under_way: bool = False
     is_binding: bool = False
-    """Must the league wait for it?"""
+    """True if the league must wait for it."""
     not_before: float = 0.0
-    """Calls that fail ask for the next one not earlier."""
+    """Failing calls do not ask for the next survey before this time."""
 
 
 @dataclass(slots=True)
@@ -65,16 +79,17 @@ class Outages(ManagerPart):
     """What must not begin before the players were probed after a restart."""
     _survey: Survey = field(default_factory=Survey)
     gone: set[str] = field(default_factory=set)
-    """Whose last probe failed, and of whom nothing was heard since."""
+    """Players whose last probe failed and of whom nothing was heard since."""
     _held_since: float = 0.0
     _few_since: float | None = None
+    """Since when fewer than half are gone, while the league is held."""
     _slept: bool = False
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
     @property
     def is_holding(self) -> bool:
-        """May nothing begin, and no round end?"""
+        """True while neither matches nor rounds may start or end."""
         return self._ledger.outage is not None or self.on_first_survey is not None or self._survey.is_binding
 
     @property
@@ -82,7 +97,9 @@ class Outages(ManagerPart):
         """Why the league waits for players, if it does."""
         if self._ledger.outage is not None:
             return self._ledger.outage.reason
-        return "the manager was away: the players are asked whether they are there" if self.on_first_survey else None
+        if self.on_first_survey is not None:
+            return "the manager was away: the players are asked whether they are there"
+        return None
 
     @property
     def _is_on(self) -> bool:
@@ -90,60 +107,76 @@ class Outages(ManagerPart):
         return ledger.is_running and ledger.settings.outage_minutes > 0 and ledger.latest_round is not None
 
     def _counted(self) -> list[str]:
-        """The players that were ACTIVE when the round was opened, but those that have left and those that the league
-        has waited for in vain."""
-        latest = self._ledger.latest_round
-        members = [self.context.member(player) for player in (latest.active if latest else ())]
-        return [one.agent_id for one in members if one.takes_part and not one.absent]
+        """Return the players that count: those that were ACTIVE when the round was opened, without those that have left
+        and those that the league has waited for in vain."""
+        latest_round = self._ledger.latest_round
+        if latest_round is None:
+            return []
+        players = [self.context.member(agent_id) for agent_id in latest_round.active]
+        return [player.agent_id for player in players if player.takes_part and not player.absent]
 
-    def _left_s(self) -> float:
-        latest = self._ledger.latest_round
-        return self._ledger.settings.outage_minutes * 60 - (latest.held_s if latest else 0.0)
+    def _remaining_s(self) -> float:
+        """Return how long the league may still be held in this round."""
+        latest_round = self._ledger.latest_round
+        held_s = latest_round.held_s if latest_round else 0.0
+        return self._ledger.settings.outage_minutes * 60 - held_s
 
     # --- signs --------------------------------------------------------------------------------------------------------
 
     def failed(self, failed: Undelivered, now: float) -> None:
         """A call got no answer. The probes that follow it tell more."""
         is_probed = failed.peer in self.gone or failed.peer in self._survey.awaited
-        if failed.blame is Blame.PEER and failed.failure in _UNREACHED and not is_probed:
-            is_due = now >= self._survey.not_before and self._is_on and failed.peer in self._counted()
-            self._survey.is_wanted |= is_due
+        if failed.blame is not Blame.PEER or failed.failure not in _UNREACHED or is_probed:
+            return
+        # Many calls fail at once in an outage. The pause keeps them from beginning one survey after another.
+        if now >= self._survey.not_before and self._is_on and failed.peer in self._counted():
+            self._survey.is_wanted = True
 
     def reported(self) -> None:
         """A result was accepted."""
-        latest = self._ledger.latest_round
-        if latest is not None and latest.unchecked and self._is_on:
+        latest_round = self._ledger.latest_round
+        if latest_round is not None and latest_round.unchecked and self._is_on:
             self._bind()
 
     def _bind(self) -> None:
-        self._survey.is_wanted = self._survey.is_binding = True
+        self._survey.is_wanted = True
+        self._survey.is_binding = True
 
     def slept(self) -> None:
         """This process stood still for a while."""
         self._slept = True
 
     def _was_away(self, now: float) -> None:
-        """What referees played meanwhile was interrupted, and what was to be checked cannot be checked any more."""
+        """What referees played meanwhile was interrupted, and losses that were to be checked can't be checked."""
         self._slept = False
-        if self._is_on:
-            for referee in self._ledger.roster.of_role("referee"):
-                self.interrupted(referee, AWAY, now)
-            latest = self._ledger.latest_round
-            for match in [self._ledger.matches[one] for one in (latest.unchecked if latest else ())]:
-                if match.held < MOST_HELD:
-                    self._void(match, AWAY, now)
-            self._bind()
+        if not self._is_on:
+            return
+        for referee in self._ledger.roster.of_role("referee"):
+            self.interrupted(referee, AWAY, now)
+        latest_round = self._ledger.latest_round
+        assert latest_round is not None, "outages are on"
+        for match_id in list(latest_round.unchecked):
+            match = self._ledger.matches[match_id]
+            if match.held < MOST_HELD:
+                self._void(match, AWAY, now)
+        self._bind()
 
     def interrupted(self, referee: Member, why: str, now: float) -> None:
-        """Whoever could not be reached in the attempts that this referee has in its hands does not lose by it."""
+        """Excuse the players that this referee can't reach in the attempts it holds."""
         for match in self._ledger.held_by(referee.agent_id):
             self._interrupt(match, why, now)
 
     def token_switched(self, player: Member, now: float) -> None:
-        """A player goes by another token than we thought. It cannot know a referee that shows it what belongs to the
-        other one, and that we cannot tell."""
+        """A player goes by another token than we thought.
+
+        It can't know a referee that shows it what belongs to the other token, if we can't tell that referee.
+        """
         for match in self.assignments.show_new_token(player, now):
-            self._interrupt(match, f"{player.agent_id} goes by another token than its referee knows", now)
+            self._interrupt(
+                match,
+                f"{player.agent_id} goes by another token than its referee knows",
+                now,
+            )
 
     def _interrupt(self, match: ScheduledMatch, why: str, now: float) -> None:
         if self._is_on and match.interrupted != match.attempt:
@@ -152,10 +185,11 @@ class Outages(ManagerPart):
     # --- our own restart ----------------------------------------------------------------------------------------------
 
     def take_up(self, then: Callable[[float], None], now: float) -> None:
-        """After a restart: probe the players, and then go on."""
+        """After a restart, probe the players before going on."""
         if not self._is_on:
             then(now)
             return
+        # Dispatching at once would make players lose that went down together with this process.
         self.on_first_survey = then
         self._was_away(now)
         if self._ledger.outage is not None:
@@ -170,11 +204,14 @@ class Outages(ManagerPart):
             self._was_away(now)
         if not survey.is_wanted or survey.is_under_way:
             return
-        survey.is_wanted, survey.is_under_way, survey.not_before = False, True, now + PROBE_AGAIN_S
-        players = [self.context.member(one) for one in self._counted()]
-        survey.awaited = {one.agent_id for one in players}
+        survey.is_wanted = False
+        survey.is_under_way = True
+        survey.not_before = now + PROBE_AGAIN_S
+        players = [self.context.member(agent_id) for agent_id in self._counted()]
+        survey.awaited = {player.agent_id for player in players}
         self.context.timers.set("survey", now + PROBED_WITHIN_S, self._surveyed)
-        self.context.calls.deliver([self._probe(one) for one in players], now)
+        self.context.calls.deliver([self._probe(player) for player in players], now)
+        # Nobody counts any more: no answer will end this survey.
         if not players:
             self._surveyed(now)
 
@@ -185,20 +222,22 @@ class Outages(ManagerPart):
     def _probed(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         if outcome is Ending.FAILED:
             self.gone.add(delivery.peer)
-        awaited = self._survey.awaited
-        awaited.discard(delivery.peer)
-        if self._survey.is_under_way and not awaited:
+        self._survey.awaited.discard(delivery.peer)
+        if self._survey.is_under_way and not self._survey.awaited:
             self._surveyed(now)
 
     def _surveyed(self, now: float) -> None:
-        """All were probed, or the time for it is over."""
+        """All players were probed, or the time for it is over."""
         survey = self._survey
         self.gone |= survey.awaited
-        survey.awaited, survey.is_under_way = set(), False
+        survey.awaited = set()
+        survey.is_under_way = False
+        # A loss that was reported during this survey needs another one, and the league waits for that, too.
         survey.is_binding = survey.is_binding and survey.is_wanted
         self.context.timers.clear("survey")
         if not self._is_on:
-            survey.is_wanted = survey.is_binding = False
+            survey.is_wanted = False
+            survey.is_binding = False
         elif self._ledger.outage is not None:
             self._look(now)
         else:
@@ -206,35 +245,48 @@ class Outages(ManagerPart):
         self._go_on(now)
 
     def _go_on(self, now: float) -> None:
-        """After a restart, when nothing holds the league any more."""
-        if self.on_first_survey is not None and self._ledger.outage is None:
-            then, self.on_first_survey = self.on_first_survey, None
+        """After a restart, begin what had to wait when nothing holds the league any more."""
+        then = self.on_first_survey
+        if then is not None and self._ledger.outage is None:
+            self.on_first_survey = None
             then(now)
 
     def _judge(self, now: float) -> None:
-        latest = self._ledger.latest_round
-        assert latest is not None
-        reported = {one for some in latest.out_of_reach.values() for one in some}
-        counted, lost = self._counted(), {one for one in reported if not self.context.member(one).excused}
+        """Decide whether this is an outage."""
+        latest_round = self._ledger.latest_round
+        assert latest_round is not None
+        lost = {player for players in latest_round.out_of_reach.values() for player in players}
+        # A player that was excused once may simply be gone: it must not make every loss an outage.
+        lost = {player for player in lost if not self.context.member(player).excused}
+        counted = self._counted()
         missing = tuple(player for player in counted if player in self.gone or player in lost)
-        if _is_half(missing, counted) and self._left_s() > 0:
+        if _is_half(missing, counted) and self._remaining_s() > 0:
             self._begin(missing, len(counted), now)
-        elif latest.unchecked and not self._survey.is_wanted:
+        elif latest_round.unchecked and not self._survey.is_wanted:
             self.context.happened(PlayersProbed(at=now, missing=missing))
 
     # --- the outage ---------------------------------------------------------------------------------------------------
 
     def _begin(self, missing: tuple[str, ...], counted: int, now: float) -> None:
-        round_id, latest = self._ledger.current_round, self._ledger.latest_round
+        latest_round = self._ledger.latest_round
+        assert latest_round is not None, "outages are on"
         reason = f"{len(missing)} of {counted} players can't be reached: {', '.join(missing)}"
-        self.context.happened(OutageBegan(at=now, round_id=round_id, missing=missing, reason=reason))
-        for match_id in list(latest.out_of_reach if latest else ()):
+        self.context.happened(
+            OutageBegan(
+                at=now,
+                round_id=self._ledger.current_round,
+                missing=missing,
+                reason=reason,
+            )
+        )
+        for match_id in list(latest_round.out_of_reach):
             self._void(self._ledger.matches[match_id], "many players were gone at once", now)
         self._hold(now)
 
     def _hold(self, now: float) -> None:
-        self._held_since, self._few_since = now, None
-        self.context.timers.set("outage", now + self._left_s(), partial(self.end, "time"))
+        self._held_since = now
+        self._few_since = None
+        self.context.timers.set("outage", now + self._remaining_s(), partial(self.end, "time"))
         self._probe_later(now)
 
     def _probe_later(self, now: float) -> None:
@@ -244,7 +296,7 @@ class Outages(ManagerPart):
         self.context.timers.set("probe players", now + PROBE_AGAIN_S, probe)
 
     def _look(self, now: float) -> None:
-        """Are they back?"""
+        """End the outage if all players are back, or if only a few have been missing for a while."""
         counted = self._counted()
         missing = [player for player in counted if player in self.gone]
         if missing and _is_half(missing, counted):
@@ -257,33 +309,36 @@ class Outages(ManagerPart):
             self._probe_later(now)
 
     def end(self, why: Literal["answered", "operator", "time"], now: float, key: str = "") -> None:
-        """Go on."""
+        """Let the league go on."""
         missing = tuple(player for player in self._counted() if player in self.gone)
         lasted_s = round(max(now - self._held_since, 0.0), 3)
         self.context.happened(OutageEnded(at=now, why=why, missing=missing, lasted_s=lasted_s, key=key))
-        for timer in ("outage", "probe players"):
-            self.context.timers.clear(timer)
+        self.context.timers.clear("outage")
+        self.context.timers.clear("probe players")
+        # While the league was held, matches of dead referees stayed where they were.
         self.assignments.reassign(now)
         self._go_on(now)
 
     # --- losses that do not stand -------------------------------------------------------------------------------------
 
     def refuses(self, match: ScheduledMatch, result: ResultAccepted) -> str | None:
-        """Why this result is refused and its match played again; None if it is taken."""
-        if result.status != "TECHNICAL_LOSS" or not self._is_on:
+        """Return why a technical loss is refused and its match played again, or None if it stands."""
+        if not self._is_on:
             return None
-        if who := self._excused(match, result):
-            return f"the service that thinks for {' and '.join(who)} did not answer"
+        excused = self._excused_decliners(match, result)
+        if excused:
+            return f"the service that thinks for {' and '.join(excused)} did not answer"
         if excusable(result, match.players) is None:
             return None
         if self._ledger.outage is not None:
             return "the league waits for players that are gone"
+        # A limit, or a match whose referee is restarted again and again would never end.
         if match.interrupted == match.attempt and match.held < MOST_HELD:
             return "it was interrupted"
         return None
 
     def hold(self, match: ScheduledMatch, result: ResultAccepted, why: str, now: float) -> None:
-        """Take the match back; it is assigned again when the league goes on."""
+        """Take the match back. It is assigned again when the league goes on."""
         self.assignments.forget(match.match_id)
         self.context.happened(
             MatchHeld(
@@ -291,15 +346,17 @@ class Outages(ManagerPart):
                 match_id=match.match_id,
                 attempt=match.attempt,
                 players=excusable(result, match.players) or (),
-                declined=self._excused(match, result),
+                declined=self._excused_decliners(match, result),
                 why=why,
             )
         )
 
-    def _excused(self, match: ScheduledMatch, result: ResultAccepted) -> tuple[str, ...]:
-        """Who declined to choose, and may: nobody gets out of a loss by declining again and again."""
-        who = declined(result, match.players)
-        return who if match.held < MOST_HELD and all(map(self._may_decline, who)) else ()
+    def _excused_decliners(self, match: ScheduledMatch, result: ResultAccepted) -> tuple[str, ...]:
+        """Return the players that declined to choose, if they may: nobody avoids a loss by declining for ever."""
+        players = declined(result, match.players)
+        if match.held < MOST_HELD and all(map(self._may_decline, players)):
+            return players
+        return ()
 
     def _may_decline(self, player: str) -> bool:
         most = max(FEWEST_DECLINED, len(self._ledger.matches_of[player]) // 10)
@@ -308,9 +365,10 @@ class Outages(ManagerPart):
     def _void(self, match: ScheduledMatch, why: str, now: float) -> None:
         self.context.happened(ResultVoided(at=now, match_id=match.match_id, why=why))
         for player in map(self.context.member, match.players):
+            # Without this loss it would not have been suspended.
             if player.state == "SUSPENDED" and player.faults_in_a_row < FAULTS_THAT_SUSPEND:
                 self.context.change(player, "recover", now, why)
 
 
-def _is_half(missing: tuple[str, ...] | list[str], counted: list[str]) -> bool:
+def _is_half(missing: Sequence[str], counted: Sequence[str]) -> bool:
     return len(missing) >= FEWEST_GONE and 2 * len(missing) >= len(counted)

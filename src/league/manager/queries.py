@@ -1,5 +1,5 @@
-"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11); and what agents by others
-ask that is no message of the documents (section 13.4): which matches a referee has, and the table. Nothing of it is a
+"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11). Agents by others also ask
+what is no message of the documents (section 13.4): which matches a referee has, and the table. No answer contains a
 secret: neither tokens nor choices of matches that are being played.
 """
 
@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from league.dialects.assignments import ADDRESS_QUERIES
 from league.events import AgentRole, ResultAccepted
-from league.machine import Information, Inquiry
+from league.machine import ADDRESS_QUERIES, Information, Inquiry
 from league.manager.authentication import Authentication
 from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches
 from league.manager.ledger import ScheduledMatch
 from league.manager.messages import Messages, columns, table
 from league.manager.roster import Member
-from league.protocol.envelope import Unsealed
+from league.protocol import tokens
+from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import LeagueQuery, LeagueQueryResponse
@@ -31,25 +31,25 @@ _NOT_STARTED = "there is no schedule yet: the league has not started"
 
 @dataclass(slots=True)
 class LeagueQueries(ManagerPart):
-    """Answers whoever is registered, about anyone."""
+    """Answers any member, about anyone."""
 
     authentication: Authentication
     messages: Messages
     dispatches: Dispatches
 
-    def answer(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
-        """The answer, be it that there is none; PeerError for what does not even name a question."""
+    def answer(self, read: Unsealed, sender: Member, now: float) -> LeagueQueryResponse:
+        """Return the answer, which may say that there is none. PeerError refuses what names no question."""
         try:
             self.context.check_league(read)
-            if self._asks_for_addresses(read, asking):
-                return self._registrations(read, asking, now)
+            if self._asks_for_addresses(read, sender):
+                return self._registrations(read, sender, now)
             message = read.open()
             assert isinstance(message, LeagueQuery)
-            data = _QUESTIONS[message.query_type](self, message.query_params or QueryParams(), asking)
+            data = _QUESTIONS[message.query_type](self, message.query_params or QueryParams(), sender)
         except PeerError as error:
             return self._failure(read, error, now)
         return LeagueQueryResponse(
-            **self.context.sealed(now, message.conversation_id),
+            **seal(tokens.MANAGER, now, message.conversation_id),
             query_type=message.query_type,
             success=True,
             data=data,
@@ -58,12 +58,15 @@ class LeagueQueries(ManagerPart):
         )
 
     def _failure(self, read: Unsealed, error: PeerError, now: float) -> LeagueQueryResponse:
-        worst = read.violations[0] if read.violations else None
-        query_type, conversation_id = read.field("query_type"), read.field("conversation_id")
-        if not isinstance(query_type, str) or (worst is not None and error.code == worst.code and _is_gross(worst)):
+        query_type = read.field("query_type")
+        conversation_id = read.field("conversation_id")
+        # A response must name the question, and a message that is wrong as such gets an error instead.
+        if not isinstance(query_type, str):
+            raise error
+        if read.violations and error.code == read.violations[0].code and _is_gross(read.violations[0]):
             raise error
         return LeagueQueryResponse(
-            **self.context.sealed(now, str(conversation_id)),
+            **seal(tokens.MANAGER, now, str(conversation_id)),
             query_type=query_type,
             success=False,
             error=QueryError(
@@ -76,16 +79,20 @@ class LeagueQueries(ManagerPart):
 
     # --- the questions ------------------------------------------------------------------------------------------------
 
-    def _standings(self, params: QueryParams, asking: Member) -> Object:
-        return {"standings": [columns(one) for one in table(self._ledger)], "current_round": self._ledger.current_round}
+    def _standings(self, params: QueryParams, sender: Member) -> Object:
+        rows = [columns(row) for row in table(self._ledger)]
+        return {"standings": rows, "current_round": self._ledger.current_round}
 
-    def _schedule(self, params: QueryParams, asking: Member) -> Object:
+    def _schedule(self, params: QueryParams, sender: Member) -> Object:
         self._need_schedule()
-        asked = params.round_id
-        if asked is not None and asked > len(self._ledger.rounds):
-            raise PeerError("E008", f"there is no round {asked}; the league has {len(self._ledger.rounds)}")
-        numbers = range(1, len(self._ledger.rounds) + 1) if asked is None else [asked]
-        return {"rounds": [{"round_id": one, "matches": self._round(one)} for one in numbers]}
+        count = len(self._ledger.rounds)
+        if params.round_id is None:
+            round_ids = list(range(1, count + 1))
+        elif params.round_id <= count:
+            round_ids = [params.round_id]
+        else:
+            raise PeerError("E008", f"there is no round {params.round_id}; the league has {count}")
+        return {"rounds": [{"round_id": round_id, "matches": self._round(round_id)} for round_id in round_ids]}
 
     def _round(self, round_id: int) -> list[Object]:
         game_type = self._ledger.settings.game_type
@@ -96,43 +103,47 @@ class LeagueQueries(ManagerPart):
                 "player_A_id": match.player_a,
                 "player_B_id": match.player_b,
                 "referee_endpoint": self._referee_endpoint(match),
-                "status": _STATUS.get(match.status, "SCHEDULED"),
+                "status": match.public_status,
                 "winner": match.result.winner if match.result else None,
             }
             for match in self._ledger.matches_in(round_id)
         ]
 
-    def _next_match(self, params: QueryParams, asking: Member) -> Object:
-        player = self._player(params, asking)
+    def _next_match(self, params: QueryParams, sender: Member) -> Object:
+        player = self._player(params, sender)
         self._need_schedule()
         for match_id in self._ledger.matches_of[player.agent_id]:
             match = self._ledger.matches[match_id]
             if match.result is None:
-                found = {
+                next_match = {
                     "match_id": match_id,
                     "round_id": match.round_id,
                     "opponent_id": match.opponent(player.agent_id),
                     "referee_endpoint": self._referee_endpoint(match),
                 }
-                return {"next_match": found}
+                return {"next_match": next_match}
         return {"next_match": None}
 
-    def _player_stats(self, params: QueryParams, asking: Member) -> Object:
-        player = self._player(params, asking)
-        row = next(columns(one) for one in table(self._ledger) if one.player_id == player.agent_id)
-        matches = (self._ledger.matches[match_id] for match_id in self._ledger.matches_of[player.agent_id])
-        opened = [one for one in matches if one.result is not None or one.round_id <= self._ledger.current_round]
+    def _player_stats(self, params: QueryParams, sender: Member) -> Object:
+        player = self._player(params, sender)
+        row = next(row for row in table(self._ledger) if row.player_id == player.agent_id)
+        matches = [self._ledger.matches[match_id] for match_id in self._ledger.matches_of[player.agent_id]]
+        current_round = self._ledger.current_round
         return {
-            **row,
+            **columns(row),
             "technical_losses": player.technical_losses,
-            "matches": [_played(match, player.agent_id) for match in opened],
+            "matches": [
+                _played(match, player.agent_id)
+                for match in matches
+                if match.result is not None or match.round_id <= current_round
+            ],
         }
 
-    def _status(self, params: QueryParams, asking: Member) -> Object:
+    def _status(self, params: QueryParams, sender: Member) -> Object:
         ledger = self._ledger
         players = len(ledger.roster.roles.get("player", ()))
         return {
-            "league_id": self.context.league_id,
+            "league_id": self._ledger.settings.league_id,
             "status": ledger.state,
             "current_round": ledger.current_round,
             "total_rounds": len(ledger.rounds),
@@ -141,48 +152,61 @@ class LeagueQueries(ManagerPart):
             "matches_completed": len(ledger.matches) - ledger.undecided,
             "total_matches": len(ledger.matches),
             "champion": ledger.champion,
-            "your_state": asking.state,
-            "withdrawn": asking.withdrawn,
+            "your_state": sender.state,
+            "withdrawn": sender.withdrawn,
         }
 
     # --- what agents by others ask ------------------------------------------------------------------------------------
 
-    def asker(self, inquiry: Inquiry, now: float) -> Member | None:
-        """Who asks, if that matters: only a referee itself may ask for its matches, whoever else may know its id."""
+    def sender_of(self, inquiry: Inquiry, now: float) -> Member | None:
+        """Return the sender of an inquiry, or None if anybody may ask it. Only a referee may ask for its matches."""
         if not self.context.accepts_deviations:
-            raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+            raise PeerError(
+                "E036",
+                f"there is no method {inquiry.method!r} here",
+                requirement="RPC.method",
+            )
+        # The table is no secret, and those who ask for it this way often have no token at hand.
         if inquiry.method == "get_standings":
             return None
         member = self.authentication.identify(inquiry.params, now)
         if member.is_player:
             raise PeerError("E032", "matches are assigned to referees")
         detail = f"{inquiry.method} is a method of no document"
-        self.context.record(member.agent_id, [Violation("E036", "method", detail, "RPC.method", lenient=True)], now)
+        self.context.record(
+            member.agent_id,
+            [Violation("E036", "method", detail, "RPC.method", lenient=True)],
+            now,
+        )
         return member
 
-    def inform(self, asker: Member | None, now: float) -> Information:
-        """The table for everybody; for a referee what was dispatched to it and it has not reported."""
-        if asker is None:
+    def inform(self, referee: Member | None, now: float) -> Information:
+        """Return the table for everybody, or the matches that were dispatched to a referee and not reported yet."""
+        if referee is None:
             rows = [columns(row) for row in table(self._ledger)]
             return Information({"standings": rows, "current_round": self._ledger.current_round})
-        matches = self.dispatches.polled(asker, now)
-        more = {"referee_endpoint": asker.endpoint, "status": "ASSIGNED"}
-        return Information({"matches": [{**self.messages.assigned(one), **more} for one in matches]})
+        matches = self.dispatches.polled(referee, now)
+        more = {"referee_endpoint": referee.endpoint, "status": "ASSIGNED"}
+        return Information({"matches": [{**self.dispatches.giving.listed(match), **more} for match in matches]})
 
-    def _asks_for_addresses(self, read: Unsealed, asking: Member) -> bool:
-        """A query of no document; who plays no match needs no addresses."""
-        is_asked = not asking.is_player and read.field("query_type") in ADDRESS_QUERIES
-        return is_asked and self.context.accepts_deviations
+    def _asks_for_addresses(self, read: Unsealed, sender: Member) -> bool:
+        """True for a query of no document by which referees look for the addresses of players."""
+        is_address_query = not sender.is_player and read.field("query_type") in ADDRESS_QUERIES
+        return is_address_query and self.context.accepts_deviations
 
-    def _registrations(self, read: Unsealed, asking: Member, now: float) -> LeagueQueryResponse:
-        """Where everybody lives. It is all that such a query says: whatever else it lacks is recorded with it."""
-        self.context.record(asking.agent_id, read.violations, now)
-        data: Object = {
-            f"{role}s": [_registered(one) for one in self._ledger.roster.of_role(role) if not one.withdrawn]
-            for role in _ROLES
-        }
-        conversation, asked = (str(read.field(name)) for name in ("conversation_id", "query_type"))
-        return LeagueQueryResponse(**self.context.sealed(now, conversation), query_type=asked, success=True, data=data)
+    def _registrations(self, read: Unsealed, sender: Member, now: float) -> LeagueQueryResponse:
+        """Return where all members are. The query says nothing else, so everything it lacks is recorded with it."""
+        self.context.record(sender.agent_id, read.violations, now)
+        data: Object = {}
+        for role in _ROLES:
+            members = self._ledger.roster.of_role(role)
+            data[f"{role}s"] = [_registered(member) for member in members if not member.withdrawn]
+        return LeagueQueryResponse(
+            **seal(tokens.MANAGER, now, str(read.field("conversation_id"))),
+            query_type=str(read.field("query_type")),
+            success=True,
+            data=data,
+        )
 
     # --- what they need -----------------------------------------------------------------------------------------------
 
@@ -190,16 +214,22 @@ class LeagueQueries(ManagerPart):
         if not self._ledger.rounds:
             raise PeerError("E030", _NOT_STARTED)
 
-    def _player(self, params: QueryParams, asking: Member) -> Member:
-        """The player asked about: the asking one if none is named."""
-        if params.player_id is None and not asking.is_player:
+    def _player(self, params: QueryParams, sender: Member) -> Member:
+        """Return the player that the query is about: the sender if none is named."""
+        if params.player_id is None and not sender.is_player:
             raise PeerError(
-                "E003", "a referee must say which player it asks about", {"field": "query_params.player_id"}
+                "E003",
+                "a referee must say which player it asks about",
+                {"field": "query_params.player_id"},
             )
-        player_id = asking.agent_id if params.player_id is None else params.player_id
+        player_id = sender.agent_id if params.player_id is None else params.player_id
         member = self._ledger.roster.members.get(player_id)
         if member is None or not member.is_player:
-            raise PeerError("E005", f"there is no player {player_id[:80]}", {"player_id": player_id[:80]})
+            raise PeerError(
+                "E005",
+                f"there is no player {player_id[:80]}",
+                {"player_id": player_id[:80]},
+            )
         return member
 
     def _referee_endpoint(self, match: ScheduledMatch) -> str | None:
@@ -213,11 +243,10 @@ _QUESTIONS: Mapping[str, Callable[[LeagueQueries, QueryParams, Member], Object]]
     "GET_PLAYER_STATS": LeagueQueries._player_stats,
     "GET_STATUS": LeagueQueries._status,
 }
-_STATUS = {"ASSIGNED": "RUNNING", "COMPLETED": "COMPLETED", "PARKED": "PARKED"}
 
 
 def _registered(member: Member) -> Object:
-    """A member for a referee that looks for its address, in whatever words; no token is in it."""
+    """Return a member for a referee that looks for its address, in several spellings. It contains no token."""
     return {
         f"{member.role}_id": member.agent_id,
         "display_name": member.display_name,
@@ -230,21 +259,22 @@ def _registered(member: Member) -> Object:
 
 
 def _is_gross(worst: Violation) -> bool:
-    """A field of the message itself is wrong: only failures in `query_params` and of `query_type` are answers."""
+    """True if a field of the message itself is wrong. Errors in `query_type` and `query_params` get an answer."""
     return worst.code != "E029" and not worst.path.startswith("query_params")
 
 
 def _played(match: ScheduledMatch, player: str) -> Object:
-    """One match of a player; an unfinished one shows neither outcome nor choices."""
+    """Return one match of a player. An unfinished one shows neither outcome nor choices."""
     opponent = match.opponent(player)
     choices = match.result.details.get("choices") if isinstance(match.result, ResultAccepted) else None
-    shown = choices if isinstance(choices, dict) else {}
+    if not isinstance(choices, dict):
+        choices = {}
     return {
         "match_id": match.match_id,
         "opponent_id": opponent,
         "outcome": _outcome(match, player),
-        "choice": shown.get(player),
-        "opponent_choice": shown.get(opponent),
+        "choice": choices.get(player),
+        "opponent_choice": choices.get(opponent),
     }
 
 

@@ -1,4 +1,4 @@
-"""Who belongs to the league, found by id, name, endpoint and token; and who applied and waits for the operator."""
+"""The members of the league, found by id, name, endpoint and token; and the applicants that wait for the operator."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from league.protocol import tokens
 from league.protocol.experiment import Conditions
 
 PREFIXES: Mapping[AgentRole, str] = {"player": "P", "referee": "REF"}
-FULL_TOKENS, LESSER_TOKENS = 16, 4
-"""So many tokens of each standing are kept beside the first and the one in use. Only who shows a token of full standing
-gets another one, so that nobody else can use up an agent's."""
+MAX_FULL_TOKENS = 16
+MAX_QUERY_TOKENS = 4
+"""Maximum number of tokens of each standing that are kept beside the first one and the one in use. An agent gets
+another token of full standing only if it shows one, so nobody else can use them up."""
 LONGEST_NUMBER = 6
-MOST_CONDITIONS = 4
 FAULTS_THAT_SUSPEND = 2
-"""So many technical losses in a row (R-51)."""
-MOST_WAITING, MOST_AT_ADDRESS = 1000, 200
-"""So many may wait for approval at once: whoever can reach the manager can apply, and each application is kept for
-ever."""
+"""Number of technical losses in a row that suspend a player (R-51)."""
+MOST_WAITING = 1000
+MOST_AT_ADDRESS = 200
+"""Maximum number of applicants that may wait at once, in all and from one address. Anybody who can reach the manager
+can apply, and each application is kept for ever."""
 
 
 class Member(Struct):
-    """A player or referee, as the manager knows it. `tokens`: serial to V, all valid."""
+    """A player or referee, as the manager knows it."""
 
     role: AgentRole
     agent_id: str
@@ -48,10 +49,11 @@ class Member(Struct):
     game_types: tuple[str, ...]
     capacity: int
     tokens: dict[int, str]
+    """V of each valid token, by its serial number."""
     serial: int
-    """The token it goes by: what this agent is shown is derived from its K."""
+    """The token it goes by. What this agent is shown is derived from its K."""
     queries_only: set[int] = set()
-    """Those of its tokens that were got by name and address alone (S-25)."""
+    """The tokens that were issued for a name and an address alone (S-25)."""
     contested: dict[str, str] = {}
     """Signs that two agents go by its name."""
     state: AgentState = "REGISTERED"
@@ -62,37 +64,30 @@ class Member(Struct):
     faults_in_a_row: int = 0
     technical_losses: int = 0
     absent: bool = False
-    """A player the league waited for in vain: it counts for no other outage before it has played a match."""
+    """True for a player that the league waited for in vain. It counts for no other outage before it plays a match."""
     excused: bool = False
-    """An outage excused its last loss: another one is no sign of an outage before it has played a match."""
+    """True if an outage excused its last loss. Another loss is no sign of an outage before it plays a match."""
     declined: int = 0
-    """So often it declined to choose, and the match was played again (spec section 8.17)."""
+    """How often it declined to choose and the match was played again (spec section 8.17)."""
     conditions: tuple[Conditions, ...] = ()
-    """Under which a language model plays for it, the newest last: more than one if they were changed."""
+    """The conditions under which a language model plays for it, the newest last."""
     convention: str = "SPEC"
-    """How it is called: at first as it called us."""
+    """How it is called. At first that is how it called us."""
     known_as: str = ""
-    """What it may call itself in its answers, too (R-104)."""
+    """Another name that it may use for itself in its answers (R-104)."""
     told: set[str] = set()
-    """Of what strict leagues refuse, and this one does not, referees have told it: the codes."""
+    """Codes of deviations that strict leagues refuse, and that referees have told it of."""
     shows_derived_tokens: bool = False
-    """A referee that players know by the token it shows them."""
+    """True for a referee that players know by the token it shows them."""
     dispatch_method: str = ""
-    """What makes it play, if it is a referee by others and that was seen (events.DispatchLearned)."""
-
-    def state_conditions(self, conditions: Conditions) -> None:
-        if self.conditions[-1:] != (conditions,):
-            self.conditions = (*self.conditions[-MOST_CONDITIONS + 1 :], conditions)
-
-    @property
-    def newest_serial(self) -> int:
-        return max(self.tokens)
+    """What makes a referee by others play, once that is known (events.DispatchLearned)."""
 
     @property
     def full_standing(self) -> list[int]:
-        """The tokens that speak for it by themselves."""
-        lesser = self.queries_only
-        return [serial for serial in self.tokens if serial not in lesser] if lesser else list(self.tokens)
+        """The serial numbers of the tokens that prove who it is."""
+        if not self.queries_only:
+            return list(self.tokens)
+        return [serial for serial in self.tokens if serial not in self.queries_only]
 
     @property
     def is_player(self) -> bool:
@@ -100,12 +95,12 @@ class Member(Struct):
 
     @property
     def takes_part(self) -> bool:
-        """May it be sent anything?"""
+        """True if it may be sent anything."""
         return self.state != "SHUTDOWN"
 
 
 class Applicant(Struct):
-    """An agent as it described itself, and the address it spoke from: an approval is good for all of that together."""
+    """An agent as it described itself, and the address it spoke from. An approval is good for all of that together."""
 
     applicant_id: str
     role: AgentRole
@@ -123,17 +118,17 @@ class Applicant(Struct):
 
 
 class Applicants(Struct):
-    """Who needs the operator to become a member (R-89) or to come back without a proof (R-90, S-25): everybody who ever
-    applied, in that order. An approval is good for one registration: who comes again applies anew."""
+    """Everybody who ever applied, in that order: agents that need the operator to become a member (R-89), or to come
+    back without a proof (R-90, S-25). An approval is good for one registration; the next one needs another."""
 
     by_id: dict[str, Applicant] = {}
     known: dict[str, str] = {}
-    """What tells one applicant from another, to its id, until it is admitted."""
+    """The ids of applicants by what tells them apart, until they are admitted."""
     settled: int = 0
 
     def has_room(self, origin: str) -> bool:
-        """May another one from this address wait?"""
-        neighbours = sum(one.origin == origin for one in self.waiting)
+        """True if another applicant from this address may wait."""
+        neighbours = sum(applicant.origin == origin for applicant in self.waiting)
         return len(self.by_id) - self.settled < MOST_WAITING and neighbours < MOST_AT_ADDRESS
 
     @property
@@ -142,25 +137,26 @@ class Applicants(Struct):
 
     @property
     def waiting(self) -> Iterator[Applicant]:
-        return (one for one in self.by_id.values() if one.is_waiting)
+        return (applicant for applicant in self.by_id.values() if applicant.is_waiting)
 
     @property
     def rejected(self) -> Iterator[Applicant]:
-        return (one for one in self.by_id.values() if one.rejected)
+        return (applicant for applicant in self.by_id.values() if applicant.rejected)
 
     def find(self, role: AgentRole, display_name: str, endpoint: str, origin: str) -> Applicant | None:
         applicant_id = self.known.get(_identity(role, display_name, endpoint, origin))
         return self.by_id[applicant_id] if applicant_id else None
 
     def meant_by(self, target: str) -> list[Applicant]:
-        """Whom an operator calls so: one by its id, else all with this name or endpoint."""
+        """Return the applicant with this id, or else all with this name or endpoint."""
         if target in self.by_id:
             return [self.by_id[target]]
-        name, endpoint = folded(target), same_endpoint(target)
+        name = folded(target)
+        endpoint = same_endpoint(target)
         return [
-            one
-            for one in self.by_id.values()
-            if folded(one.display_name) == name or same_endpoint(one.endpoint) == endpoint
+            applicant
+            for applicant in self.by_id.values()
+            if folded(applicant.display_name) == name or same_endpoint(applicant.endpoint) == endpoint
         ]
 
     # --- made true by events ------------------------------------------------------------------------------------------
@@ -178,23 +174,30 @@ class Applicants(Struct):
         self.known[identity] = event.applicant_id
 
     def approve(self, event: AgentApproved) -> None:
-        one = self.by_id[event.applicant_id]
-        self.settled += one.is_waiting
-        one.approved, one.rejected = True, False
+        applicant = self._settle(event.applicant_id)
+        applicant.approved = True
+        applicant.rejected = False
 
     def reject(self, event: AgentRejected) -> None:
-        one = self.by_id[event.applicant_id]
-        self.settled += one.is_waiting
-        one.approved, one.rejected = False, True
+        applicant = self._settle(event.applicant_id)
+        applicant.approved = False
+        applicant.rejected = True
 
     def admit(self, applicant_id: str) -> None:
-        """It became a member, or came back as one."""
+        """An applicant became a member, or came back as one."""
         if not applicant_id:
             return
-        one = self.by_id[applicant_id]
-        self.settled += one.is_waiting
-        one.admitted, one.rejected = True, False
-        self.known.pop(_identity(one.role, one.display_name, one.endpoint, one.origin), None)
+        applicant = self._settle(applicant_id)
+        applicant.admitted = True
+        applicant.rejected = False
+        identity = _identity(applicant.role, applicant.display_name, applicant.endpoint, applicant.origin)
+        self.known.pop(identity, None)
+
+    def _settle(self, applicant_id: str) -> Applicant:
+        applicant = self.by_id[applicant_id]
+        if applicant.is_waiting:
+            self.settled += 1
+        return applicant
 
 
 class Roster(Struct):
@@ -204,34 +207,41 @@ class Roster(Struct):
     roles: dict[str, list[str]] = {}
     """The ids of all members of a role."""
     names: dict[str, str] = {}
-    """Skeletons of names to whoever took them first."""
+    """The members that took a name first, by its skeletons."""
     endpoints: dict[str, str] = {}
     verifiers: dict[str, tuple[str, int]] = {}
+    """Agent and serial number of each valid token, by its V."""
     next_number: dict[str, int] = {}
     """The smallest number of each role that was never given."""
     counts: dict[str, int] = {}
     changes: int = 0
-    """How often somebody came, or another state was entered."""
+    """Grows when a member comes or changes its state."""
     applicants: Applicants = field(default_factory=Applicants)
 
     def of_role(self, role: AgentRole) -> list[Member]:
         return list(map(self.members.__getitem__, self.roles.get(role, ())))
 
     def count(self, role: AgentRole) -> int:
-        """How many of a role are in the league; who was withdrawn has left its place."""
+        """Return how many members of a role are in the league. Withdrawn players do not count."""
         return self.counts.get(role, 0)
 
     def with_name(self, role: AgentRole, display_name: str) -> Member | None:
-        """Who has this name, or one that looks like it."""
-        taken = (self.names.get(f"{role}:{one}") for one in names.skeletons(display_name))
-        return next((self.members[agent_id] for agent_id in taken if agent_id is not None), None)
+        """Return the member that has this name, or one that looks like it."""
+        for skeleton in names.skeletons(display_name):
+            agent_id = self.names.get(f"{role}:{skeleton}")
+            if agent_id is not None:
+                return self.members[agent_id]
+        return None
 
     def at_endpoint(self, endpoint: str) -> Member | None:
         agent_id = self.endpoints.get(same_endpoint(endpoint))
         return self.members[agent_id] if agent_id else None
 
-    def owner(self, token: str) -> tuple[Member, int] | None:
-        """Whose valid token this is, and which of its tokens."""
+    def owner(self, token: object) -> tuple[Member, int] | None:
+        """Return the owner of a valid token, and the token's serial number. None if this is no valid token."""
+        if not isinstance(token, str):
+            return None
+        # The index finds the owner, a comparison in constant time decides.
         digest = tokens.verifier(token)
         agent_id, serial = self.verifiers.get(digest, ("", 0))
         member = self.members.get(agent_id)
@@ -240,7 +250,8 @@ class Roster(Struct):
         return member, serial
 
     def free_id(self, role: AgentRole, wanted: str) -> str:
-        """The wanted id if it is well-formed and was never given (R-37), else the next one."""
+        """Return the wanted id if it is well-formed and was never given (R-37), or else the next one."""
+        # Only ids that we would write the same way: P1 and P001 would be taken for P01.
         prefix = PREFIXES[role]
         digits = wanted.removeprefix(prefix)
         well_formed = re.fullmatch(f"[0-9]{{2,{LONGEST_NUMBER}}}", digits) and int(digits) > 0
@@ -251,6 +262,7 @@ class Roster(Struct):
     # --- made true by events ------------------------------------------------------------------------------------------
 
     def enter(self, event: AgentRegistered, delivered: Bulletin) -> None:
+        # Ids, names and endpoints are indexed, so that a registration costs the same in a league of any size.
         self.members[event.agent_id] = Member(
             role=event.role,
             agent_id=event.agent_id,
@@ -275,13 +287,14 @@ class Roster(Struct):
         self.verifiers[event.verify] = (event.agent_id, event.serial)
         self.counts[event.role] = self.counts.get(event.role, 0) + 1
         self.applicants.admit(event.applicant_id)
-        number, prefix = self.next_number.get(event.role, 1), PREFIXES[event.role]
+        number = self.next_number.get(event.role, 1)
+        prefix = PREFIXES[event.role]
         while _written(prefix, number) in self.members:
             number += 1
         self.next_number[event.role] = number
 
     def renew(self, event: TokenRenewed) -> None:
-        """A new token beside the earlier ones; who proved to be this member goes by it from now on."""
+        """Keep a new token beside the earlier ones. A member that proved its identity goes by it from now on."""
         member = self.members[event.agent_id]
         member.tokens[event.serial] = event.verify
         member.shows_derived_tokens = event.shows_derived_tokens
@@ -291,17 +304,20 @@ class Roster(Struct):
         else:
             member.serial = event.serial
         self.applicants.admit(event.applicant_id)
+        # The first token is never dropped.
         _, *full = sorted(member.full_standing)
-        for old in (*full[:-FULL_TOKENS], *sorted(member.queries_only)[:-LESSER_TOKENS]):
-            if old != member.serial:
-                self.verifiers.pop(member.tokens.pop(old), None)
-                member.queries_only.discard(old)
+        outdated = full[:-MAX_FULL_TOKENS] + sorted(member.queries_only)[:-MAX_QUERY_TOKENS]
+        for serial in outdated:
+            if serial != member.serial:
+                self.verifiers.pop(member.tokens.pop(serial), None)
+                member.queries_only.discard(serial)
 
     def move(self, event: AgentMoved) -> None:
         member = self.members[event.agent_id]
         self.endpoints.pop(same_endpoint(member.endpoint), None)
         self.endpoints[same_endpoint(event.endpoint)] = event.agent_id
-        member.endpoint, member.origin = event.endpoint, event.origin
+        member.endpoint = event.endpoint
+        member.origin = event.origin
 
     def leave(self, member: Member) -> None:
         member.withdrawn = True
@@ -309,7 +325,7 @@ class Roster(Struct):
 
 
 def same_endpoint(url: str) -> str:
-    """An endpoint as it is compared: scheme and host in any case, with or without a last slash."""
+    """Return an endpoint as it is compared: scheme and host in lower case, without a last slash."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme.lower()}://{host.lower()}{slash}{path}".rstrip("/")

@@ -1,8 +1,11 @@
-"""Where everybody stands. A result costs the same whatever is stored already; the table is computed when needed."""
+"""The table of a league: each player's numbers, and the order of the players.
+
+A result costs the same however many are counted already. The order is computed only when somebody needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -11,9 +14,11 @@ from msgspec import Struct
 
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 
+TIEBREAKERS = frozenset({"points", "wins", "draws", "head_to_head"})
+
 
 class Decided(NamedTuple):
-    """How a match counts in the table. Technical without a winner: both lost it."""
+    """How a match counts in the table. A technical loss without a winner was lost by both players."""
 
     players: tuple[str, str]
     winner: str | None
@@ -26,7 +31,7 @@ class Decided(NamedTuple):
 
 
 class Tally(Struct):
-    """One player's numbers."""
+    """The numbers of one player."""
 
     played: int = 0
     wins: int = 0
@@ -40,7 +45,7 @@ class StandingsTable(Struct):
 
     tallies: dict[str, Tally] = {}
     against: dict[str, dict[str, int]] = {}
-    """Player, opponent, the points won against it."""
+    """For each player, the points won against each opponent."""
     version: int = 0
     """Grows with every change."""
     round_id: int = 0
@@ -51,70 +56,66 @@ class StandingsTable(Struct):
         self.against[player] = {}
 
     def add(self, decided: Decided, times: int = 1) -> None:
-        """Count a result; -1 times takes a voided one back."""
-        drawn = decided.winner is None and not decided.technical
+        """Count a result. With `times=-1` a voided result is taken back."""
+        is_draw = decided.winner is None and not decided.technical
         for player, opponent in (decided.players, decided.players[::-1]):
-            tally, points = self.tallies[player], decided.points(player)
+            tally = self.tallies[player]
+            points = times * decided.points(player)
             tally.played += times
-            tally.points += times * points
-            if drawn:
+            tally.points += points
+            if is_draw:
                 tally.draws += times
             elif decided.winner == player:
                 tally.wins += times
             else:
                 tally.losses += times
-            won = self.against[player]
-            won[opponent] = won.get(opponent, 0) + times * points
+            points_won = self.against[player]
+            points_won[opponent] = points_won.get(opponent, 0) + points
 
     def ranking(self, tiebreakers: Sequence[str]) -> list[str]:
-        """The players from the first to the last: each tiebreaker splits the groups still tied, then the number."""
+        """Return the players from first to last.
+
+        Each tiebreaker splits the groups that are still tied. The players' numbers break the last ties.
+        """
+        # Groups of one are settled. Head-to-head points, the slowest to compute, are needed for the few that are tied.
         groups = [sorted(self.tallies, key=number_of)]
-        for name in tiebreakers:
+        for tiebreaker in tiebreakers:
             if len(groups) == len(self.tallies):
                 break
-            criterion = _CRITERIA[name]
             parts: list[list[str]] = []
             for group in groups:
-                parts += _split(group, criterion(self, group)) if len(group) > 1 else [group]
+                if len(group) > 1:
+                    parts += self._split(group, tiebreaker)
+                else:
+                    parts.append(group)
             groups = parts
         return list(chain.from_iterable(groups))
 
-    def head_to_head(self, group: Sequence[str]) -> Mapping[str, int]:
-        """The points these players won against each other."""
-        members = set(group)
-        return {player: self._won_within(player, members) for player in group}
+    def _split(self, group: Sequence[str], tiebreaker: str) -> list[list[str]]:
+        """Split a group by value, the highest value first. Tied players keep the order they had."""
+        if tiebreaker == "head_to_head":
+            values = self.head_to_head(group)
+        else:
+            values = {player: getattr(self.tallies[player], tiebreaker) for player in group}
+        parts: dict[int, list[str]] = {}
+        for player in group:
+            parts.setdefault(values[player], []).append(player)
+        return [parts[value] for value in sorted(parts, reverse=True)]
 
-    def _won_within(self, player: str, members: set[str]) -> int:
-        won = self.against[player]
-        return sum(map(won.__getitem__, won.keys() & members))
+    def head_to_head(self, group: Sequence[str]) -> Mapping[str, int]:
+        """Return the points these players won against each other."""
+        # Within a group of tied players only: points won against others do not count.
+        members = set(group)
+        points = {}
+        for player in group:
+            points_won = self.against[player]
+            points[player] = sum(map(points_won.__getitem__, points_won.keys() & members))
+        return points
 
 
 @lru_cache(maxsize=4096)
 def number_of(agent_id: str) -> tuple[int, str]:
-    """Ids in the order of their numbers: P99 before P100."""
+    """A sort key that puts ids in the order of their numbers: P99 before P100."""
     digits = agent_id.lstrip("PREF")
-    return (int(digits) if digits.isdecimal() else 0, agent_id)
-
-
-def _column(name: str) -> Callable[[StandingsTable, Sequence[str]], Mapping[str, int]]:
-    def criterion(standings: StandingsTable, group: Sequence[str]) -> Mapping[str, int]:
-        return {player: getattr(standings.tallies[player], name) for player in group}
-
-    return criterion
-
-
-_CRITERIA: Mapping[str, Callable[[StandingsTable, Sequence[str]], Mapping[str, int]]] = {
-    "points": _column("points"),
-    "wins": _column("wins"),
-    "draws": _column("draws"),
-    "head_to_head": StandingsTable.head_to_head,
-}
-TIEBREAKERS = frozenset(_CRITERIA)
-
-
-def _split(group: list[str], values: Mapping[str, int]) -> Iterable[list[str]]:
-    """The group in parts of equal value, the highest first, each in the order the group had."""
-    parts: dict[int, list[str]] = {}
-    for player in group:
-        parts.setdefault(values[player], []).append(player)
-    return [parts[value] for value in sorted(parts, reverse=True)]
+    number = int(digits) if digits.isdecimal() else 0
+    return number, agent_id

@@ -1,6 +1,18 @@
-"""Calls for a choice: each is put to the strategy, and answered when the strategy has chosen. The same call again gets
-the same answer, unless the referee called it wrong. What is pending is lost in a crash, and asked again when the
-referee repeats its call."""
+"""Calls for a choice, from the referee's call to the answer.
+
+Theory of operation. A turn of a match is in one of three states:
+
+- *open*: nobody has asked for it, or the referee rejected our choice. Nothing is stored.
+- *pending*: the strategy is thinking. A `PendingChoice` holds all calls that wait for it. It is not in the journal:
+  after a crash the turn is open, and the strategy is asked once more when the referee repeats its call.
+- *answered*: `ChoiceGiven` is in the journal, and memory.py has the choice.
+
+`called` moves a turn from open to pending, `answered` from pending to answered (or back to open, if the strategy
+failed), and `refused` from answered to open. `drop` gives up a pending choice that nobody needs any more.
+
+What must never happen: two different answers to one turn, unless the referee rejected the first one; a call that gets
+no reply at all; a choice for somebody who is not the referee of the match.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +22,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, structs
 
-from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, InvitationAnswered
+from league.events import (
+    ChoiceFailed,
+    ChoiceGiven,
+    ChoiceRefused,
+    InvitationAnswered,
+)
 from league.machine import Ask, Considered, Letter, NoChoice
 from league.player.context import NO_CONVERSATION, PlayerContext
 from league.player.credentials import SenderIdentity, digest_of, sender_id
@@ -37,63 +54,71 @@ ChoiceCall = ChooseParityCall | GameMoveCall
 PARITIES: Final = ("even", "odd")
 RECORD: Final = ("wins", "losses", "draws", "points")
 WAITING: Final = 32
-"""More calls than this do not wait for one choice; a referee repeats a call seven times at the very most."""
+"""Maximum number of calls that wait for one choice; a referee repeats a call seven times at the very most."""
 PENDING: Final = 1_000
-"""More choices than this are not pending at a time."""
+"""Maximum number of pending choices."""
 LONGEST_S: Final = 3_600.0
 LONGEST_FAILURE: Final = 10_000
 
 
-# --- what a call asks -------------------------------------------------------------------------------------------------
+# --- reading a call ---------------------------------------------------------------------------------------------------
 
 
 def turn_of(call: ChoiceCall) -> int:
-    """Which choice of the match is asked for: the same number, the same choice.
-
-    A referee that does not number its turns shows another view of the game in each: that tells them apart.
-    """
+    """Return the number of the choice that is asked for: the same number, the same choice."""
     if isinstance(call, ChooseParityCall):
         return 1
     turn = call.move_request.context.get("turn")
     if isinstance(turn, int) and not isinstance(turn, bool):
         return turn
+    # A referee that does not number its turns still shows a different view of the game in each.
     digest = hashlib.sha256(msgspec.json.encode(call.move_request, order="deterministic")).digest()
     return int.from_bytes(digest[:6], "big")
 
 
 def options_of(call: ChoiceCall) -> tuple[str, ...]:
-    """The valid choices."""
-    return PARITIES if isinstance(call, ChooseParityCall) else tuple(call.move_request.valid_options)
+    """Return the valid choices."""
+    if isinstance(call, ChooseParityCall):
+        return PARITIES
+    return tuple(call.move_request.valid_options)
 
 
 def seconds_of(call: ChoiceCall) -> float:
-    """How long the referee waits, by its own clock alone (R-23)."""
-    if call.timestamp is None:
-        return EXCHANGES[call.type].limit_s
-    seconds = timestamps.read(call.deadline) - timestamps.read(call.timestamp)
-    return min(seconds, LONGEST_S) if seconds > 0 else EXCHANGES[call.type].limit_s
+    """Return how long the referee waits, by its own clock alone (R-23)."""
+    if call.timestamp is not None:
+        seconds = timestamps.read(call.deadline) - timestamps.read(call.timestamp)
+        if seconds > 0:
+            return min(seconds, LONGEST_S)
+    return EXCHANGES[call.type].limit_s
 
 
 def turn_for_strategy(ask: Ask, context: PlayerContext) -> Turn:
-    """What the strategy may know when it answers this."""
+    """Return everything the strategy may know when it answers this question."""
     call = ask.call
     assert isinstance(call, ChoiceCall)
     match = context.memory.matches.by(call.match_id, sender_id(call.sender))
+    number = 1
     if isinstance(call, GameMoveCall):
         view = call.move_request.context
+        stated_number = view.get("turn")
+        if type(stated_number) is int:
+            number = stated_number
+    elif call.context:
+        view = msgspec.to_builtins(call.context)
     else:
-        view = msgspec.to_builtins(call.context) if call.context else {}
-    number, standings = view.get("turn"), view.get("your_standings")
-    known = standings if isinstance(standings, dict) else {}
+        view = {}
+    standings = view.get("your_standings")
+    if not isinstance(standings, dict):
+        standings = {}
     return Turn(
         game_type=call.game_type,
         match_id=call.match_id,
         opponent_id=match.invitation.opponent_id if match else "",
         options=options_of(call),
         chance=context.chance(CHANCE_BYTES),
-        number=number if type(number) is int and isinstance(call, GameMoveCall) else 1,
+        number=number,
         view=view,
-        record={name: known[name] for name in RECORD if isinstance(known.get(name), int)},
+        record={name: standings[name] for name in RECORD if isinstance(standings.get(name), int)},
         history=context.memory.history.rows(),
         seconds=seconds_of(call),
         tokens_spent=context.memory.tokens_spent,
@@ -101,20 +126,28 @@ def turn_for_strategy(ask: Ask, context: PlayerContext) -> Turn:
     )
 
 
-# --- what is answered -------------------------------------------------------------------------------------------------
+# --- writing the answer -----------------------------------------------------------------------------------------------
 
 
 class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag="CHOOSE_PARITY_RESPONSE"):
-    """For referees by others: some look for the choice under the name that their own players use (section 13.5)."""
+    """A response for referees by others, some of which look for the choice under another name (section 13.5)."""
 
     choice: ParityChoice
 
 
-def response_to(call: ChoiceCall, given: ChoiceGiven, token: str | None, now: float, *, both_names: bool) -> Message:
-    """Our choice in the words of the call, as it is: a wrong one is never repaired."""
-    provenance = None if given.provenance is None else written(given.provenance)
-    parity: Any = given.choice  # Any: perhaps not one of the two
-    sender, conversation_id = f"player:{call.player_id}", call.conversation_id or NO_CONVERSATION
+def response_to(
+    call: ChoiceCall,
+    answer: ChoiceGiven,
+    token: str | None,
+    now: float,
+    *,
+    both_names: bool,
+) -> Message:
+    """Return our choice in the words of the call, unchanged: a wrong choice is never repaired."""
+    provenance = None if answer.provenance is None else written(answer.provenance)
+    parity: Any = answer.choice  # Any: perhaps not one of the two
+    sender = f"player:{call.player_id}"
+    conversation_id = call.conversation_id or NO_CONVERSATION
     if isinstance(call, ChooseParityCall) and not both_names:
         return ChooseParityResponse(
             protocol=PROTOCOL,
@@ -127,29 +160,36 @@ def response_to(call: ChoiceCall, given: ChoiceGiven, token: str | None, now: fl
             parity_choice=parity,
             provenance=provenance,
         )
-    about = seal(sender, now, conversation_id, token)
-    about |= {"match_id": call.match_id, "player_id": call.player_id, "provenance": provenance}
+    fields = seal(sender, now, conversation_id, token)
+    fields["match_id"] = call.match_id
+    fields["player_id"] = call.player_id
+    fields["provenance"] = provenance
     if isinstance(call, ChooseParityCall):
-        return ChoiceUnderBothNames(**about, parity_choice=parity, choice=parity)
-    move = MoveData(move_type=call.move_request.move_type, choice=given.choice)
-    return GameMoveResponse(**about, move_data=move)
+        return ChoiceUnderBothNames(**fields, parity_choice=parity, choice=parity)
+    move = MoveData(move_type=call.move_request.move_type, choice=answer.choice)
+    return GameMoveResponse(**fields, move_data=move)
 
 
 def read_choice(value: object) -> Considered | NoChoice:
-    """What a strategy answered: a choice that can be sent, or why it is none."""
+    """Read a strategy's answer: return a choice that can be sent, or the reason why there is none."""
     if isinstance(value, NoChoice):
         return value
-    choice, provenance = (value.choice, value.provenance) if isinstance(value, Considered) else (value, None)
+    choice = value
+    provenance = None
+    if isinstance(value, Considered):
+        choice = value.choice
+        provenance = value.provenance
     if not isinstance(choice, str):
         return NoChoice(f"a choice is a text, not {type(choice).__name__}", provenance)
     try:
         str.encode(choice)
     except UnicodeEncodeError as error:
         return NoChoice(f"this choice cannot be written: {error}", provenance)
+    # A subclass of str may write itself in another way than it compares.
     return Considered(str.__str__(choice), provenance)
 
 
-# --- choices that are pending -----------------------------------------------------------------------------------------
+# --- pending choices --------------------------------------------------------------------------------------------------
 
 
 class WaitingCall(Struct, frozen=True):
@@ -170,51 +210,59 @@ class PendingChoice(Struct, eq=False):
 
 
 class Choices:
-    """All choices that referees ask for. It never calls a strategy: it asks, and answers when the answer comes."""
+    """All choices that referees ask for. It never calls a strategy: it asks, and replies when the answer comes."""
 
     def __init__(self, context: PlayerContext) -> None:
         self._context = context
         self._by_key: dict[str, PendingChoice] = {}
         self._by_match: dict[InvitedMatch, PendingChoice] = {}
-        """A referee asks for one choice at a time."""
-        self._asked = 0
+        """At most one each: a referee asks for one choice at a time."""
+        self._ask_count = 0
 
     def pending(self, match: InvitedMatch) -> PendingChoice | None:
-        """The choice our strategy is asked for in this match."""
+        """Return the choice our strategy is asked for in this match."""
         return self._by_match.get(match)
 
     def called(self, letter: Letter, call: ChoiceCall, now: float) -> None:
-        """CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
+        """Handle CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
         context = self._context
-        known = context.memory.matches.by(call.match_id, sender_id(call.sender))
-        attempt = known.token_attempt if known else context.credentials.attempt_of(call)
+        match = context.memory.matches.by(call.match_id, sender_id(call.sender))
+        attempt = match.token_attempt if match else context.credentials.attempt_of(call)
         sender = context.admit(letter, call, call.match_id, attempt, now)
         if call.player_id != context.membership.agent_id:
             context.check_player(call.player_id)
-        match = self._open_match(call, known or self._taken_up(call, sender, attempt, now))
+        match = self._open_match(call, match or self._take_up(call, sender, attempt, now))
         turn = turn_of(call)
-        given = match.answers.get(turn)
-        if given is not None and (options := options_of(call)) and given.choice not in options:
-            # Its GAME_ERROR is on the way beside the call: repeating what cannot be right would waste a correction.
-            self.refused(match, turn, "E004" if isinstance(call, ChooseParityCall) else "E024", now)
-            given = None
+        answer = match.answers.get(turn)
+        if answer is not None and (options := options_of(call)) and answer.choice not in options:
+            # The GAME_ERROR about it travels beside this call: repeating a wrong choice would waste a correction.
+            code = "E004" if isinstance(call, ChooseParityCall) else "E024"
+            self.refused(match, turn, code, now)
+            answer = None
         token = context.credentials.for_referee(sender, match.match_id, match.token_attempt)
         waiting = WaitingCall(letter, call, token)
-        if given is None:
+        if answer is None:
             self._ask(match, turn, waiting, now)
         else:
-            self._answer(waiting, match, given, now)
+            self._answer(waiting, match, answer, now)
 
     def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
-        """The referee calls our choice wrong: the next call asks the strategy anew."""
+        """Note that the referee rejected our choice: its next call asks the strategy once more."""
         self._context.happened(ChoiceRefused(at=now, **match.named, turn=turn, code=code))
 
-    def _taken_up(self, call: ChoiceCall, sender: SenderIdentity, attempt: int, now: float) -> InvitedMatch | None:
-        """We lost our memory after we had joined this match: its referee proved itself, so we play on."""
-        context, matches = self._context, self._context.memory.matches
-        if not sender.is_proven or context.memory.is_over or attempt <= matches.newest_attempt(call.match_id, True):
+    def _take_up(self, call: ChoiceCall, sender: SenderIdentity, attempt: int, now: float) -> InvitedMatch | None:
+        """Play on in a match we joined before we lost our memory, if its referee proved itself."""
+        context = self._context
+        matches = context.memory.matches
+        if not sender.is_proven or context.memory.is_over:
             return None
-        view = call.context if isinstance(call, ChooseParityCall) else None
+        if attempt <= matches.newest_attempt(call.match_id, True):
+            return None
+        opponent_id = None
+        round_id = None
+        if isinstance(call, ChooseParityCall) and call.context:
+            opponent_id = call.context.opponent_id
+            round_id = call.context.round_id
         context.happened(
             InvitationAnswered(
                 at=now,
@@ -223,10 +271,10 @@ class Choices:
                 stated_attempt=attempt,
                 game_type=call.game_type,
                 player_id=call.player_id,
-                opponent_id=(view.opponent_id if view else None) or "",
+                opponent_id=opponent_id or "",
                 role="",
                 accepted=call.game_type in context.membership.meta.game_types,
-                round_id=(view.round_id if view else None) or context.memory.announced_round,
+                round_id=round_id or context.memory.announced_round,
                 referee_id=sender.id,
                 conversation_id=call.conversation_id or NO_CONVERSATION,
                 token_digest=digest_of(call.auth_token),
@@ -236,14 +284,16 @@ class Choices:
         return matches.by(call.match_id, sender.id)
 
     def _open_match(self, call: ChoiceCall, match: InvitedMatch | None) -> InvitedMatch:
-        """The match this call is about, if it may ask us now."""
+        """Return the match this call is about; raise PeerError if nobody may ask for a choice in it now."""
         if match is None:
             self._context.check_invited(call.match_id)
             raise PeerError("E016", f"another referee invited us to {call.match_id}")
         if self._context.memory.is_over and not match.is_replay:
             raise PeerError("E031", "the league is over")
+        if match.over:
+            raise PeerError("E023", f"{call.match_id} is over")
         if not match.is_open:
-            raise PeerError("E023", f"{call.match_id} is over" if match.over else "we did not join this match")
+            raise PeerError("E023", "we did not join this match")
         return match
 
     def _ask(self, match: InvitedMatch, turn: int, waiting: WaitingCall, now: float) -> None:
@@ -256,74 +306,85 @@ class Choices:
         if pending is not None:
             pending.waiting.append(waiting)
             return
-        self._asked += 1
-        key, call = f"{match.match_id}/{match.attempt}/choose/{turn}/{self._asked}", waiting.call
-        self._by_key[key] = self._by_match[match] = PendingChoice(key, match, turn, [waiting])
-        # Strategies show what they were asked to their authors; tokens are not for showing.
-        shown = structs.replace(call, auth_token=None)
-        self._context.ask(Ask(key, call.game_type, shown, now + seconds_of(call)))
+        self._ask_count += 1
+        key = f"{match.match_id}/{match.attempt}/choose/{turn}/{self._ask_count}"
+        pending = PendingChoice(key, match, turn, [waiting])
+        self._by_key[key] = pending
+        self._by_match[match] = pending
+        call = waiting.call
+        # Strategies show their authors what they were asked, and authors must not see tokens.
+        call_without_token = structs.replace(call, auth_token=None)
+        self._context.ask(Ask(key, call.game_type, call_without_token, now + seconds_of(call)))
 
     def answered(self, key: str, value: object, now: float) -> None:
-        """The strategy chose, or failed to; whoever asked learns it. Nobody waits any more: nothing happens."""
+        """Pass on what the strategy chose, or that it failed, to all calls that wait; there may be none any more."""
         pending = self._by_key.pop(key, None)
         if pending is None:
             return
         del self._by_match[pending.match]
-        read = read_choice(value)
-        if isinstance(read, Considered):
-            self._choose(pending, read, now)
+        choice = read_choice(value)
+        if isinstance(choice, Considered):
+            self._choose(pending, choice, now)
         else:
-            self._fail(pending, read, now)
+            self._fail(pending, choice, now)
 
-    def _choose(self, pending: PendingChoice, chosen: Considered, now: float) -> None:
+    def _choose(self, pending: PendingChoice, choice: Considered, now: float) -> None:
         match = pending.match
-        given = ChoiceGiven(
+        answer = ChoiceGiven(
             at=now,
             match_id=match.match_id,
             attempt=match.attempt,
             referee_id=match.referee_id,
             turn=pending.turn,
-            choice=chosen.choice,
-            provenance=chosen.provenance,
+            choice=choice.choice,
+            provenance=choice.provenance,
         )
-        self._context.happened(given)
+        self._context.happened(answer)
         for waiting in pending.waiting:
-            self._answer(waiting, match, given, now)
+            self._answer(waiting, match, answer, now)
 
-    def _fail(self, pending: PendingChoice, failed: NoChoice, now: float) -> None:
-        """Who declines because of an outage says so: the league may have the match played again."""
-        match, code = pending.match, "E045" if failed.is_outage else "E099"
+    def _fail(self, pending: PendingChoice, failure: NoChoice, now: float) -> None:
+        # After an outage the league may have the match played again, so the error says that it was one.
+        code = "E045" if failure.is_outage else "E099"
         self._context.happened(
             ChoiceFailed(
                 at=now,
-                match_id=match.match_id,
-                attempt=match.attempt,
+                match_id=pending.match.match_id,
+                attempt=pending.match.attempt,
                 turn=pending.turn,
-                detail=failed.detail[:LONGEST_FAILURE],
+                detail=failure.detail[:LONGEST_FAILURE],
                 code=code,
-                provenance=failed.provenance,
+                provenance=failure.provenance,
             )
         )
         error = PeerError(code, "no choice could be made", {"incident": pending.key})
         for waiting in pending.waiting:
             self._context.refuse(waiting.letter, error)
 
-    def _answer(self, waiting: WaitingCall, match: InvitedMatch, given: ChoiceGiven, now: float) -> None:
-        # Only our referees number their attempts.
+    def _answer(
+        self,
+        waiting: WaitingCall,
+        match: InvitedMatch,
+        answer: ChoiceGiven,
+        now: float,
+    ) -> None:
+        # Only our own referees number their attempts.
         both_names = not match.stated_attempt and not self._context.is_strict
-        response = response_to(waiting.call, given, waiting.token, now, both_names=both_names)
+        response = response_to(waiting.call, answer, waiting.token, now, both_names=both_names)
         self._context.reply(waiting.letter, response)
 
     def drop(self, match: InvitedMatch, code: str, detail: str) -> None:
-        """The choice pending in this match, if any, is not needed any more: the letters that wait get an error."""
+        """Give up the choice pending in this match, if any: the letters that wait get an error."""
         pending = self._by_match.pop(match, None)
-        if pending is not None:
-            del self._by_key[pending.key]
-            self._context.cancel(pending.key)
-            for waiting in pending.waiting:
-                self._context.refuse(waiting.letter, PeerError(code, detail))
+        if pending is None:
+            return
+        del self._by_key[pending.key]
+        self._context.cancel(pending.key)
+        for waiting in pending.waiting:
+            self._context.refuse(waiting.letter, PeerError(code, detail))
 
     def drop_all(self, code: str, detail: str, *, but_replays: bool = False) -> None:
+        """Give up all pending choices, or all but those in matches that are played again."""
         for pending in list(self._by_key.values()):
             if not (but_replays and pending.match.is_replay):
                 self.drop(pending.match, code, detail)

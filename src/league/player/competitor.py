@@ -1,5 +1,20 @@
-"""The player as a role: what it is, and which of its parts a request is for. It plays matches (matches.py, choices.py),
-follows its league and asks the manager (league.py), and remembers (memory.py, history.py)."""
+"""The player as a role: it passes each request to the part that handles it.
+
+Theory of operation. A player has five parts that share one context:
+
+- `Membership` registers, and knows the manager and our tokens (membership.py);
+- `RefereeMessages` and `Choices` play matches (matches.py, choices.py);
+- `ManagerMessages` and `ManagerQueries` follow the league and ask the manager (league.py);
+- `StatusPoll` asks the manager how the league stands when nothing else happens (status_poll.py);
+- `PlayerMemory` is the state that events build (memory.py, history.py).
+
+Its life is that of every agent: INIT, REGISTERED, ACTIVE, SHUTDOWN (lifecycle.py). `Registered` ends the first state,
+an announced round or an invitation the second, `LeagueEnded` or `Withdrawn` the third. An invitation to play a match
+again makes it ACTIVE once more, and a registration in another league begins a new life with an empty memory.
+
+What must never happen: a change of state outside `apply`; a message by a referee that is kept without a limit on its
+size; a reply that tells a stranger whether we have chosen.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +23,7 @@ from typing import Any, Final
 
 import msgspec
 
+from league.calling.line import OpenBook, PlainBook
 from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
@@ -17,7 +33,18 @@ from league.events import (
     Registered,
     Withdrawn,
 )
-from league.machine import Ask, Chance, Content, Information, Inquiry, Letter, Ping, Pong, Refusal, Step
+from league.machine import (
+    Ask,
+    Chance,
+    Content,
+    Information,
+    Inquiry,
+    Letter,
+    Ping,
+    Pong,
+    Refusal,
+    Step,
+)
 from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, Membership
 from league.player.choices import Choices, turn_for_strategy
 from league.player.context import PlayerContext, with_sender
@@ -49,7 +76,7 @@ from league.protocol.versions import is_of_kit
 from league.status_poll import StatusPoll
 
 REFEREE_LIMIT: Final = 10_240
-"""Only the manager's messages may be larger (R-24): what referees say is kept for long."""
+"""Maximum size in bytes of a referee's message, which is kept for long; only the manager's may be larger (R-24)."""
 FROM_REFEREES: Final = frozenset({GameInvitation, ChooseParityCall, GameMoveCall, GameOver, GameError})
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -57,7 +84,7 @@ Handler = Callable[[Letter, Any, float], None]
 
 
 class Competitor(RoleMachine):
-    """A player of one league."""
+    """A player of one league. `open_book` is the gateway to managers by others."""
 
     def __init__(
         self,
@@ -67,16 +94,19 @@ class Competitor(RoleMachine):
         secrets: Mapping[str, str] | None = None,
         profile: Profile = "compat",
         wished_id: str = "",
+        *,
+        open_book: OpenBook = PlainBook,
     ) -> None:
         super().__init__(chance, secrets)
-        self._context = context = self._new_context(profile)
-        self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id, profile=profile)
+        context = self._new_context(profile, open_book)
+        self._context = context
+        self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id)
         context.membership = self._membership
         context.credentials = Credentials(self._membership, self._secrets, context.memory)
         self._memory = context.memory
         self._choices = Choices(context)
         self._queries = ManagerQueries(context)
-        self._status = StatusPoll(context, self._membership, self._is_idle, self._found_ended)
+        self._status = StatusPoll(context, self._membership, self._is_idle, self._learned_end)
         context.show_token = self._status.show_token
         self._league = ManagerMessages(context, self._queries)
         self._league.on_ended = self._ended
@@ -85,7 +115,7 @@ class Competitor(RoleMachine):
         self._early = EarlyLetters(self._membership, self._take)
         self._handlers = self._new_handlers()
 
-    def _new_context(self, profile: Profile) -> PlayerContext:
+    def _new_context(self, profile: Profile, open_book: OpenBook) -> PlayerContext:
         return PlayerContext(
             self._calls,
             self._timers,
@@ -94,6 +124,7 @@ class Competitor(RoleMachine):
             self._happened,
             self._reply,
             self._keep_secret,
+            open_book(self._happened, lambda: profile == "strict"),
             ask=lambda question: self._step.asks.append(question),
             tell=lambda news: self._step.news.append(news),
             cancel=self._cancel,
@@ -118,64 +149,77 @@ class Competitor(RoleMachine):
 
     def _registered(self, now: float) -> None:
         meta = self._membership.meta
-        if isinstance(meta, PlayerMeta) and (conditions := said(Conditions, meta.conditions)):
-            self._happened(ConditionsStated(at=now, agent_id=self.agent_id, conditions=conditions))
+        conditions = said(Conditions, meta.conditions) if isinstance(meta, PlayerMeta) else None
+        if conditions:
+            self._happened(
+                ConditionsStated(
+                    at=now,
+                    agent_id=self.agent_id,
+                    conditions=conditions,
+                )
+            )
         self._status.begin(now)
 
-    # --- what it is ---------------------------------------------------------------------------------------------------
+    # --- what it shows of itself --------------------------------------------------------------------------------------
 
     def plays_with_kit(self, match_id: str, referee_id: str) -> bool:
-        """Is this a match of the conformance kit, and of no league?"""
+        """Return True if this match belongs to the conformance kit and to no league."""
         match = self._memory.matches.by(match_id, referee_id)
         return match is not None and is_of_kit(match.invitation.conversation_id)
 
     @property
     def agent_id(self) -> str:
-        """The id the manager gave us; empty before."""
+        """The id the manager gave us; empty before we are registered."""
         return self._membership.agent_id
 
     @property
     def sender(self) -> str:
-        """What we call ourselves in messages."""
+        """Our name in messages."""
         return self._membership.sender
 
     @property
     def display_name(self) -> str:
-        """The name we register under."""
+        """The name we register with."""
         return self._membership.meta.display_name
 
     @property
     def rejected(self) -> Refusal | None:
-        """Why the manager does not want us, if it said so for good."""
+        """Why the manager rejected us for good, if it did."""
         return self._membership.registration.rejected
 
     @property
     def pending(self) -> Refusal | None:
-        """What the manager says while its operator has not approved us."""
+        """The manager's answer while its operator has not approved us."""
         return self._membership.registration.pending
 
     @property
     def trouble(self) -> str:
-        """Why we are no member yet, or hear nothing of our league, as far as something is wrong."""
+        """Why we are not a member yet, or hear nothing of our league; empty if nothing is wrong."""
         return self._membership.registration.trouble or self._status.trouble
 
     @property
     def state(self) -> AgentState:
-        """Where we are in the life of every agent."""
+        """Our state in the life of every agent."""
         return self._memory.state
 
     @property
     def phase(self) -> PlayerPhase:
-        """Where we are in the documents' own words for players (R-47)."""
+        """Our state in the documents' own words for players (R-47)."""
         match = self._memory.playing
         # The strategy may be choosing for a later turn than the one we answered.
         is_choosing = match is not None and self._choices.pending(match) is not None
-        return "IN_MATCH" if is_choosing and self._memory.state == "ACTIVE" else self._memory.phase
+        if is_choosing and self._memory.state == "ACTIVE":
+            return "IN_MATCH"
+        return self._memory.phase
 
     @property
     def _public_phase(self) -> PlayerPhase:
-        """What anybody may know: not whether we have answered before the match is over (S-30)."""
-        return "IN_MATCH" if self.phase == "WAITING_FOR_RESULT" else self.phase
+        """The phase that anybody may know."""
+        phase = self.phase
+        # Nobody may learn before the end of the match whether we have answered (S-30).
+        if phase == "WAITING_FOR_RESULT":
+            return "IN_MATCH"
+        return phase
 
     @property
     def history(self) -> PastMatches:
@@ -184,7 +228,7 @@ class Competitor(RoleMachine):
 
     @property
     def failures(self) -> tuple[FailedChoice, ...]:
-        """The last choices our strategy did not make."""
+        """The latest choices that our strategy failed to make."""
         return tuple(self._memory.failures)
 
     @property
@@ -199,11 +243,11 @@ class Competitor(RoleMachine):
 
     @property
     def is_asking(self) -> bool:
-        """Has the manager not yet answered how the league stands?"""
+        """True while the manager has not answered how the league stands."""
         return self._status.is_asking
 
     def turn(self, ask: Ask) -> Turn:
-        """What the strategy may know when it answers this."""
+        """Return everything the strategy may know when it answers this question."""
         return turn_for_strategy(ask, self._context)
 
     # --- a machine ----------------------------------------------------------------------------------------------------
@@ -219,7 +263,10 @@ class Competitor(RoleMachine):
             effect(event)
 
     def snapshot(self) -> Mapping[str, Any]:
-        return {"membership": self._membership.snapshot(), **self._memory.snapshot()}
+        return {
+            "membership": self._membership.snapshot(),
+            **self._memory.snapshot(),
+        }
 
     def resume(self, now: float) -> Step:
         self._step = Step()
@@ -236,7 +283,7 @@ class Competitor(RoleMachine):
         return self._conclude(now)
 
     def query(self, key: str, query_type: str, params: Mapping[str, Any], now: float) -> Step:
-        """Ask the manager. What becomes of it will be among the news, as the QueryAnswer of this key."""
+        """Ask the manager. The answer comes as news: a QueryAnswer with this key."""
         self._step = Step()
         self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
@@ -247,18 +294,23 @@ class Competitor(RoleMachine):
         return self._memory.playing is None
 
     def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
-        """The league is over for us."""
+        """Stop everything that goes on: the league is over for us."""
         self._status.stop()
-        self._choices.drop_all("E031", "the league is over", but_replays=isinstance(event, LeagueEnded))
+        self._choices.drop_all(
+            "E031",
+            "the league is over",
+            but_replays=isinstance(event, LeagueEnded),
+        )
         self._membership.registration.stop()
         self._happened(event)
 
-    def _found_ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+    def _learned_end(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+        # The manager says so each time it is asked.
         if not self._memory.is_over:
             self._ended(event, now)
 
     def _leave_league(self, now: float) -> None:
-        """Our manager has begun another one."""
+        """Drop what belongs to our league: the manager has begun another one."""
         self._choices.drop_all("E031", "another league has begun")
         self._league.forget()
 
@@ -269,8 +321,9 @@ class Competitor(RoleMachine):
         if not isinstance(content, Unsealed):
             self._reply(letter, self._answer(content))
             return
-        message: Any = content.message or content.open()  # Any: as its handler has it
+        message: Any = content.message or content.open()  # Any: each handler names its own type
         kind = type(message)
+        # A round may be announced before the answer to our registration arrives.
         if kind is RoundAnnouncement and self._early.hold(letter):
             return
         handler = self._handlers.get(kind)
@@ -285,7 +338,7 @@ class Competitor(RoleMachine):
         handler(letter, message, now)
 
     def _answer(self, content: Content) -> Pong | Information:
-        """What is no message of the protocol."""
+        """Answer a request that is not a message of the protocol."""
         if isinstance(content, Ping):
             return Pong()
         if isinstance(content, Inquiry):
@@ -293,13 +346,14 @@ class Competitor(RoleMachine):
         raise PeerError("E036", "a player takes no orders")
 
     def member_behind(self, content: Content) -> str | None:
-        message = content.message if isinstance(content, Unsealed) else None
-        sender = self._context.proven_sender(message) if message is not None else None
+        if not isinstance(content, Unsealed) or content.message is None:
+            return None
+        sender = self._context.proven_sender(content.message)
         return sender.id if sender is not None else None
 
-    def _inform(self, asked: Inquiry) -> Information:
-        """`get_player_state`: where we are, in the documents' words (R-47)."""
-        player_id = asked.params.get("player_id", self.agent_id)
+    def _inform(self, inquiry: Inquiry) -> Information:
+        """Answer `get_player_state` with our state, in the documents' words (R-47)."""
+        player_id = inquiry.params.get("player_id", self.agent_id)
         if player_id != self.agent_id:
             raise PeerError("E005", f"{shown(player_id)[:LONGEST_NAME]} is not here")
         return Information(

@@ -1,5 +1,5 @@
-"""What the parts of a player share: its memory, its membership, its credentials, the step being built, and the checks
-of what it is sent."""
+"""The context that the parts of a player share: its memory, its membership, its credentials, the step being built, and
+the checks of incoming messages."""
 
 from __future__ import annotations
 
@@ -18,30 +18,43 @@ from league.protocol import tokens
 from league.protocol.envelope import Profile, seal
 from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.exchanges import Role, speakers
-from league.protocol.messages import GameInvitation, LeagueError, Message, OpenRequest
+from league.protocol.messages import (
+    GameInvitation,
+    LeagueError,
+    Message,
+    OpenRequest,
+)
 
 NO_CONVERSATION: Final = "conv-unknown"
 """The conversation of a message that names none."""
 UNNAMED_REFEREE: Final = "unknown"
 NO_MATCH: Final = ("-", 0)
-"""Match and attempt in the tokens of what is about no match."""
+"""Match and attempt in the tokens of messages that are about no match."""
 Notified = OpenRequest | LeagueError
-"""What a player may be sent."""
+"""The messages that a player may be sent."""
 
 
 def with_sender(message: Notified, memory: PlayerMemory) -> Notified:
-    """A message without a sender, which `compat` takes, comes from who says such things: the manager, or the referee
-    that invited us to the match it is about."""
+    """Add the likely sender to a message without one, which `compat` accepts.
+
+    It is the manager for the manager's messages, and otherwise the referee that invited us to the match.
+    """
     if Role.MANAGER in speakers(message.type):
         return structs.replace(message, sender=tokens.MANAGER)
-    invited = memory.matches.of(getattr(message, "match_id", None) or "")
-    return structs.replace(message, sender=f"referee:{invited[-1].referee_id if invited else UNNAMED_REFEREE}")
+    referee_id = UNNAMED_REFEREE
+    invitations = memory.matches.of(getattr(message, "match_id", None) or "")
+    if invitations:
+        referee_id = invitations[-1].referee_id
+    return structs.replace(message, sender=f"referee:{referee_id}")
 
 
 @dataclass(slots=True)
 class PlayerContext(Context):
-    """`ask` puts a question to the strategy, `cancel` takes it back; `tell` hands news to the player's own code;
-    `refuse` answers a letter with an error."""
+    """What the parts of a player share.
+
+    `ask` puts a question to the strategy, and `cancel` withdraws it; `tell` hands news to the player's own code;
+    `refuse` answers a letter with an error.
+    """
 
     ask: Callable[[Ask], None]
     tell: Callable[[object], None]
@@ -56,94 +69,147 @@ class PlayerContext(Context):
 
     @property
     def is_strict(self) -> bool:
-        """Are deviations refused? Otherwise they are recorded."""
+        """True if deviations are refused; otherwise they are recorded."""
         return self.profile == "strict"
 
+    # --- senders ------------------------------------------------------------------------------------------------------
+
     def authenticate(self, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
-        """Who tells us something about a match."""
+        """Identify the sender of a notification about a match."""
         sender = self.credentials.identify((message.sender, message.auth_token, match_id, attempt))
         if not sender.trusted:
             self.check_token(sender, message, now)
         return sender
 
     def proven_sender(self, message: Message) -> SenderIdentity | None:
-        """Who sends this, if its token proves it."""
-        said: dict[str, Any] = {name: getattr(message, name, None) for name in ("sender", "auth_token", "attempt")}
+        """Return the sender of this message, if its token proves it."""
+        sender_name: Any = getattr(message, "sender", None)
+        token: Any = getattr(message, "auth_token", None)
         match_id = getattr(message, "match_id", None)
-        known = self.memory.matches.by(match_id, sender_id(said["sender"])) if match_id else None
-        about = (match_id, said["attempt"] or (known.token_attempt if known else 1)) if match_id else NO_MATCH
-        sender = self.credentials.identify((said["sender"], said["auth_token"], *about))
-        return sender if sender.is_proven else None
+        attempt: Any = getattr(message, "attempt", None)
+        if not match_id:
+            match_id, attempt = NO_MATCH
+        elif not attempt:
+            match = self.memory.matches.by(match_id, sender_id(sender_name))
+            attempt = match.token_attempt if match else 1
+        sender = self.credentials.identify((sender_name, token, match_id, attempt))
+        if sender.is_proven:
+            return sender
+        return None
 
     def is_referee(
-        self, letter: Letter, message: Notified, sender: SenderIdentity, match_id: str, invites_to: int = 0
+        self,
+        letter: Letter,
+        message: Notified,
+        sender: SenderIdentity,
+        match_id: str,
+        invites_to: int = 0,
     ) -> bool:
-        """Does this come from the referee of the match, or from one that plays it again?"""
+        """Return True if this comes from the referee of the match, or from one that plays it again."""
         return self.credentials.is_referee(sender, message.auth_token, match_id, letter.origin, invites_to)
 
-    def admit(self, letter: Letter, message: Notified, match_id: str, attempt: int, now: float) -> SenderIdentity:
-        """Who asks us something in a match: its referee, or nobody gets an answer (S-23)."""
+    def admit(
+        self,
+        letter: Letter,
+        message: Notified,
+        match_id: str,
+        attempt: int,
+        now: float,
+    ) -> SenderIdentity:
+        """Identify the sender of a request in a match; raise PeerError if it is not the match's referee (S-23)."""
         sender = self.credentials.identify((message.sender, message.auth_token, match_id, attempt))
         if sender.is_proven:
             return sender
         invites_to = attempt if isinstance(message, GameInvitation) else 0
         if not self.is_referee(letter, message, sender, match_id, invites_to):
             if not self.membership.derived_tokens:
-                raise PeerError("E012", "another is the referee of this match", requirement="ENVELOPE.auth_token")
+                raise PeerError(
+                    "E012",
+                    "another is the referee of this match",
+                    requirement="ENVELOPE.auth_token",
+                )
             self.show_token(now)
             raise as_error(_wrong_token(message.auth_token))
         self.check_token(sender, message, now)
         return sender
 
-    def check_token(self, sender: SenderIdentity, message: Notified, now: float, *, must_prove: bool = False) -> None:
-        """A wrong token is a deviation; where the sender `must_prove` itself, it is refused in any profile."""
+    # --- checks -------------------------------------------------------------------------------------------------------
+
+    def check_token(
+        self,
+        sender: SenderIdentity,
+        message: Notified,
+        now: float,
+        *,
+        must_prove: bool = False,
+    ) -> None:
+        """Record a wrong token; refuse it in the strict profile, and if the sender `must_prove` itself."""
         if not sender.trusted:
-            wrong = _wrong_token(message.auth_token)
+            violation = _wrong_token(message.auth_token)
             if must_prove or self.is_strict:
-                raise as_error(wrong)
-            self.record(sender.id, wrong, now)
+                raise as_error(violation)
+            self.record(sender.id, violation, now)
 
     def record(self, agent_id: str, deviation: Violation, now: float) -> None:
+        """Record a deviation of this agent."""
         self.membership.record((deviation,), now, agent_id)
 
     def check_league(self, league_id: str) -> None:
-        """Only our manager is sure to call the league the same everywhere."""
-        us = self.membership
-        if us.derived_tokens and league_id != us.league_id:
-            raise PeerError("E028", f"we play in {us.league_id!r}")
+        """Refuse a message about another league."""
+        membership = self.membership
+        # Managers by others may call one league by several names.
+        if membership.derived_tokens and league_id != membership.league_id:
+            raise PeerError("E028", f"we play in {membership.league_id!r}")
 
     def check_player(self, player_id: str | None) -> None:
-        us = self.membership
-        if player_id is not None and player_id != us.agent_id and us.is_registered:
+        """Refuse a message for another player."""
+        membership = self.membership
+        if player_id is not None and player_id != membership.agent_id and membership.is_registered:
             raise PeerError("E005", f"{player_id[:LONGEST_NAME]!r} is not here")
 
     def check_invited(self, match_id: str) -> None:
+        """Refuse a message about a match to which nobody invited us."""
         if not self.memory.matches.of(match_id):
             raise PeerError("E014", f"nobody invited us to {match_id[:LONGEST_NAME]!r}")
 
+    # --- acknowledgements ---------------------------------------------------------------------------------------------
+
     def acknowledgement(
-        self, message: Notified, sender: SenderIdentity, now: float, match: InvitedMatch | None = None
+        self,
+        message: Notified,
+        sender: SenderIdentity,
+        now: float,
+        match: InvitedMatch | None = None,
     ) -> dict[str, Any]:
-        """What all acknowledgements share (Any: as `seal` has it)."""
-        us, token = self.membership, self.token_for(sender, match)
-        name, our_name = us.agent_id, us.sender
-        if match is not None:
-            name, our_name = match.player_id, f"player:{match.player_id}"
-        fields = seal(our_name, now, message.conversation_id or NO_CONVERSATION, token)
-        fields["status"], fields["player_id"] = "ACKNOWLEDGED", name or None
+        """Return the fields that all acknowledgements share (Any: as `seal` has it)."""
+        if match is None:
+            player_id = self.membership.agent_id
+            player = self.membership.sender
+        else:
+            player_id = match.player_id
+            player = f"player:{player_id}"
+        conversation_id = message.conversation_id or NO_CONVERSATION
+        fields = seal(player, now, conversation_id, self.token_for(sender, match))
+        fields["status"] = "ACKNOWLEDGED"
+        fields["player_id"] = player_id or None
         return fields
 
     def token_for(self, sender: SenderIdentity, match: InvitedMatch | None = None) -> str | None:
-        """What whoever tells us something is shown in the acknowledgement. Only those who proved who they are see a
-        token: no document asks for it, and anybody may send what is to be acknowledged."""
+        """Return the token that an acknowledgement shows to this sender."""
+        # No document asks for a token here, and anybody may send a notification: only proven senders see one.
         if not sender.is_proven:
             return None
         if sender.id == tokens.MANAGER:
             return self.membership.token
-        place = NO_MATCH if match is None else (match.match_id, match.token_attempt)
-        return self.credentials.for_referee(sender, *place)
+        if match is None:
+            return self.credentials.for_referee(sender, *NO_MATCH)
+        return self.credentials.for_referee(sender, match.match_id, match.token_attempt)
 
 
 def _wrong_token(token: str | None) -> Violation:
-    code, word = ("E012", "not the one this sender has for us") if token else ("E011", "missing")
-    return Violation(code, "auth_token", f"auth_token is {word}", "ENVELOPE.auth_token")
+    code = "E011"
+    detail = "auth_token is missing"
+    if token:
+        code = "E012"
+        detail = "auth_token is not the one this sender has for us"
+    return Violation(code, "auth_token", detail, "ENVELOPE.auth_token")

@@ -1,8 +1,8 @@
-"""Who may speak to a player in a match, and which token is shown to whom (spec section 9).
+"""Which senders may speak to a player in a match, and which token it shows to each (spec section 9).
 
-The referee of a match shows a token that we can check. Where none can be expected, because our manager derives none or
-has told us that this referee shows none, its referee is the first who calls us for the match from where it was
-announced to be, and nobody else is, until the match is over and played again.
+The referee of a match shows a token that we can check. Sometimes there is none to expect: our manager derives no
+tokens, or it has told us that this referee shows none. Then the referee is the first one that calls us for the match
+from the announced address, and nobody else is, until the match is over and played again.
 """
 
 from __future__ import annotations
@@ -20,88 +20,126 @@ from league.protocol.endpoints import ip_of
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 
 REGISTRATIONS: Final = 8
-"""Tokens of so many registrations are tried: who was told of an earlier one may still go by it (R-36)."""
+"""Number of registrations whose tokens are tried: a referee may still go by an earlier one (R-36)."""
 ATTEMPTS: Final = 32
-"""A call does not name its attempt: so many are tried for a match we do not know."""
+"""Number of attempts that are tried for a call in an unknown match: calls do not name their attempt."""
 PROVEN: Final = 64
-"""So many tokens that proved their senders are remembered."""
+"""Maximum number of remembered tokens that proved their senders."""
 SENDERS: Final = 16
-"""Of so many senders the id is remembered: few speak to a player, and what a stranger calls itself may be long."""
+"""Maximum number of remembered sender ids: few speak to a player, and the name of a stranger may be long."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class SenderIdentity(Struct, frozen=True):
-    """Who sent a request. `key` is the K its token was derived from, if it was; `trusted`: the token is right, or there
-    is no way to check it under this manager; `is_proven`: nobody else could show it."""
+    """The sender of a request, and how far its token proves who it is."""
 
     id: str
     key: str | None
+    """The K its token was derived from, if it was."""
     trusted: bool
+    """The token is right, or there is no way to check it under this manager."""
     is_proven: bool = False
+    """Nobody else could show this token."""
 
 
-Shown = tuple[str | None, str | None, str, int]
-"""A sender, the token it shows, and for which match and attempt."""
+Claim = tuple[str | None, str | None, str, int]
+"""A sender, the token it shows, and the match and attempt it shows it for."""
 
 
-class _ProvenSenders(dict[Shown, SenderIdentity]):
-    """Whose derived token it was: a match and a league show the same ones again. Any other is found out anew."""
+class _ProvenSenders(dict[Claim, SenderIdentity]):
+    """The senders that proved themselves, by the token they showed; all others are identified again each time."""
 
-    def __init__(self, find_out: Callable[[Shown], SenderIdentity]) -> None:
-        self._find_out = find_out
+    def __init__(self, identify: Callable[[Claim], SenderIdentity]) -> None:
+        self._identify = identify
 
-    def __missing__(self, shown: Shown) -> SenderIdentity:
-        return self._find_out(shown)
+    def __missing__(self, claim: Claim) -> SenderIdentity:
+        return self._identify(claim)
 
 
 class Credentials:
-    """What our registrations gave us to show and to check, and what is known of the referees of our matches."""
+    """The tokens that our registrations gave us to show and to check, and the referees of our matches."""
 
-    def __init__(self, membership: Membership, secrets: Mapping[str, str], memory: PlayerMemory) -> None:
-        self._membership, self._secrets, self._memory = membership, secrets, memory
+    def __init__(
+        self,
+        membership: Membership,
+        secrets: Mapping[str, str],
+        memory: PlayerMemory,
+    ) -> None:
+        self._membership = membership
+        self._secrets = secrets
+        self._memory = memory
         self._keys: tuple[str, ...] = ()
         """K of our registrations in this league, the newest first."""
-        self._proven = _ProvenSenders(self._found_out)
-        self.identify: Callable[[Shown], SenderIdentity] = self._proven.__getitem__
-        """Who this is, by the token it shows."""
+        self._proven = _ProvenSenders(self._identify_anew)
+        self.identify: Callable[[Claim], SenderIdentity] = self._proven.__getitem__
+        """Identifies a sender by the token it shows."""
 
     def registered(self) -> None:
-        """We have other keys than before, perhaps in another league."""
-        newest, first = self._membership.serial, self._membership.first_serial
-        serials = range(newest, max(newest - REGISTRATIONS, first - 1), -1)
-        given = [self._secrets.get(f"token/{serial}") for serial in serials]
-        self._keys = tuple(tokens.deriver(token) for token in given if token is not None)
+        """Take the keys of our newest registrations, which may be in another league."""
+        newest = self._membership.serial
+        oldest = max(newest - REGISTRATIONS + 1, self._membership.first_serial)
+        keys = []
+        for serial in range(newest, oldest - 1, -1):
+            token = self._secrets.get(f"token/{serial}")
+            if token is not None:
+                keys.append(tokens.deriver(token))
+        self._keys = tuple(keys)
         self._proven.clear()
 
-    # --- who it is ----------------------------------------------------------------------------------------------------
+    # --- who a sender is ----------------------------------------------------------------------------------------------
 
-    def _found_out(self, shown: Shown) -> SenderIdentity:
-        sender, token, match_id, attempt = shown
-        name, us = sender_id(sender), self._membership
-        if not us.derived_tokens:
+    def _identify_anew(self, claim: Claim) -> SenderIdentity:
+        sender, token, match_id, attempt = claim
+        name = sender_id(sender)
+        membership = self._membership
+        if not membership.derived_tokens:
             return SenderIdentity(name, None, trusted=True)
         for key in self._keys:
-            right = tokens.derive(key, name, us.agent_id, us.league_id, match_id, attempt)
+            right = tokens.derive(
+                key,
+                name,
+                membership.agent_id,
+                membership.league_id,
+                match_id,
+                attempt,
+            )
             if tokens.same(token, right):
+                # Matches and leagues show the same tokens many times: deriving each once is enough.
                 if len(self._proven) >= PROVEN:
                     self._proven.clear()
-                proven = self._proven[shown] = SenderIdentity(name, key, trusted=True, is_proven=True)
-                return proven
+                identity = SenderIdentity(name, key, trusted=True, is_proven=True)
+                self._proven[claim] = identity
+                return identity
         announced = self._memory.referees.get(match_id)
         is_announced = announced is not None and tokens.fits(token, announced.tokens or ())
-        newest = self._keys[0] if self._keys else None
-        return SenderIdentity(name, newest, is_announced, is_proven=is_announced and newest is not None)
+        newest_key = self._keys[0] if self._keys else None
+        return SenderIdentity(
+            name,
+            newest_key,
+            is_announced,
+            is_proven=is_announced and newest_key is not None,
+        )
 
     def attempt_of(self, call: ChooseParityCall | GameMoveCall) -> int:
-        """The attempt for which the token of a call is right; 1 if it is for none."""
-        attempts = range(1, ATTEMPTS + 1 if self._membership.derived_tokens and call.auth_token else 1)
-        shown = (call.sender, call.auth_token, call.match_id)
-        return next((one for one in attempts if self.identify((*shown, one)).is_proven), 1)
+        """Return the attempt for which the token of a call is right; 1 if it is right for none."""
+        if self._membership.derived_tokens and call.auth_token:
+            for attempt in range(1, ATTEMPTS + 1):
+                if self.identify((call.sender, call.auth_token, call.match_id, attempt)).is_proven:
+                    return attempt
+        return 1
 
     def is_referee(
-        self, sender: SenderIdentity, token: str | None, match_id: str, origin: str, invites_to: int = 0
+        self,
+        sender: SenderIdentity,
+        token: str | None,
+        match_id: str,
+        origin: str,
+        invites_to: int = 0,
     ) -> bool:
-        """May it speak as the referee of this match? `invites_to`: the attempt that it invites us to."""
+        """Return True if the sender may speak as the referee of this match.
+
+        `invites_to` is the attempt that it invites us to.
+        """
         if sender.is_proven:
             return True
         announced = self._memory.referees.get(match_id)
@@ -109,60 +147,85 @@ class Credentials:
             return False
         if announced is not None and not may_come_from(origin, announced.endpoint):
             return False
+        # Nothing proves this sender, but the first caller stays the referee until the match is over.
         first = self._first_caller(match_id)
         if first is None or (first.over and invites_to > first.token_attempt):
             return True
-        return (first.referee_id, first.invitation.token_digest) == (sender.id, digest_of(token))
+        return first.referee_id == sender.id and first.invitation.token_digest == digest_of(token)
 
     def _first_caller(self, match_id: str) -> InvitedMatch | None:
-        """The match as whoever called us first for it invited us, since its referee was announced or it was over."""
+        """Return the match as the first referee invited us to it since it was announced, or since it was over."""
         endpoint = self.announced_endpoint(match_id)
-        invited = [one for one in self._memory.matches.of(match_id) if not (one.over and one.superseded)]
-        return next((one for one in invited if one.invitation.referee_endpoint == endpoint), None)
+        for match in self._memory.matches.of(match_id):
+            has_passed = match.over and match.superseded
+            if not has_passed and match.invitation.referee_endpoint == endpoint:
+                return match
+        return None
 
     def announced_endpoint(self, match_id: str) -> str:
-        """Where the referee of a match was announced to be; empty if it was not."""
+        """Return the announced endpoint of the match's referee; empty without an announcement."""
         announced = self._memory.referees.get(match_id)
-        return announced.endpoint if announced is not None else ""
+        if announced is None:
+            return ""
+        return announced.endpoint
 
-    # --- what it is shown ---------------------------------------------------------------------------------------------
+    # --- what a referee is shown --------------------------------------------------------------------------------------
 
     def for_referee(self, sender: SenderIdentity, match_id: str, attempt: int) -> str | None:
-        """What a referee is shown: derived for it alone where our manager can tell it so, else our only token.
-
-        Who did not prove to be that referee gets one that opens nothing: the right one would let it answer for us.
-        """
-        us = self._membership
+        """Return the token for a referee: derived for it alone if our manager can tell it so, else our only token."""
+        membership = self._membership
         if sender.key is None:
-            return us.token
-        receiver = sender.id if sender.trusted else f"{sender.id}?"
-        return tokens.derive(sender.key, us.agent_id, receiver, us.league_id, match_id, attempt)
+            return membership.token
+        receiver = sender.id
+        if not sender.trusted:
+            # The right token would let an unproven sender answer for us; this one opens nothing.
+            receiver = f"{sender.id}?"
+        return tokens.derive(
+            sender.key,
+            membership.agent_id,
+            receiver,
+            membership.league_id,
+            match_id,
+            attempt,
+        )
 
 
 @lru_cache(maxsize=SENDERS)
 def sender_id(sender: str | None) -> str:
-    """The id in `sender`; all spellings of the manager are one."""
-    word, _, name = (sender or "").partition(":")
-    return tokens.MANAGER if word == tokens.MANAGER else name or word
+    """Return the id in `sender`; all spellings of the manager are one."""
+    role, _, name = (sender or "").partition(":")
+    if role == tokens.MANAGER:
+        return tokens.MANAGER
+    return name or role
 
 
 def digest_of(token: str | None) -> str:
-    """What is remembered of a token that somebody showed us; empty for none."""
-    return tokens.verifier(token) if token else ""
+    """Return what is remembered of a token that somebody showed us; empty without one."""
+    if not token:
+        return ""
+    return tokens.verifier(token)
 
 
 def may_come_from(origin: str, endpoint: str) -> bool:
-    """May who calls from there live at that endpoint? Where the endpoint has a name, nobody can say without asking."""
-    host, caller = _host(endpoint.partition("://")[2]), _caller(origin)
-    return not caller or host == caller or {host, caller} <= _LOOPBACK or not (ip_of(host) or host in _LOOPBACK)
+    """Return True if a caller from this origin may live at that endpoint."""
+    host = _host(endpoint.partition("://")[2])
+    caller = _caller(origin)
+    if not caller or host == caller:
+        return True
+    if caller in _LOOPBACK and host in _LOOPBACK:
+        return True
+    # A name cannot be compared with an address without looking it up.
+    return not ip_of(host) and host not in _LOOPBACK
 
 
 def _caller(origin: str) -> str:
-    return origin.lower() if origin.count(":") > 1 and "]" not in origin else _host(origin)
+    if origin.count(":") > 1 and "]" not in origin:
+        return origin.lower()  # a bare IPv6 address
+    return _host(origin)
 
 
 def _host(text: str) -> str:
-    """The host in "host:port/path" or "[host]:port/path"."""
+    """Return the host in "host:port/path" or "[host]:port/path"."""
     if text.startswith("["):
         return text[1:].partition("]")[0].lower()
     for end in ":/?":

@@ -1,4 +1,4 @@
-"""What a player remembers of the matches it played: one row each, the newest last."""
+"""The matches a player has played: one row each, the newest last."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from msgspec import Struct, structs
 
 from league.protocol.parts import Object
 
-if TYPE_CHECKING:  # whoever writes a player need not load them
+if TYPE_CHECKING:  # a player's module is imported quickly without them
     from league.events import GameEnded, Status
 
 REMEMBERED: Final = 10_000
-"""A player that lives for ever still fits into memory: beyond this the oldest matches are forgotten."""
+"""Maximum number of remembered matches; the oldest are forgotten first, so that a player may live forever."""
 
 MatchOutcome = Literal["WIN", "DRAW", "LOSS"]
 
 
 class PastMatch(Struct, frozen=True):
-    """A match that is over, as its referee told it in GAME_OVER."""
+    """A match that is over, as its referee described it in GAME_OVER."""
 
     match_id: str
     game_type: str
@@ -28,32 +28,45 @@ class PastMatch(Struct, frozen=True):
     role: str
     status: Status
     winner: str | None
-    """The id of the player who won; None for a draw, and where both lost."""
+    """The id of the winner; None after a draw, and if both players lost."""
     my_choice: str | None
-    """What we chose (in games of several turns: last); None where no valid choice was received."""
+    """Our choice, the last one in games with several turns; None if the referee received no valid choice."""
     opponent_choice: str | None
     drawn_number: int | None
-    """Even/Odd: the number that was drawn; None after a technical loss, and in games without a draw."""
+    """Even/Odd: the number that was drawn; None after a technical loss, and in other games."""
     number_parity: str | None
-    """Even/Odd: "even" or "odd", what the drawn number was."""
+    """Even/Odd: "even" or "odd", the parity of the drawn number."""
     game_result: Object
-    """All that GAME_OVER said of the result; `moves` has every move of a game of several turns."""
+    """The whole result in GAME_OVER; in games with several turns, `moves` has every move."""
 
     @property
     def outcome(self) -> MatchOutcome:
-        """How it ended for us; without a winner a technical loss is one for both."""
+        """How the match ended for us."""
         if self.winner is None:
+            # A technical loss without a winner is a loss for both players.
             return "DRAW" if self.status == "DRAW" else "LOSS"
         return "LOSS" if self.winner == self.opponent_id else "WIN"
 
 
-def past_match(ended: GameEnded, me: str, role: str) -> PastMatch:
-    """The row that an ended game makes."""
+def past_match(ended: GameEnded, player_id: str, role: str) -> PastMatch:
+    """Return the row of a game that has ended for this player."""
     result = ended.game_result
     choices = result.get("choices")
-    chosen: Mapping[str, object] = choices if isinstance(choices, dict) else {}
-    mine, theirs = chosen.get(me), chosen.get(ended.opponent_id)
-    number, parity = result.get("drawn_number"), result.get("number_parity")
+    if not isinstance(choices, dict):
+        choices = {}
+    # Referees by others may write anything here: values of another type count as missing.
+    my_choice = choices.get(player_id)
+    if not isinstance(my_choice, str):
+        my_choice = None
+    opponent_choice = choices.get(ended.opponent_id)
+    if not isinstance(opponent_choice, str):
+        opponent_choice = None
+    drawn_number = result.get("drawn_number")
+    if not isinstance(drawn_number, int):
+        drawn_number = None
+    number_parity = result.get("number_parity")
+    if not isinstance(number_parity, str):
+        number_parity = None
     return PastMatch(
         match_id=ended.match_id,
         game_type=ended.game_type,
@@ -62,35 +75,34 @@ def past_match(ended: GameEnded, me: str, role: str) -> PastMatch:
         role=role,
         status=ended.status,
         winner=ended.winner,
-        my_choice=mine if isinstance(mine, str) else None,
-        opponent_choice=theirs if isinstance(theirs, str) else None,
-        drawn_number=number if isinstance(number, int) else None,
-        number_parity=parity if isinstance(parity, str) else None,
+        my_choice=my_choice,
+        opponent_choice=opponent_choice,
+        drawn_number=drawn_number,
+        number_parity=number_parity,
         game_result=result,
     )
 
 
 class MatchHistory(Sequence[PastMatch]):
-    """Matches, the newest last, and what strategies ask about them most often."""
+    """Matches, the newest last, with quick answers to the most common questions of strategies."""
 
     __slots__ = ()
 
     def played(self, game_type: str) -> int:
-        """How many matches of this game there are."""
+        """Return the number of matches of this game."""
         raise NotImplementedError
 
     def choices(self, game_type: str, opponent_id: str) -> Mapping[str, int]:
-        """How often this opponent made which choice against us (in games of several turns: last)."""
+        """Return how often this opponent made each choice against us (its last one, in games with several turns)."""
         raise NotImplementedError
 
     def last_choice(self, game_type: str, opponent_id: str) -> str | None:
-        """What this opponent chose when we last met."""
+        """Return the opponent's choice in our last match against it."""
         raise NotImplementedError
 
 
 class ChoiceIndex:
-    """What is asked of a history most often. Each match is counted once, when somebody asks after it: reading all of
-    them costs more with each."""
+    """Counts of the matches in a history. Each match is counted once, when somebody asks for a count after it."""
 
     __slots__ = ("_counted", "_rows", "choices", "last", "played")
 
@@ -98,10 +110,11 @@ class ChoiceIndex:
         self.played: dict[str, int] = {}
         self.choices: dict[tuple[str, str], dict[str, int]] = {}
         self.last: dict[tuple[str, str], str] = {}
-        self._rows, self._counted = rows, 0
+        self._rows = rows
+        self._counted = 0
 
     def up_to_date(self) -> ChoiceIndex:
-        """The index, with the matches that have come since somebody last asked."""
+        """Count the matches that are new since the last call, and return the index."""
         for row in self._rows[self._counted :]:
             self._count(row)
         self._counted = len(self._rows)
@@ -111,25 +124,28 @@ class ChoiceIndex:
         self.played[row.game_type] = self.played.get(row.game_type, 0) + 1
         choice = row.opponent_choice
         if choice is not None:
-            against = row.game_type, row.opponent_id
-            counts = self.choices.setdefault(against, {})
+            opponent = (row.game_type, row.opponent_id)
+            counts = self.choices.setdefault(opponent, {})
             counts[choice] = counts.get(choice, 0) + 1
-            self.last[against] = choice
+            self.last[opponent] = choice
 
 
 class PastMatches(MatchHistory):
-    """The matches up to some moment; later ones do not change what was handed out, and nothing is copied."""
+    """The matches up to some moment. Later matches do not change it, although it shares their list."""
 
     __slots__ = ("_count", "_index", "_rows")
 
     def __init__(self, rows: list[PastMatch], index: ChoiceIndex | None = None) -> None:
-        self._rows, self._count, self._index = rows, len(rows), index
+        self._rows = rows
+        self._count = len(rows)
+        self._index = index
 
     def _indexed(self) -> ChoiceIndex:
-        """The index of exactly these matches: the shared one knows later ones too, once there are any."""
-        is_newest = self._index is not None and self._count == len(self._rows)
-        index = self._index if is_newest and self._index is not None else ChoiceIndex(self[:])
-        return index.up_to_date()
+        """Return an index of exactly these matches."""
+        # The shared index also counts later matches, as soon as there are any.
+        if self._index is not None and self._count == len(self._rows):
+            return self._index.up_to_date()
+        return ChoiceIndex(self[:]).up_to_date()
 
     def played(self, game_type: str) -> int:
         return self._indexed().played.get(game_type, 0)
@@ -158,12 +174,12 @@ class PastMatches(MatchHistory):
 
 
 def scanned(rows: Sequence[PastMatch]) -> MatchHistory:
-    """Any matches as a history."""
+    """Return any matches as a history."""
     return PastMatches(list(rows))
 
 
 class History:
-    """All rows in the order in which the matches ended; a match that was played again moves to the end."""
+    """All rows, in the order in which the matches ended; a match that is played again moves to the end."""
 
     def __init__(self) -> None:
         self._rows: list[PastMatch] = []
@@ -172,27 +188,31 @@ class History:
         self._index = ChoiceIndex(self._rows)
 
     def add(self, row: PastMatch) -> None:
-        """Add a match, or replace what was known of it (R-52)."""
-        # Rows that were handed out share the list: it may grow, but nothing in it may move.
+        """Add a match, or replace its earlier row (R-52)."""
+        # The rows that were handed out share the list: it may grow, but nothing in it may move.
         if self.by_match.pop(row.match_id, None) is not None:
-            self._rows = [one for one in self._rows if one.match_id != row.match_id]
-            self._index = ChoiceIndex(self._rows)
+            rows = [earlier for earlier in self._rows if earlier.match_id != row.match_id]
+            self._replace_rows(rows)
         elif len(self._rows) == REMEMBERED:
-            self._forget(REMEMBERED // 10)
+            self._forget_oldest()
         self._rows.append(row)
         self.by_match[row.match_id] = row
 
-    def _forget(self, how_many: int) -> None:
-        """Many at once, so that an endless league does not copy the list with every match."""
-        for row in self._rows[:how_many]:
+    def _forget_oldest(self) -> None:
+        # Many at once, so that an endless league does not copy the list with every match.
+        count = REMEMBERED // 10
+        for row in self._rows[:count]:
             del self.by_match[row.match_id]
-        self._rows = self._rows[how_many:]
-        self._index = ChoiceIndex(self._rows)
+        self._replace_rows(self._rows[count:])
+
+    def _replace_rows(self, rows: list[PastMatch]) -> None:
+        self._rows = rows
+        self._index = ChoiceIndex(rows)
 
     def rows(self) -> PastMatches:
-        """The rows as they are now."""
+        """Return the rows as they are now."""
         return PastMatches(self._rows, self._index)
 
     def snapshot(self) -> list[dict[str, Any]]:
-        """The rows as plain data."""
+        """Return the rows as plain data."""
         return [structs.asdict(row) for row in self._rows]

@@ -1,5 +1,5 @@
-"""A player and its manager: rounds, standings and the end of the league as the manager tells them, and what the player
-asks it (LEAGUE_QUERY). Of queries nothing survives a crash: whoever asked asks again."""
+"""A player and its manager: the rounds, the standings and the end of the league, as the manager announces them, and the
+player's own queries (LEAGUE_QUERY). Queries do not survive a crash: the player's code asks again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Policy,
+    Reaction,
+)
 from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
 from league.player.context import NO_CONVERSATION, NO_MATCH, PlayerContext
@@ -35,7 +42,9 @@ from league.protocol.parts import QueryParams
 from league.protocol.versions import PROTOCOL
 
 POLICY: Final = Policy(
-    EXCHANGES["LEAGUE_QUERY"].limit_s, EXCHANGES["LEAGUE_QUERY"].retries, if_not_understood=Reaction.FAILED
+    EXCHANGES["LEAGUE_QUERY"].limit_s,
+    EXCHANGES["LEAGUE_QUERY"].retries,
+    if_not_understood=Reaction.FAILED,
 )
 
 RoundNotification = RoundAnnouncement | RoundCompleted | LeagueStandingsUpdate
@@ -45,7 +54,7 @@ RoundAck = TypeVar("RoundAck", RoundAnnouncementAck, RoundCompletedAck, Standing
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """What became of a query: the manager's response, or the error code it ended with."""
+    """The end of a query: the manager's response, or the error code it ended with."""
 
     key: str
     query_type: str
@@ -55,68 +64,93 @@ class QueryAnswer:
 
 
 class ManagerQueries:
-    """The queries to the manager; what becomes of each is told, once."""
+    """The queries to the manager. Each ends with exactly one QueryAnswer."""
 
     def __init__(self, context: PlayerContext) -> None:
         self.announced_league = ""
-        """Managers by others may name the league only when they announce a round."""
+        """The league of the newest round: managers by others may not name it earlier."""
         self._context = context
         self._membership = context.membership
         self._count = 0
 
     def ask(self, key: str, query_type: str, params: QueryParams, now: float) -> None:
-        """What becomes of it will be told under this key."""
+        """Ask the manager; the QueryAnswer will have this key."""
 
-        def tell(response: LeagueQueryResponse | None, error: str | None = None, detail: str = "") -> None:
+        def tell(
+            response: LeagueQueryResponse | None,
+            error: str | None = None,
+            detail: str = "",
+        ) -> None:
             self._context.tell(QueryAnswer(key, query_type, response, error, detail))
 
         if not self._membership.is_registered:
             tell(None, "E023", "we are not registered yet")
             return
         query = self._query(query_type, params, now)
-        query.on_end = lambda one, outcome, _: _ended(one, outcome, tell)
-        query.on_attempt_failed = lambda one, failed, _: _attempt_failed(one, failed, tell)
+        query.on_end = lambda query, outcome, _: _ended(query, outcome, tell)
+        query.on_attempt_failed = lambda query, failed, _: _attempt_failed(query, failed, tell)
         self._context.calls.deliver([query], now)
 
     def _query(self, query_type: str, params: QueryParams, now: float) -> Delivery:
         self._count += 1
-        us, label = self._membership, f"query/{self._count}"
+        membership = self._membership
+        conversation_id = f"conv-{membership.agent_id}-query-{self._count}".lower()
         message = LeagueQuery(
-            **us.sealed(now, f"conv-{us.agent_id}-query-{self._count}".lower()),
-            league_id=us.league_id or self.announced_league,
+            **membership.sealed(now, conversation_id),
+            league_id=membership.league_id or self.announced_league,
             query_type=query_type,
             query_params=params,
         )
-        return Delivery(tokens.MANAGER, label, message, POLICY, address=lambda: us.manager, interpret=self._interpret)
+        return Delivery(
+            tokens.MANAGER,
+            f"query/{self._count}",
+            message,
+            POLICY,
+            address=lambda: membership.manager,
+            interpret=self._interpret,
+        )
 
     def _interpret(self, _: Delivery, content: Content, now: float) -> Interpretation:
+        registration = self._membership.registration
         if isinstance(content, Refusal):
             if not self._context.memory.is_over:
-                self._membership.registration.request_refused(content.code, now)
-            # Asking again may help: later, or with the token of a new registration.
-            may_help = content.code == "E012" or ERRORS[content.code].retry in (Retry.YES, Retry.LATER)
-            return Interpretation(Reaction.FAILED if may_help else Reaction.REFUSED, content.detail)
-        self._membership.registration.request_accepted()
-        return Interpretation(Reaction.ANSWERED if _response_in(content) else Reaction.REFUSED)
+                registration.request_refused(content.code, now)
+            # Another attempt may help: later, or with the token of a new registration.
+            if content.code == "E012" or ERRORS[content.code].retry in (
+                Retry.YES,
+                Retry.LATER,
+            ):
+                return Interpretation(Reaction.FAILED, content.detail)
+            return Interpretation(Reaction.REFUSED, content.detail)
+        registration.request_accepted()
+        if _response_in(content):
+            return Interpretation(Reaction.ANSWERED)
+        return Interpretation(Reaction.REFUSED)
 
 
-class _Told(Protocol):
-    """Tells whoever asked what became of the query."""
+class _Tell(Protocol):
+    """Tells the player's code how its query ended."""
 
-    def __call__(self, response: LeagueQueryResponse | None, error: str | None = None, detail: str = "") -> None: ...
+    def __call__(
+        self,
+        response: LeagueQueryResponse | None,
+        error: str | None = None,
+        detail: str = "",
+    ) -> None: ...
 
 
-def _attempt_failed(query: Delivery, failed: FailedAttempt, tell: _Told) -> None:
+def _attempt_failed(query: Delivery, failed: FailedAttempt, tell: _Tell) -> None:
     if failed.retry_at is not None:
         return
     if failed.failure is Failure.ERROR:
         tell(None, *_error_in(query.answer))
+    elif failed.failure is Failure.TIMEOUT:
+        tell(None, "E001", ERRORS["E001"].when)
     else:
-        code = "E001" if failed.failure is Failure.TIMEOUT else "E009"
-        tell(None, code, ERRORS[code].when)
+        tell(None, "E009", ERRORS["E009"].when)
 
 
-def _ended(query: Delivery, outcome: Ending, tell: _Told) -> None:
+def _ended(query: Delivery, outcome: Ending, tell: _Tell) -> None:
     if outcome is Ending.ANSWERED:
         tell(_response_in(query.answer))
     elif outcome is Ending.REFUSED:
@@ -124,16 +158,18 @@ def _ended(query: Delivery, outcome: Ending, tell: _Told) -> None:
 
 
 def _response_in(content: Content | None) -> LeagueQueryResponse | None:
-    message = content.message if isinstance(content, Unsealed) else None
-    return message if isinstance(message, LeagueQueryResponse) else None
+    if isinstance(content, Unsealed) and isinstance(content.message, LeagueQueryResponse):
+        return content.message
+    return None
 
 
 def _error_in(content: Content | None) -> tuple[str, str]:
-    """Error code and sentence of an answer that is no response."""
+    """Return the error code and the sentence of an answer that is not a response."""
     if isinstance(content, Refusal):
         return content.code, content.detail
     if isinstance(content, Unsealed) and content.violations:
-        return content.violations[0].code, content.violations[0].detail
+        violation = content.violations[0]
+        return violation.code, violation.detail
     return "E038", "the answer is no LEAGUE_QUERY_RESPONSE"
 
 
@@ -149,95 +185,129 @@ class ManagerMessages:
         self._queries = queries
 
     def forget(self) -> None:
-        """We are in another league."""
-        self.announcement = self.standings = None
+        """Forget what the manager said: we are in another league."""
+        self.announcement = None
+        self.standings = None
         self._queries.announced_league = ""
 
+    # --- rounds -------------------------------------------------------------------------------------------------------
+
     def round_announced(self, letter: Letter, message: RoundAnnouncement, now: float) -> None:
-        context, sender = self._context, self._identify(message, now)
+        """Handle ROUND_ANNOUNCEMENT."""
+        context = self._context
+        sender = self._identify(message, now)
         if not context.membership.is_registered:
             raise PeerError("E005", "this player is not registered")
-        is_again = self.announcement is not None and self.announcement.matches == message.matches
         if message.round_id >= self._memory.announced_round:
+            is_repeated = self.announcement is not None and self.announcement.matches == message.matches
             self.announcement = message
             self._queries.announced_league = message.league_id
-            if not is_again:
+            if not is_repeated:
                 context.tell(round_in(message, context.membership.agent_id))
         referees = self._new_referees(message) if sender.trusted else {}
+        # A round that is announced again tells us nothing, unless it names other referees.
         if message.round_id > self._memory.announced_round or referees:
             context.happened(RoundAnnounced(at=now, round_id=message.round_id, referees=referees))
-        context.reply(letter, self._acknowledgement(RoundAnnouncementAck, message, sender, now))
+        context.reply(
+            letter,
+            self._acknowledgement(RoundAnnouncementAck, message, sender, now),
+        )
 
     def _new_referees(self, message: RoundAnnouncement) -> dict[str, AnnouncedReferee]:
-        """Of our matches in it. A manager that proved who it is may name another one later."""
-        us, known = self._context.membership, self._memory.referees
-        me, may_change, new = us.agent_id, us.derived_tokens, {}
-        for one in message.matches:
-            if one.player_A_id == me or one.player_B_id == me:
-                digests = None if one.referee_tokens is None else tuple(one.referee_tokens)
-                named, before = AnnouncedReferee(one.referee_endpoint, digests), known.get(one.match_id)
-                if before is None or (may_change and before != named):
-                    new[one.match_id] = named
-        return new
+        """Return the referees of our matches in this round that are not known yet."""
+        player_id = self._context.membership.agent_id
+        # A manager that proved who it is may name another referee later.
+        may_change = self._context.membership.derived_tokens
+        referees = {}
+        for match in message.matches:
+            if match.player_A_id == player_id or match.player_B_id == player_id:
+                digests = None if match.referee_tokens is None else tuple(match.referee_tokens)
+                referee = AnnouncedReferee(match.referee_endpoint, digests)
+                earlier = self._memory.referees.get(match.match_id)
+                if earlier is None or (may_change and earlier != referee):
+                    referees[match.match_id] = referee
+        return referees
 
     def round_completed(self, letter: Letter, message: RoundCompleted, now: float) -> None:
-        context, sender = self._context, self._identify(message, now)
+        """Handle ROUND_COMPLETED."""
+        context = self._context
+        sender = self._identify(message, now)
         if message.round_id > self._memory.ended_round:
             context.happened(RoundEnded(at=now, round_id=message.round_id))
         context.reply(letter, self._acknowledgement(RoundCompletedAck, message, sender, now))
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
-        context, sender = self._context, self._identify(message, now)
-        known = self.standings.version if self.standings else None
-        if known is None or message.version is None or message.version > known:
+        """Handle LEAGUE_STANDINGS_UPDATE."""
+        context = self._context
+        sender = self._identify(message, now)
+        newest = self.standings.version if self.standings else None
+        # Tables may overtake each other. Without versions, the last to arrive counts.
+        if newest is None or message.version is None or message.version > newest:
             self.standings = message
             context.tell(standings_in(message, context.membership.agent_id))
         context.reply(letter, self._acknowledgement(StandingsUpdateAck, message, sender, now))
 
+    def _acknowledgement(
+        self,
+        kind: type[RoundAck],
+        message: RoundNotification,
+        sender: SenderIdentity,
+        now: float,
+    ) -> RoundAck:
+        membership = self._context.membership
+        return kind(
+            protocol=PROTOCOL,
+            sender=membership.sender,
+            timestamp=timestamps.write(now),
+            conversation_id=message.conversation_id or NO_CONVERSATION,
+            auth_token=self._context.token_for(sender),
+            status="ACKNOWLEDGED",
+            player_id=membership.agent_id or None,
+            round_id=message.round_id,
+        )
+
+    # --- the end, and errors ------------------------------------------------------------------------------------------
+
     def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
-        # The end is final, so whoever says it must be the manager wherever that can be known.
+        """Handle LEAGUE_COMPLETED."""
+        # The end is final, so its sender must prove to be the manager if there is any way to.
         sender = self._identify(message, now, must_prove=True)
         fields = self._context.acknowledgement(message, sender, now)
+        # A player that never was a member has no league that could end.
         if self._memory.state != "INIT":
             self._end(message, now)
         self._context.reply(letter, LeagueCompletedAck(**fields))
 
     def _end(self, message: LeagueCompleted, now: float) -> None:
-        """The league is over. It may be said again, with another table when a match was replayed."""
-        memory, result = self._memory, result_in(message, self._context.membership.agent_id)
-        if memory.is_over and (memory.champion, memory.final) == (result.champion_id, (result.rank, result.points)):
+        """End the league; it may end once more, with another table, after a match was played again."""
+        memory = self._memory
+        result = result_in(message, self._context.membership.agent_id)
+        final = (result.rank, result.points)
+        if memory.is_over and memory.champion == result.champion_id and memory.final == final:
             return
-        self.on_ended(LeagueEnded(at=now, champion=result.champion_id, rank=result.rank, points=result.points), now)
+        event = LeagueEnded(
+            at=now,
+            champion=result.champion_id,
+            rank=result.rank,
+            points=result.points,
+        )
+        self.on_ended(event, now)
         self._context.tell(result)
 
     def erred(self, letter: Letter, error: LeagueError, now: float) -> None:
-        """LEAGUE_ERROR as a message of its own: acknowledged and shown, and nothing else comes of it."""
+        """Handle LEAGUE_ERROR as a message of its own: show it to the player's code, and do nothing else."""
         context = self._context
         sender = context.credentials.identify((error.sender, error.auth_token, *NO_MATCH))
         context.check_token(sender, error, now)
         context.tell(error_in(error, sender.trusted))
         context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
 
-    def _acknowledgement(
-        self, kind: type[RoundAck], message: RoundNotification, sender: SenderIdentity, now: float
-    ) -> RoundAck:
-        us = self._context.membership
-        return kind(
-            protocol=PROTOCOL,
-            sender=us.sender,
-            timestamp=timestamps.write(now),
-            conversation_id=message.conversation_id or NO_CONVERSATION,
-            auth_token=self._context.token_for(sender),
-            status="ACKNOWLEDGED",
-            player_id=us.agent_id or None,
-            round_id=message.round_id,
-        )
-
     def _identify(self, message: Notification, now: float, *, must_prove: bool = False) -> SenderIdentity:
-        """Whoever says this as our manager, about our league."""
+        """Identify the sender of what only our manager says, about our league."""
         context = self._context
         sender = context.credentials.identify((message.sender, message.auth_token, *NO_MATCH))
         if not sender.trusted:
+            # Perhaps the manager goes by another token of ours than we do.
             context.show_token(now)
             context.check_token(sender, message, now, must_prove=must_prove)
         if message.league_id != context.membership.league_id:

@@ -15,12 +15,20 @@ from league.player.memory import InvitedMatch
 from league.player.news import error_in
 from league.protocol import timestamps
 from league.protocol.errors import PeerError, Violation, read_foreign
-from league.protocol.messages import GameError, GameErrorAck, GameInvitation, GameJoinAck, GameOver, GameOverAck
+from league.protocol.messages import (
+    GameError,
+    GameErrorAck,
+    GameInvitation,
+    GameJoinAck,
+    GameOver,
+    GameOverAck,
+)
 from league.protocol.versions import PROTOCOL
 
 REFUSED_CHOICE: Final = frozenset({"E003", "E004", "E007", "E008", "E015", "E024", "E033", "E034", "E035", "E038"})
-"""What a referee says of a wrong answer that may be corrected (R-39 c)."""
+"""The codes by which a referee asks for a correction of a wrong answer (R-39 c)."""
 FOREIGN_WRONG_MOVE: Final = "E002"
+"""Referees by others say this of a wrong move."""
 
 
 class RefereeMessages:
@@ -34,16 +42,20 @@ class RefereeMessages:
     # --- GAME_INVITATION ----------------------------------------------------------------------------------------------
 
     def invited(self, letter: Letter, invitation: GameInvitation, now: float) -> None:
-        context, match_id = self._context, invitation.match_id
-        known = self._memory.matches.by(match_id, sender_id(invitation.sender))
-        attempt = invitation.attempt or (known.token_attempt if known else 1)
+        """Handle GAME_INVITATION: join, decline, or repeat our answer."""
+        context = self._context
+        match_id = invitation.match_id
+        earlier = self._memory.matches.by(match_id, sender_id(invitation.sender))
+        attempt = invitation.attempt or (earlier.token_attempt if earlier else 1)
         sender = context.admit(letter, invitation, match_id, attempt, now)
         if invitation.league_id != context.membership.league_id:
             self._check_league(invitation, sender, now)
         if invitation.player_id != context.membership.agent_id:
             context.check_player(invitation.player_id)
-        before = None if known is None else self._answered_before(known, invitation, sender)
-        match = before or self._join(known, invitation, sender, now)
+        if earlier is not None and self._is_answered(earlier, invitation, sender):
+            match = earlier
+        else:
+            match = self._join(earlier, invitation, sender, now)
         token = context.credentials.for_referee(sender, match_id, match.token_attempt)
         context.reply(
             letter,
@@ -61,37 +73,49 @@ class RefereeMessages:
         )
 
     def _check_league(self, invitation: GameInvitation, sender: SenderIdentity, now: float) -> None:
-        """Referees by others may call every league by one name."""
         try:
             self._context.check_league(invitation.league_id)
         except PeerError as error:
             if self._context.is_strict:
                 raise
+            # Referees by others may call every league by one name.
             deviation = Violation("E028", "league_id", error.detail, "GAME_INVITATION.league_id")
             self._context.record(sender.id, deviation, now)
 
-    def _answered_before(
-        self, known: InvitedMatch, invitation: GameInvitation, sender: SenderIdentity
-    ) -> InvitedMatch | None:
-        """The match, if this is the invitation we answered already."""
-        if sender.trusted and not known.trusted:
-            return None
+    def _is_answered(
+        self,
+        match: InvitedMatch,
+        invitation: GameInvitation,
+        sender: SenderIdentity,
+    ) -> bool:
+        """Return True if this is the invitation to `match`, which we answered already."""
+        if sender.trusted and not match.trusted:
+            return False
         if invitation.attempt is not None:
-            return known if invitation.attempt == known.stated_attempt else None
-        done = known.over or known.superseded
-        return None if done and invitation.conversation_id != known.invitation.conversation_id else known
+            return invitation.attempt == match.stated_attempt
+        if not match.over and not match.superseded:
+            return True
+        return invitation.conversation_id == match.invitation.conversation_id
 
     def _join(
-        self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity, now: float
+        self,
+        earlier: InvitedMatch | None,
+        invitation: GameInvitation,
+        sender: SenderIdentity,
+        now: float,
     ) -> InvitedMatch:
-        """Join, or decline a game we do not play."""
-        attempt = self._new_attempt(known, invitation, sender)
+        """Join the match, or decline a game we do not play."""
+        attempt = self._new_attempt(earlier, invitation, sender)
         if self._memory.is_over and not (sender.is_proven and (invitation.attempt or 1) > 1):
             # Only a referee that proved who it is may play a match again after the end.
             raise PeerError("E031", "the league is over")
-        if known is not None:
-            self._choices.drop(known, "E016", f"a later attempt of {invitation.match_id} has begun")
-        us = self._context.membership
+        if earlier is not None:
+            self._choices.drop(
+                earlier,
+                "E016",
+                f"a later attempt of {invitation.match_id} has begun",
+            )
+        membership = self._context.membership
         self._context.happened(
             InvitationAnswered(
                 at=now,
@@ -99,10 +123,10 @@ class RefereeMessages:
                 attempt=attempt,
                 stated_attempt=invitation.attempt or 0,
                 game_type=invitation.game_type,
-                player_id=us.agent_id or invitation.player_id or us.meta.display_name,
+                player_id=membership.agent_id or invitation.player_id or membership.meta.display_name,
                 opponent_id=invitation.opponent_id,
                 role=invitation.role_in_match,
-                accepted=invitation.game_type in us.meta.game_types,
+                accepted=invitation.game_type in membership.meta.game_types,
                 round_id=invitation.round_id,
                 referee_id=sender.id,
                 conversation_id=invitation.conversation_id or NO_CONVERSATION,
@@ -111,27 +135,34 @@ class RefereeMessages:
                 referee_endpoint=self._context.credentials.announced_endpoint(invitation.match_id),
             )
         )
-        joined = self._memory.matches.by(invitation.match_id, sender.id)
-        assert joined is not None
-        return joined
+        match = self._memory.matches.by(invitation.match_id, sender.id)
+        assert match is not None
+        return match
 
-    def _new_attempt(self, known: InvitedMatch | None, invitation: GameInvitation, sender: SenderIdentity) -> int:
-        """The number of the attempt this invitation begins; an error if this referee has begun a later one."""
+    def _new_attempt(
+        self,
+        earlier: InvitedMatch | None,
+        invitation: GameInvitation,
+        sender: SenderIdentity,
+    ) -> int:
+        """Return the number of the attempt this invitation begins; raise PeerError if a later one has begun."""
         stated = invitation.attempt or 0
-        if known is not None and known.trusted and 0 < stated < known.stated_attempt:
+        if earlier is not None and earlier.trusted and 0 < stated < earlier.stated_attempt:
             raise PeerError("E016", f"a later attempt of {invitation.match_id} has begun")
         if stated and self._context.membership.derived_tokens:
             return stated
         newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
-        # Managers of others give a match to another referee without counting.
-        return stated if stated > newest else newest + 1
+        # Managers by others give a match to another referee without counting.
+        return max(stated, newest + 1)
 
     # --- GAME_ERROR ---------------------------------------------------------------------------------------------------
 
     def erred(self, letter: Letter, error: GameError, now: float) -> None:
+        """Handle GAME_ERROR: forget the choice it rejects, and tell the player's own code."""
         match_id = error.match_id or "-"
         match = self._memory.matches.by(match_id, sender_id(error.sender))
-        sender = self._context.authenticate(error, match_id, match.token_attempt if match else 1, now)
+        attempt = match.token_attempt if match else 1
+        sender = self._context.authenticate(error, match_id, attempt, now)
         if match is not None and self._context.is_referee(letter, error, sender, match_id):
             turn = match.last_turn
             if turn is not None and _is_about(error, match, match.answers[turn].choice):
@@ -143,14 +174,20 @@ class RefereeMessages:
     # --- GAME_OVER ----------------------------------------------------------------------------------------------------
 
     def ended(self, letter: Letter, over: GameOver, now: float) -> None:
+        """Handle GAME_OVER: end the match if this is news, and acknowledge it in any case."""
+        match_id = over.match_id
         stated = over.game_result.attempt or 0
-        known = self._memory.matches.by(over.match_id, sender_id(over.sender))
-        token_attempt = stated or (known.token_attempt if known else 1)
-        sender = self._context.authenticate(over, over.match_id, token_attempt, now)
-        match = known or self._taken_over(over, stated, sender)
-        attempt = match.attempt_of(stated) if known else stated
-        is_referee = sender.is_proven or self._context.is_referee(letter, over, sender, over.match_id)
-        if is_referee and self._is_news(attempt, match, known, sender):
+        invited = self._memory.matches.by(match_id, sender_id(over.sender))
+        token_attempt = stated or (invited.token_attempt if invited else 1)
+        sender = self._context.authenticate(over, match_id, token_attempt, now)
+        if invited is not None:
+            match = invited
+            attempt = match.attempt_of(stated)
+        else:
+            match = self._match_of_another(over, stated, sender)
+            attempt = stated
+        is_referee = sender.is_proven or self._context.is_referee(letter, over, sender, match_id)
+        if is_referee and self._is_news(attempt, match_id, invited, sender):
             self._end(over, attempt, match, sender, now)
         self._context.reply(
             letter,
@@ -162,29 +199,46 @@ class RefereeMessages:
                 auth_token=self._context.token_for(sender, match),
                 status="ACKNOWLEDGED",
                 player_id=match.player_id or None,
-                match_id=over.match_id,
+                match_id=match_id,
             ),
         )
 
-    def _taken_over(self, over: GameOver, attempt: int, sender: SenderIdentity) -> InvitedMatch:
-        """The match, as another referee invited us to it: this one may have played a later attempt."""
+    def _match_of_another(self, over: GameOver, attempt: int, sender: SenderIdentity) -> InvitedMatch:
+        """Return the match as another referee invited us to it: the sender may have played a later attempt."""
+        matches = self._memory.matches
         self._context.check_invited(over.match_id)
-        if attempt <= self._memory.matches.newest_attempt(over.match_id, sender.trusted):
+        if attempt <= matches.newest_attempt(over.match_id, sender.trusted):
             raise PeerError("E016", f"another referee invited us to {over.match_id}")
-        return self._memory.matches.of(over.match_id)[-1]
+        return matches.of(over.match_id)[-1]
 
-    def _is_news(self, attempt: int, match: InvitedMatch, known: InvitedMatch | None, sender: SenderIdentity) -> bool:
-        """Is it of this attempt or a higher one, for the first time, and from somebody who may say so?"""
-        matches, row = self._memory.matches, self._memory.history.by_match.get(match.match_id)
-        if known is not None and attempt < known.attempt:
-            return False
-        if known is not None and known.superseded and attempt <= matches.newest_attempt(match.match_id, sender.trusted):
-            return False
+    def _is_news(
+        self,
+        attempt: int,
+        match_id: str,
+        invited: InvitedMatch | None,
+        sender: SenderIdentity,
+    ) -> bool:
+        """Return True if nobody has ended this attempt or a later one, and the sender may."""
+        matches = self._memory.matches
+        if invited is not None:
+            if attempt < invited.attempt:
+                return False
+            if invited.superseded and attempt <= matches.newest_attempt(match_id, sender.trusted):
+                return False
         # A referee that proved itself with its invitation proves itself with its result too.
-        proven = sender.trusted or not any(one.trusted for one in matches.of(match.match_id))
-        return proven and (row is None or attempt > row.attempt)
+        if not sender.trusted and any(match.trusted for match in matches.of(match_id)):
+            return False
+        row = self._memory.history.by_match.get(match_id)
+        return row is None or attempt > row.attempt
 
-    def _end(self, over: GameOver, attempt: int, match: InvitedMatch, sender: SenderIdentity, now: float) -> None:
+    def _end(
+        self,
+        over: GameOver,
+        attempt: int,
+        match: InvitedMatch,
+        sender: SenderIdentity,
+        now: float,
+    ) -> None:
         if match.referee_id == sender.id:
             self._choices.drop(match, "E023", f"{over.match_id} is over")
         result = msgspec.to_builtins(over.game_result)
@@ -208,17 +262,19 @@ class RefereeMessages:
 
 
 def _code_of(error: GameError) -> str:
-    """The catalogue code of a referee's error, by name first (section 10.4)."""
+    """Return the catalogue code of a referee's error, by name first (section 10.4)."""
     name = error.error_name or error.error_description
     code = read_foreign(error.error_code, name, None)
     if code == "E099":
-        # What looked like a name was a sentence, or a name nobody knows.
+        # The supposed name is a sentence, or a name nobody knows.
         code = read_foreign(error.error_code, None, None)
-    return "E024" if code == "E099" and error.error_code == FOREIGN_WRONG_MOVE else code
+    if code == "E099" and error.error_code == FOREIGN_WRONG_MOVE:
+        return "E024"
+    return code
 
 
 def _is_about(error: GameError, match: InvitedMatch, choice: str) -> bool:
-    """Does it call this choice of ours wrong? One that names another choice is about an earlier answer."""
+    """Return True if the error rejects this choice, and not an earlier one of ours."""
     affected = error.affected_player or error.player_id or match.player_id
-    invalid = (error.context or {}).get("invalid_choice", choice)
-    return _code_of(error) in REFUSED_CHOICE and affected == match.player_id and invalid == choice
+    rejected = (error.context or {}).get("invalid_choice", choice)
+    return _code_of(error) in REFUSED_CHOICE and affected == match.player_id and rejected == choice

@@ -1,5 +1,16 @@
-"""The state of a player: where it stands in its league, the matches it was invited to and what it answered in them, the
-matches it played. Events build it, and nothing else."""
+"""The state of a player: its place in the league, its invitations with the answers it gave, and its past matches.
+
+Theory of operation. Events build this state, and nothing else changes it: live and in replay, each event has one
+*effect*. A match is known once for each referee that invited us to it (`InvitedMatch`), and each of these is
+
+- *open* while its referee may ask for choices; it is not if we declined, and no longer when it is over;
+- *over* after its GAME_OVER; its answers are dropped then;
+- *superseded* when a later attempt counts. A superseded match may still be open: a referee that was given up for dead
+  may come back and play on. It gets its answers, or it would find us at fault (promise 11), but they count nowhere.
+
+What must never happen: a stranger, who cannot prove to be a referee, supersedes a match of one who can; something of
+an earlier league is left over, since its match ids come again in the next one; the memory grows without bound.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +40,19 @@ from league.lifecycle import after
 from league.player.history import REMEMBERED, History, past_match
 
 TURNS: Final = 1_000
-"""More answers in one match than this are not kept; no game has so many turns."""
+"""Maximum number of answers kept in one match; no game has so many turns."""
 REFEREES: Final = 8
-"""More referees of one match than this are not kept."""
+"""Maximum number of referees kept for one match."""
 FAILURES: Final = 20
 _NOBODY: Final[Mapping[str, InvitedMatch]] = {}
 
-PlayerPhase = Literal["UNREGISTERED", "REGISTERED", "WAITING_FOR_ROUND", "IN_MATCH", "WAITING_FOR_RESULT"]
+PlayerPhase = Literal[
+    "UNREGISTERED",
+    "REGISTERED",
+    "WAITING_FOR_ROUND",
+    "IN_MATCH",
+    "WAITING_FOR_RESULT",
+]
 """The documents' states of a player, within the five of every agent (R-47)."""
 
 
@@ -44,8 +61,10 @@ class InvitedMatch:
 
     def __init__(self, invitation: InvitationAnswered) -> None:
         self.invitation = invitation
-        self.match_id, self.referee_id = invitation.match_id, invitation.referee_id
-        self.player_id, self.trusted = invitation.player_id, invitation.trusted
+        self.match_id = invitation.match_id
+        self.referee_id = invitation.referee_id
+        self.player_id = invitation.player_id
+        self.trusted = invitation.trusted
         self.attempt = invitation.attempt
         self.stated_attempt = invitation.stated_attempt
         """The attempt as its referee numbers it; 0 if it does not."""
@@ -57,73 +76,87 @@ class InvitedMatch:
         """A later attempt counts."""
         self.over = False
         self.is_open = invitation.accepted
-        """May its referee ask for choices?"""
+        """Its referee may ask for choices."""
 
     @property
     def named(self) -> dict[str, Any]:
-        """What events call it by (Any: spread into an event)."""
-        return {"match_id": self.match_id, "attempt": self.attempt, "referee_id": self.referee_id}
+        """The fields by which events name this match (Any: spread into an event)."""
+        return {
+            "match_id": self.match_id,
+            "attempt": self.attempt,
+            "referee_id": self.referee_id,
+        }
 
     @property
     def is_replay(self) -> bool:
-        """May it be played on when the league is over? A LEAGUE_COMPLETED from before it may arrive late."""
+        """True if it may go on after the league is over: a LEAGUE_COMPLETED from before it may arrive late."""
         return self.trusted and self.stated_attempt > 1
 
     @property
     def last_turn(self) -> int | None:
-        """The turn we answered last and nobody refused."""
+        """The turn we answered last, unless the referee refused that answer."""
         return next(reversed(self.answers), None)
 
     def attempt_of(self, stated: int) -> int:
-        """Our number of the attempt that its referee calls `stated` (0: it does not number them)."""
-        return self.attempt + (stated - self.stated_attempt if stated and self.stated_attempt else 0)
+        """Return our number of the attempt that its referee calls `stated` (0: it does not number them)."""
+        if stated and self.stated_attempt:
+            return self.attempt + stated - self.stated_attempt
+        return self.attempt
 
     def end(self, attempt: int) -> None:
-        """It is over, perhaps in a later attempt than the one whose invitation reached us."""
-        self.stated_attempt += attempt - self.attempt if self.stated_attempt else 0
+        """End the match, perhaps in a later attempt than the one whose invitation reached us."""
+        if self.stated_attempt:
+            self.stated_attempt += attempt - self.attempt
         self.token_attempt = self.stated_attempt or 1
         self.attempt = attempt
-        self.over, self.is_open = True, False
+        self.over = True
+        self.is_open = False
         self.answers.clear()
 
     def supersede(self, other: InvitedMatch) -> None:
-        """The other one is superseded if this attempt is later, and may be trusted as much."""
-        other.superseded |= self.attempt > other.attempt and (self.trusted or not other.trusted)
+        """Mark the other one as superseded if this attempt is later, and can be trusted as much."""
+        if self.attempt > other.attempt and (self.trusted or not other.trusted):
+            other.superseded = True
 
     def snapshot(self) -> dict[str, Any]:
-        answers = [(turn, given.choice) for turn, given in self.answers.items()]
-        known = {"attempt": self.attempt, "stated_attempt": self.stated_attempt, "answers": answers}
-        return {**structs.asdict(self.invitation), **known, "superseded": self.superseded, "over": self.over}
+        """Return everything as plain data."""
+        return {
+            **structs.asdict(self.invitation),
+            "attempt": self.attempt,
+            "stated_attempt": self.stated_attempt,
+            "answers": [(turn, answer.choice) for turn, answer in self.answers.items()],
+            "superseded": self.superseded,
+            "over": self.over,
+        }
 
 
 class InvitedMatches:
-    """By match and inviting referee; the oldest are forgotten first.
-
-    A referee that was given up for dead may come back and play on: it gets its answers, or it would find us at fault
-    (promise 11), but its match is superseded. A stranger, who cannot prove to be a referee, supersedes nobody.
-    """
+    """All invitations, by match and inviting referee; the oldest are forgotten first."""
 
     def __init__(self) -> None:
         self._by_match: dict[str, dict[str, InvitedMatch]] = {}
 
     def of(self, match_id: str) -> list[InvitedMatch]:
-        """The match, by every referee that invited us to it."""
+        """Return the match, once for each referee that invited us to it."""
         return list(self._by_match.get(match_id, {}).values())
 
     def by(self, match_id: str, referee_id: str) -> InvitedMatch | None:
-        """The match as this referee invited us to it."""
+        """Return the match as this referee invited us to it."""
         referees = self._by_match.get(match_id)
-        return referees.get(referee_id) if referees is not None else None
+        if referees is None:
+            return None
+        return referees.get(referee_id)
 
     def newest_attempt(self, match_id: str, is_trusted: bool) -> int:
-        """The highest attempt of a match that counts against such a sender; 0 without any."""
+        """Return the highest attempt of a match that counts against such a sender; 0 without any."""
         newest = 0
-        for one in self._by_match.get(match_id, _NOBODY).values():
-            if one.attempt > newest and (one.trusted or not is_trusted):
-                newest = one.attempt
+        for match in self._by_match.get(match_id, _NOBODY).values():
+            if match.attempt > newest and (match.trusted or not is_trusted):
+                newest = match.attempt
         return newest
 
     def invited(self, event: InvitationAnswered) -> InvitedMatch:
+        """Add the match of this invitation, in place of an earlier one by the same referee."""
         # The newest comes last, so that the first is the one to be forgotten.
         referees = self._by_match.pop(event.match_id, {})
         self._by_match[event.match_id] = referees
@@ -140,6 +173,7 @@ class InvitedMatches:
         return invited
 
     def chosen(self, event: ChoiceGiven) -> None:
+        """Keep an answer of ours."""
         match = self._current(event)
         if match is not None:
             match.answers.pop(event.turn, None)  # the newest comes last
@@ -148,31 +182,37 @@ class InvitedMatches:
                 _forget_first(match.answers)
 
     def refused(self, event: ChoiceRefused) -> None:
+        """Drop an answer of ours that the referee refused."""
         match = self._current(event)
+        # It may be gone already: a GAME_ERROR and a repeated call say the same.
         if match is not None:
             match.answers.pop(event.turn, None)
 
     def ended(self, event: GameEnded) -> InvitedMatch | None:
-        """The match that is over, as whoever says so invited us to it, or else who did so last."""
-        its, last = None, None
-        for last in self._by_match.get(event.match_id, _NOBODY).values():
-            if last.referee_id == event.referee_id:
-                its = last
-                last.end(event.attempt)
-            elif event.trusted:
-                last.superseded |= last.attempt < event.attempt
-        return its or last
+        """End a match. Return it as the referee that ended it invited us to it, or else as the last one did."""
+        ended = None
+        match = None
+        for match in self._by_match.get(event.match_id, _NOBODY).values():
+            if match.referee_id == event.referee_id:
+                ended = match
+                match.end(event.attempt)
+            elif event.trusted and match.attempt < event.attempt:
+                match.superseded = True
+        return ended or match
 
     def _current(self, event: ChoiceGiven | ChoiceRefused) -> InvitedMatch | None:
         match = self._by_match.get(event.match_id, _NOBODY).get(event.referee_id)
-        return match if match is not None and match.attempt == event.attempt and match.is_open else None
+        if match is None or match.attempt != event.attempt or not match.is_open:
+            return None
+        return match
 
     def snapshot(self) -> list[dict[str, Any]]:
+        """Return everything as plain data."""
         return [match.snapshot() for referees in self._by_match.values() for match in referees.values()]
 
 
-def _forget_first(kept: dict[Any, Any]) -> None:
-    del kept[next(iter(kept))]
+def _forget_first(entries: dict[Any, Any]) -> None:
+    del entries[next(iter(entries))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +225,21 @@ class FailedChoice:
 
 
 class PlayerMemory:
-    """The state of a player, but for what its registrations gave it. Only `apply` changes it, or who looks up itself
-    which of the `effects` an event has."""
+    """The state of a player, except for what its registrations gave it.
+
+    Only `apply` changes it, or a caller that looks up the effect of an event in `effects` itself.
+    """
 
     def __init__(self) -> None:
         self._begin_league()
+        # One table instead of a chain of tests: live and in replay, every event passes through it.
         self.effects: Mapping[type[Event], Callable[[Any], None]] = {
             Registered: self._registered,
             RoundAnnounced: self._round_announced,
             RoundEnded: self._round_ended,
             InvitationAnswered: self._invitation_answered,
             ChoiceGiven: self._choice_given,
+            # A new league replaces `matches`, so its method must not be bound here.
             ChoiceRefused: lambda event: self.matches.refused(event),
             ChoiceFailed: self._choice_failed,
             GameEnded: self._game_ended,
@@ -204,13 +248,13 @@ class PlayerMemory:
         }
 
     def apply(self, event: Event) -> None:
-        """Make one event true; what is none of a player's changes nothing."""
+        """Make one event true; events that are not a player's change nothing."""
         effect = self.effects.get(type(event))
         if effect is not None:
             effect(event)
 
     def _begin_league(self) -> None:
-        """Nothing is known of this league yet. Match ids of another one come again in it: none of them is kept."""
+        """Begin with an empty memory: match ids of an earlier league come again in the next one."""
         self.state: AgentState = "INIT"
         self.announced_round = 0
         self.ended_round = 0
@@ -224,21 +268,26 @@ class PlayerMemory:
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
         self.tokens_spent = 0
         self._playing: tuple[str, str] | None = None
+        """Match and referee of the match we joined last."""
 
     @property
     def is_over(self) -> bool:
-        """Has the league ended?"""
+        """True after the end of the league."""
         return self.state == "SHUTDOWN"
 
     @property
     def playing(self) -> InvitedMatch | None:
         """The match we joined last, while it may still go on."""
-        match = self.matches.by(*self._playing) if self._playing else None
-        return match if match is not None and match.is_open and not match.superseded else None
+        if self._playing is None:
+            return None
+        match = self.matches.by(*self._playing)
+        if match is None or not match.is_open or match.superseded:
+            return None
+        return match
 
     @property
     def phase(self) -> PlayerPhase:
-        """Where we stand, in the documents' own words; after the end we are merely registered."""
+        """Our state in the documents' own words; after the end we are merely registered."""
         if self.state == "INIT":
             return "UNREGISTERED"
         if self.state != "ACTIVE":
@@ -249,20 +298,22 @@ class PlayerMemory:
         return "WAITING_FOR_RESULT" if match.answers else "IN_MATCH"
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """Return everything as plain data."""
         return {
             "state": self.state,
             "announced_round": self.announced_round,
             "ended_round": self.ended_round,
             "champion": self.champion,
             "final": self.final,
-            "referees": {match_id: structs.asdict(one) for match_id, one in self.referees.items()},
+            "referees": {match_id: structs.asdict(referee) for match_id, referee in self.referees.items()},
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
-            "failures": [asdict(one) for one in self.failures],
+            "failures": [asdict(failure) for failure in self.failures],
             "tokens_spent": self.tokens_spent,
             "playing": self._playing,
         }
+
+    # --- effects of events --------------------------------------------------------------------------------------------
 
     def _registered(self, event: Registered) -> None:
         if event.new_league:
@@ -291,29 +342,38 @@ class PlayerMemory:
 
     def _invitation_answered(self, event: InvitationAnswered) -> None:
         if self.state != "ACTIVE":
+            # Either the league has just begun, or a match is played again after its end.
             self.state = after(after(self.state, "reopen"), "league_start")
-        invited = self.matches.invited(event)
-        if invited.is_open and not invited.superseded and (event.trusted or self.playing is None):
+        match = self.matches.invited(event)
+        # A stranger's invitation does not hide the match we are playing.
+        if match.is_open and not match.superseded and (event.trusted or self.playing is None):
             self._playing = (event.match_id, event.referee_id)
 
     def _choice_given(self, event: ChoiceGiven) -> None:
         self.matches.chosen(event)
-        self.tokens_spent += event.provenance.tokens if event.provenance else 0
+        if event.provenance:
+            self.tokens_spent += event.provenance.tokens
 
     def _choice_failed(self, event: ChoiceFailed) -> None:
-        self.tokens_spent += event.provenance.tokens if event.provenance else 0
+        if event.provenance:
+            self.tokens_spent += event.provenance.tokens
         self.failures.append(FailedChoice(event.match_id, event.turn, event.detail))
 
     def _game_ended(self, event: GameEnded) -> None:
         match = self.matches.ended(event)
-        if match is not None:
-            if not match.is_open and self._playing == (match.match_id, match.referee_id):
-                self._playing = None
-            self.history.add(past_match(event, match.player_id, match.invitation.role))
+        if match is None:
+            return
+        if not match.is_open and self._playing == (
+            match.match_id,
+            match.referee_id,
+        ):
+            self._playing = None
+        self.history.add(past_match(event, match.player_id, match.invitation.role))
 
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")
-        self.champion, self.final = event.champion, (event.rank, event.points)
+        self.champion = event.champion
+        self.final = (event.rank, event.points)
 
     def _withdrawn(self, _: Withdrawn) -> None:
         self.state = after(self.state, "withdraw")

@@ -1,5 +1,5 @@
-"""What a player's own code is told beside its calls: rounds, tables, errors, and how the league ended. Each knows which
-part of it is the player's own."""
+"""The news for a player's own code: rounds, tables, errors, and the end of the league. `mine` is always the player's
+own part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import TypeVar
 from msgspec import Struct
 
 from league.protocol.errors import BY_NAME, ERRORS
-from league.protocol.messages import GameError, LeagueCompleted, LeagueError, LeagueStandingsUpdate, RoundAnnouncement
+from league.protocol.messages import (
+    GameError,
+    LeagueCompleted,
+    LeagueError,
+    LeagueStandingsUpdate,
+    RoundAnnouncement,
+)
 from league.protocol.parts import AnnouncedMatch, FinalRow, StandingsRow
 
 Row = TypeVar("Row", StandingsRow, FinalRow)
@@ -21,16 +27,16 @@ class Standings(Struct, frozen=True):
 
     rows: tuple[StandingsRow, ...]
     round_id: int
-    """The round of the newest result in it."""
+    """The round of the newest result in the table."""
     my_id: str
 
     @property
     def mine(self) -> StandingsRow | None:
-        """Your own row."""
+        """Your own row; None if you are not in the table."""
         return self.of(self.my_id)
 
     def of(self, player_id: str) -> StandingsRow | None:
-        """The row of a player."""
+        """Return the row of a player; None if the player is not in the table."""
         return _row_of(self.rows, player_id)
 
     def __iter__(self) -> Iterator[StandingsRow]:
@@ -41,7 +47,7 @@ class Standings(Struct, frozen=True):
 
 
 class RoundMatch(Struct, frozen=True):
-    """A match of a round. `opponent_id` is who you play against; None in the matches of others."""
+    """A match of a round. `opponent_id` is your opponent; None in matches between other players."""
 
     match_id: str
     game_type: str
@@ -56,27 +62,31 @@ class RoundMatch(Struct, frozen=True):
 
 
 class Round(Struct, frozen=True):
-    """A round that was announced, with all its matches."""
+    """An announced round, with all its matches."""
 
     round_id: int
     _announced: Sequence[AnnouncedMatch]
-    """The matches as the manager named them."""
+    """The matches as the manager announced them."""
     my_id: str
 
     @property
     def matches(self) -> tuple[RoundMatch, ...]:
-        """All its matches. In a large league nobody may ask for them: they are made when somebody does."""
-        return tuple(_match(one, self.my_id) for one in self._announced)
+        """All matches of the round."""
+        # In a large league most players never ask for them, so they are made only then.
+        return tuple(_match(match, self.my_id) for match in self._announced)
 
     @property
     def mine(self) -> RoundMatch | None:
-        """Your match (in a round in which you stand twice, the first); None if you have none."""
+        """Your match; the first one if you have two, None if you have none."""
         return next(iter(self.of(self.my_id)), None)
 
     def of(self, player_id: str) -> tuple[RoundMatch, ...]:
-        """The matches of a player."""
-        its = (one for one in self._announced if player_id in (one.player_A_id, one.player_B_id))
-        return tuple(_match(one, self.my_id) for one in its)
+        """Return the matches of a player."""
+        return tuple(
+            _match(match, self.my_id)
+            for match in self._announced
+            if player_id in (match.player_A_id, match.player_B_id)
+        )
 
     def __iter__(self) -> Iterator[RoundMatch]:
         return iter(self.matches)
@@ -86,37 +96,40 @@ class Round(Struct, frozen=True):
 
 
 class ReceivedError(Struct, frozen=True):
-    """A GAME_ERROR or a LEAGUE_ERROR that came to us. What its sender left out is None."""
+    """A GAME_ERROR or LEAGUE_ERROR that you received. Fields that its sender left out are None."""
 
     message_type: str
     code: str
-    """As in "E004"; what each means is in docs/reference/errors.md."""
+    """The error code, such as "E004"; docs/reference/errors.md explains them all."""
     name: str
-    """As in "INVALID_PARITY_CHOICE"."""
+    """The name of the error, such as "INVALID_PARITY_CHOICE"."""
     detail: str
-    """A sentence about this case."""
+    """A sentence that explains this case."""
     match_id: str | None
-    """The match it is about; None for an error of the league."""
+    """The match the error is about; None for an error of the league."""
     sender: str
     action_required: str | None
     retryable: bool | None
     consequence: str | None
     trusted: bool
-    """Did its sender prove who it is? Also true where no token can be checked."""
+    """False if the sender's token should prove who it is and does not."""
 
 
 class LeagueQueryError(Exception):
-    """A question to the manager came to nothing: `code` and `name` as in the table of errors, `detail` a sentence."""
+    """Raised when a query to the manager fails: `code` and `name` are those of the error, `detail` is a sentence."""
 
     def __init__(self, code: str, detail: str) -> None:
-        self.code, self.detail = code, detail
+        self.code = code
+        self.detail = detail
         self.name = ERRORS[code].name if code in ERRORS else ""
         super().__init__(f"{code} {self.name}: {detail}")
 
 
 class LeagueResult(Struct, frozen=True):
-    """How the league ended: who won, the final table, and where you stand in it. Managers by others may leave all but
-    `rank`, `player_id` and `points` out of its rows: then they are None."""
+    """The end of the league: the champion, the final table, and your place in it.
+
+    Managers by others may name only `rank`, `player_id` and `points` in each row: then the other fields are None.
+    """
 
     champion_id: str
     champion_name: str
@@ -128,49 +141,66 @@ class LeagueResult(Struct, frozen=True):
 
     @property
     def mine(self) -> FinalRow | None:
-        """Your own row."""
+        """Your own row; None if you are not in the table."""
         return _row_of(self.table, self.my_id)
 
     @property
     def rank(self) -> int | None:
         """Your rank; None if you are not in the table."""
-        mine = self.mine
-        return mine.rank if mine else None
+        row = self.mine
+        if row is None:
+            return None
+        return row.rank
 
     @property
     def points(self) -> int | None:
-        """Your points."""
-        mine = self.mine
-        return mine.points if mine else None
+        """Your points; None if you are not in the table."""
+        row = self.mine
+        if row is None:
+            return None
+        return row.points
 
     @property
     def is_mine(self) -> bool:
-        """Are you the champion?"""
+        """True if you are the champion."""
         return self.champion_id == self.my_id
 
 
 def _row_of(rows: tuple[Row, ...], player_id: str) -> Row | None:
-    return next((row for row in rows if row.player_id == player_id), None)
+    for row in rows:
+        if row.player_id == player_id:
+            return row
+    return None
 
 
 # --- from the messages ------------------------------------------------------------------------------------------------
 
 
-def standings_in(message: LeagueStandingsUpdate, me: str) -> Standings:
-    return Standings(tuple(message.standings), message.round_id, me)
+def standings_in(message: LeagueStandingsUpdate, player_id: str) -> Standings:
+    return Standings(tuple(message.standings), message.round_id, player_id)
 
 
-def round_in(message: RoundAnnouncement, me: str) -> Round:
-    return Round(message.round_id, tuple(message.matches), me)
+def round_in(message: RoundAnnouncement, player_id: str) -> Round:
+    return Round(message.round_id, tuple(message.matches), player_id)
 
 
-def _match(one: AnnouncedMatch, me: str) -> RoundMatch:
-    players = (one.player_A_id, one.player_B_id)
-    opponent = players[1 - players.index(me)] if me in players else None
-    return RoundMatch(one.match_id, one.game_type, *players, one.referee_endpoint, opponent)
+def _match(match: AnnouncedMatch, player_id: str) -> RoundMatch:
+    opponent_id = None
+    if player_id == match.player_A_id:
+        opponent_id = match.player_B_id
+    elif player_id == match.player_B_id:
+        opponent_id = match.player_A_id
+    return RoundMatch(
+        match.match_id,
+        match.game_type,
+        match.player_A_id,
+        match.player_B_id,
+        match.referee_endpoint,
+        opponent_id,
+    )
 
 
-def result_in(message: LeagueCompleted, me: str) -> LeagueResult:
+def result_in(message: LeagueCompleted, player_id: str) -> LeagueResult:
     champion = message.champion
     return LeagueResult(
         champion.player_id,
@@ -179,25 +209,39 @@ def result_in(message: LeagueCompleted, me: str) -> LeagueResult:
         tuple(message.final_standings),
         message.total_rounds,
         message.total_matches,
-        me,
+        player_id,
     )
 
 
 def error_in(message: GameError | LeagueError, trusted: bool) -> ReceivedError:
-    code, said = message.error_code, message.error_description
-    known = ERRORS[code].name if code in ERRORS else ""
-    # One document puts the name into the description, another a sentence.
-    name = message.error_name or (said if said in BY_NAME else None) or known or said or ""
-    sentence = message.error_detail or (said if said != name else None)
+    code = message.error_code
+    row = ERRORS.get(code)
+    description = message.error_description
+    name = message.error_name
+    if not name and description in BY_NAME:
+        # One document puts the name into the description, another a sentence.
+        name = description
+    if not name:
+        name = (row.name if row else description) or ""
+    detail = message.error_detail
+    if not detail and description != name:
+        detail = description
+    if not detail:
+        detail = row.when if row else ""
+    match_id = None
+    consequence = None
+    if isinstance(message, GameError):
+        match_id = message.match_id
+        consequence = message.consequence
     return ReceivedError(
         message.type,
         code,
         name,
-        sentence or (ERRORS[code].when if code in ERRORS else ""),
-        message.match_id if isinstance(message, GameError) else None,
+        detail,
+        match_id,
         message.sender or "",
         message.action_required,
         message.retryable,
-        message.consequence if isinstance(message, GameError) else None,
+        consequence,
         trusted,
     )

@@ -1,7 +1,6 @@
 """The built-in strategies that need nothing but their input: the same turn and chance, the same choice.
 
-Each is legal in every game. Outside Even/Odd, where "even" and "odd" mean nothing, each says what it does with the
-options the referee offers.
+Each can play every game. Games other than Even/Odd have no "even" and "odd"; the docstrings say how it chooses there.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from league.player.history import MatchHistory, PastMatch, scanned
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
 
-if TYPE_CHECKING:  # whoever writes a player need not load it
+if TYPE_CHECKING:  # a player's module is imported quickly without it
     from league.machine import Considered, NoChoice
 
 EVEN: Final = "even"
@@ -35,27 +34,27 @@ class Turn(Struct, frozen=True):
     chance: bytes
     """Fresh random bytes for this choice."""
     number: int = 1
-    """Which choice of this match it is, where the referee says so."""
+    """The number of this choice in the match, counted from 1; 1 if the referee does not number them."""
     view: Object = field(default_factory=dict)
-    """What the game shows us of itself (`move_request.context`), or the context of CHOOSE_PARITY_CALL."""
+    """The game as we may see it (`move_request.context`), or the context of CHOOSE_PARITY_CALL."""
     record: Mapping[str, int] = field(default_factory=dict)
-    """Our wins, losses, draws and points so far, as far as the referee told us."""
+    """Our wins, losses, draws and points so far, if the referee names them."""
     history: Sequence[PastMatch] = ()
     """The matches we played, the newest last."""
     seconds: float = 30.0
     """How long the referee waits for this choice."""
     tokens_spent: int = 0
-    """What our choices of this league have cost so far, where a language model makes them."""
+    """Tokens that a language model has used for our choices in this league so far."""
     call: ChooseParityCall | GameMoveCall | None = None
-    """The message that asks, without its token."""
+    """The referee's message, without its token."""
 
 
 Answer: TypeAlias = "str | Considered | NoChoice"
-"""The choice; or the choice and how it came about; or why there is none."""
+"""A choice; or a choice and how it came about; or the reason why there is none."""
 
 
 class Strategy(Protocol):
-    """Whoever chooses, at once or `async`. What it returns goes out as it is: a wrong choice is never repaired."""
+    """Chooses, at once or `async`. Its choice is sent as it is: a wrong one is never repaired."""
 
     def choose(self, turn: Turn) -> Answer | Awaitable[Answer]: ...
 
@@ -76,50 +75,61 @@ class BuiltIn:
 
 
 def _random(turn: Turn) -> str:
-    """Any option, each as likely as the others; nobody can predict it, nobody can exploit it."""
-    # 256 bits over a handful of options: the remainder's bias is beyond measuring.
-    return turn.options[int.from_bytes(turn.chance, "big") % len(turn.options)]
+    """Any option, each as likely as the others: nobody can predict or exploit it."""
+    # With 256 bits and a handful of options, the bias of the remainder is beyond measuring.
+    number = int.from_bytes(turn.chance, "big")
+    return turn.options[number % len(turn.options)]
 
 
 def _always_even(turn: Turn) -> str:
     """Always "even"; in other games always the first option."""
-    return EVEN if EVEN in turn.options else turn.options[0]
+    if EVEN in turn.options:
+        return EVEN
+    return turn.options[0]
 
 
 def _always_odd(turn: Turn) -> str:
     """Always "odd"; in other games always the last option."""
-    return ODD if ODD in turn.options else turn.options[-1]
+    if ODD in turn.options:
+        return ODD
+    return turn.options[-1]
 
 
 def _alternate(turn: Turn) -> str:
-    """Even and odd by turns, a step with every match; in other games round the options, a step with every match and
+    """Even and odd by turns, a step with every match; in other games through all options, a step with every match and
     every turn."""
-    return turn.options[(_remembered(turn).played(turn.game_type) + turn.number - 1) % len(turn.options)]
+    step = _history(turn).played(turn.game_type) + turn.number - 1
+    return turn.options[step % len(turn.options)]
 
 
 def _mirror(turn: Turn) -> str:
-    """What this opponent chose last time we met; anything at our first meeting, or where that is no option now."""
-    last = _remembered(turn).last_choice(turn.game_type, turn.opponent_id)
-    return last if last in turn.options else _random(turn)
+    """This opponent's last choice against us; any option in our first match, or if that choice is not an option."""
+    last = _history(turn).last_choice(turn.game_type, turn.opponent_id)
+    if last in turn.options:
+        return last
+    return _random(turn)
 
 
 def _frequency(turn: Turn) -> str:
-    """Even/Odd: the opposite of what this opponent has chosen most often.
+    """Even/Odd: the opposite of this opponent's most frequent choice.
 
     The number's parity is a fair coin, so nobody can be right more often than half of the time. But equal choices
     are a draw, 1 point, while different ones win 3 points every other time, 1.5 on average: it pays to differ.
-    Without a favourite to go by, and in other games, where differing is worth nothing in itself, any option.
+    Any option if the opponent has no favourite, and in other games, where differing alone is worth nothing.
     """
-    counted = _remembered(turn).choices(turn.game_type, turn.opponent_id)
-    even, odd = counted.get(EVEN, 0), counted.get(ODD, 0)
+    counts = _history(turn).choices(turn.game_type, turn.opponent_id)
+    even = counts.get(EVEN, 0)
+    odd = counts.get(ODD, 0)
     if set(turn.options) != {EVEN, ODD} or even == odd:
         return _random(turn)
     return ODD if even > odd else EVEN
 
 
-def _remembered(turn: Turn) -> MatchHistory:
-    """The history with its index; one that is only a list of matches is read through."""
-    return turn.history if isinstance(turn.history, MatchHistory) else scanned(turn.history)
+def _history(turn: Turn) -> MatchHistory:
+    """Return the history with its index; a plain list of matches gets one first."""
+    if isinstance(turn.history, MatchHistory):
+        return turn.history
+    return scanned(turn.history)
 
 
 _CHOOSING: Final[Mapping[str, Choosing]] = {
@@ -133,16 +143,18 @@ _CHOOSING: Final[Mapping[str, Choosing]] = {
 
 
 def find(name: str) -> BuiltIn | None:
-    """The built-in strategy of that name."""
+    """Return the built-in strategy of that name."""
     choosing = _CHOOSING.get(name)
-    return BuiltIn(choosing) if choosing else None
+    if choosing is None:
+        return None
+    return BuiltIn(choosing)
 
 
 def known() -> tuple[str, ...]:
-    """The names of the built-in strategies of this module."""
+    """Return the names of the built-in strategies."""
     return tuple(_CHOOSING)
 
 
 def about(name: str) -> str:
-    """What the strategy of that name does, in a sentence or a few."""
+    """Describe the strategy of that name in a few sentences."""
     return " ".join((_CHOOSING[name].__doc__ or "").split())

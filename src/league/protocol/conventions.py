@@ -1,4 +1,4 @@
-"""The ways agents call each other (spec section 13.1): the documents name two, people built three more of them."""
+"""The calling conventions of agents (spec section 13.1): the documents describe some, people built others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from league.protocol.table_key import TableKey
 
 
 class Convention(TableKey):
-    """How a message is wrapped in a request."""
+    """A way to put a message into a request."""
 
     SPEC = "SPEC"
     """`method` is a verb, `params` the message."""
@@ -21,21 +21,20 @@ class Convention(TableKey):
     BARE = "BARE"
     """The message itself, without JSON-RPC."""
     LOWER = "LOWER"
-    """`method` is the message type in small letters; who takes it in capitals too is spoken to as TYPE."""
+    """`method` is the message type in lower case; agents that accept capitals too are called as TYPE."""
 
 
 DOCUMENTED = frozenset({Convention.SPEC, Convention.TYPE, Convention.LOWER, Convention.TOOLS})
-"""What R-01 accepts from everybody; the others are recorded, or refused in `strict`."""
-
+"""What R-01 accepts from everybody; the others are recorded as deviations, or rejected in `strict`."""
 
 WAYS: Mapping[Convention, tuple[Convention, ...]] = {
-    first: (first, *(one for one in Convention if one is not first)) for first in Convention
+    first: (first, *(other for other in Convention if other is not first)) for first in Convention
 }
-"""In which order to try them with an agent that seems to speak the first."""
+"""The order in which to try all conventions with an agent that seems to speak the first."""
 
-_BY_NAME: Mapping[str | None, Convention] = {one.name: one for one in Convention}
+_BY_NAME: Mapping[str | None, Convention] = {convention.name: convention for convention in Convention}
 
 
 def convention_of(name: str | None) -> Convention:
-    """By its name; one that we do not know is where everybody begins."""
+    """The convention of this name; SPEC, where everybody begins, if there is none."""
     return _BY_NAME.get(name, Convention.SPEC)

@@ -1,5 +1,11 @@
-"""Where agents may be: the grammar of addresses (spec section 3.5), and the policy about which of them are registered
-and called (section 7.5). Looking up names is not done here: `transport/resolving.py` does, and asks this policy.
+"""The endpoints of agents: the grammar of addresses (spec section 3.5), and the policy about which of them may be
+registered and called (section 7.5).
+
+Theory of operation. `parse` reads an address in the one usual spelling and rejects every other, so that no address
+means something else to a library than to us. `EndpointPolicy` then decides by the IP address: some are never called,
+the operator's allowances come next, then the reach of the league, and last the origin of whoever named the endpoint.
+A host that is a name has no IP address before it is looked up. `transport/resolving.py` does that, and asks this policy
+about every address it gets.
 """
 
 from __future__ import annotations
@@ -8,7 +14,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from typing import Final, Literal
 
 URL_MAX: Final = 2048
@@ -18,26 +31,27 @@ NAME_LENGTH_MAX: Final = 253
 IpAddress = IPv4Address | IPv6Address
 IpNetwork = IPv4Network | IPv6Network
 Reach = Literal["local", "lan", "public"]
-"""How far away agents may be: on this machine, in networks that are not part of the internet, or anywhere."""
+"""How far away agents may be: on this machine, in private networks, or anywhere."""
 OriginRule = Literal["any", "loopback", "same"]
-"""Which addresses somebody may name: any; loopback only if it speaks from loopback; or only its own."""
+"""Which addresses an agent may name: any; loopback only when it calls from loopback; or only its own."""
 
 # --- the grammar ------------------------------------------------------------------------------------------------------
 
 
 class BadAddressError(ValueError):
-    """This is no address; its text says why."""
+    """This is not an address; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address, read: `host` in small letters, without brackets and last dot; `target` is its path and query, as a
-    request names them."""
+    """A parsed address."""
 
     scheme: str
     host: str
+    """In lower case, without brackets and without a final dot."""
     port: int
     target: str
+    """Path and query, as a request names them."""
     ip: IpAddress | None
     """None if the host is a name that must be looked up; localhost need not be (RFC 6761)."""
 
@@ -52,17 +66,25 @@ _LOCALHOST = IPv4Address("127.0.0.1")
 
 @lru_cache(maxsize=4096)  # announcements name the same addresses again and again
 def parse(url: str) -> Endpoint:
-    """Read an address; BadAddressError if it is none."""
+    """Read an address; raises BadAddressError if it is not one."""
     _check_characters(url)
-    found = _URL.fullmatch(url)
-    if found is None:
+    match = _URL.fullmatch(url)
+    if match is None:
         raise _bad(url)
-    scheme, authority, target = found.groups()
-    host, port = _split(authority, url)
-    ip = _numeric(host) if host.startswith("[") or _NUMBER.fullmatch(_last_label(host)) else _named(host, url)
-    scheme, name = scheme.lower(), host.strip("[]").removesuffix(".")
-    usual_port = 443 if scheme == "https" else 80
-    return Endpoint(scheme, name, port or usual_port, target if target.startswith("/") else f"/{target}", ip)
+    scheme = match[1].lower()
+    host, port = _split(match[2], url)
+    if port is None:
+        port = 443 if scheme == "https" else 80
+    target = match[3]
+    if not target.startswith("/"):
+        target = f"/{target}"
+    last_label = host.removesuffix(".").rpartition(".")[2]
+    # No top-level domain is a number, so such a host is meant as an IP address.
+    if host.startswith("[") or _NUMBER.fullmatch(last_label):
+        ip: IpAddress | None = _numeric(host)
+    else:
+        ip = _named(host, url)
+    return Endpoint(scheme, host.strip("[]").removesuffix("."), port, target, ip)
 
 
 def _bad(url: str) -> BadAddressError:
@@ -71,46 +93,49 @@ def _bad(url: str) -> BadAddressError:
 
 def _check_characters(url: str) -> None:
     if len(url) > URL_MAX:
-        raise BadAddressError(f"an address has at most {URL_MAX} characters; this has {len(url)}")
+        raise BadAddressError(f"an address must have at most {URL_MAX} characters; this one has {len(url)}")
     if not url.isascii():
-        raise BadAddressError("an address is written in ASCII; a host name of other letters in its form xn--… (IDNA)")
+        raise BadAddressError("an address must be ASCII; write other letters of a host name as xn--… (IDNA)")
     if any(char <= " " or char == "\x7f" for char in url):
-        raise BadAddressError("an address holds no blanks and no control characters")
+        raise BadAddressError("an address must not contain blanks or control characters")
     for char, name in (("\\", "backslash"), ("#", "fragment")):
         if char in url:
-            raise BadAddressError(f"an address has no {name}")
+            raise BadAddressError(f"an address must not have a {name}")
 
 
 def _split(authority: str, url: str) -> tuple[str, int | None]:
-    """The host in small letters, in brackets if it was, and the port, if one is given."""
+    """The host in lower case, in brackets if it had them, and the port, if there is one."""
     if "@" in authority:
-        raise BadAddressError("an address holds no user name and no password")
+        raise BadAddressError("an address must not contain a user name or a password")
     if "%" in authority:
-        raise BadAddressError("the host of an address is written plainly, without % (and without a zone)")
-    found = _AUTHORITY.fullmatch(authority)
-    if found is None or (found[2] is not None and not _PORT.fullmatch(found[2])):
+        raise BadAddressError("the host of an address must not contain % (and no zone)")
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None:
         raise _bad(url)
-    port = None if found[2] is None else int(found[2])
-    if port is not None and not 1 <= port <= PORT_MAX:
-        raise BadAddressError(f"a port is at {f'most {PORT_MAX}' if port else 'least 1'}, not {port}")
-    return found[1].lower(), port
-
-
-def _last_label(host: str) -> str:
-    return host.removesuffix(".").rpartition(".")[2]
+    host = match[1].lower()
+    if match[2] is None:
+        return host, None
+    if not _PORT.fullmatch(match[2]):
+        raise _bad(url)
+    port = int(match[2])
+    if port == 0:
+        raise BadAddressError("a port must be at least 1, not 0")
+    if port > PORT_MAX:
+        raise BadAddressError(f"a port must be at most {PORT_MAX}, not {port}")
+    return host, port
 
 
 def _numeric(host: str) -> IpAddress:
-    """A host that is an address must be written in the one usual way: what 0x7f.1 means, nobody should have to know."""
+    """Read a host that is an IP address."""
+    # It must be written in the one usual way: nobody should have to know what 0x7f.1 means.
+    usual = "four numbers up to 255 such as 127.0.0.1"
     try:
-        return IPv6Address(host[1:-1]) if host.startswith("[") else IPv4Address(host)
+        if host.startswith("["):
+            usual = "eight numbers such as [fd00::1:7]"
+            return IPv6Address(host[1:-1])
+        return IPv4Address(host)
     except ValueError:
-        usual = (
-            "eight numbers such as [fd00::1:7]"
-            if host.startswith("[")
-            else "four numbers such as 127.0.0.1 that are at most 255"
-        )
-        raise BadAddressError(f"{host[:80]} is no host: an address is written as {usual}") from None
+        raise BadAddressError(f"{host[:80]} is not a host: write an IP address as {usual}") from None
 
 
 def _named(host: str, url: str) -> IpAddress | None:
@@ -118,13 +143,14 @@ def _named(host: str, url: str) -> IpAddress | None:
     if len(host) > NAME_LENGTH_MAX or not all(map(_LABEL.fullmatch, labels)):
         raise _bad(url)
     for label in labels:
+        # A library may decode a wrong label to some other name.
         if label.startswith("xn--") and not _is_idna(label):
-            raise BadAddressError(f"{label} is no name in the form of IDNA")
+            raise BadAddressError(f"{label} is not a name in the form of IDNA")
     return _LOCALHOST if labels == ["localhost"] else None
 
 
 def _is_idna(label: str) -> bool:
-    """Does it stand for other letters, and is it how they are written?"""
+    """Whether a label in the form xn--… stands for other letters, and is their only spelling."""
     try:
         return label.encode("ascii").decode("idna").encode("idna") == label.encode("ascii")
     except UnicodeError:
@@ -133,10 +159,12 @@ def _is_idna(label: str) -> bool:
 
 # --- kinds of addresses -----------------------------------------------------------------------------------------------
 
-_METADATA, _RESERVED = "the address of a cloud's metadata service", "reserved"
+_METADATA = "the address of a cloud's metadata service"
+_RESERVED = "reserved"
+# The first network that contains an address says what the address is.
 _NEVER: Final = tuple(
-    (ip_network(network), what)
-    for network, what in (
+    (ip_network(network), description)
+    for network, description in (
         ("169.254.169.254/32", _METADATA),
         ("100.100.100.200/32", _METADATA),
         ("168.63.129.16/32", _METADATA),
@@ -160,7 +188,7 @@ _NEVER: Final = tuple(
         ("ff00::/8", "multicast"),
     )
 )
-"""Not called, whatever the policy and the operator say: these lead to where no agent is, or hide where they lead."""
+"""Never called, whatever the policy and the operator say: no agent is there, or the address hides where it leads."""
 _UNICAST: Final = tuple(map(IPv6Network, ("::1/128", "2000::/3", "fc00::/7")))
 """Everything else of IPv6 is reserved."""
 _LAN: Final = tuple(
@@ -172,7 +200,7 @@ _LAN: Final = tuple(
             "192.168.0.0/16",
             "fc00::/7",
             "100.64.0.0/10",  # shared between a provider's customers; overlay networks use it
-            "192.0.2.0/24",  # documentation and benchmarks: if anybody has these, then in a network of their own
+            "192.0.2.0/24",  # documentation and benchmarks: if anybody uses these, it is in a private network
             "198.51.100.0/24",
             "203.0.113.0/24",
             "198.18.0.0/15",
@@ -185,27 +213,30 @@ _LAN: Final = tuple(
 
 
 def why_never(ip: IpAddress) -> str:
-    """What this address is, if it is one that is never called."""
-    for network, what in _NEVER:
+    """What this address is, if it is never called; otherwise ""."""
+    for network, description in _NEVER:
         if ip in network:
-            return what
+            return description
     if ip.version == 6 and not any(ip in network for network in _UNICAST):
         return _RESERVED
     return ""
 
 
 def is_within(ip: IpAddress, reach: Reach) -> bool:
-    """Is it no further away than that?"""
+    """Whether an address is no further away than `reach`."""
     return ip.is_loopback or reach == "public" or (reach == "lan" and any(ip in network for network in _LAN))
 
 
 def ip_of(text: str) -> IpAddress | None:
-    """The address in a text, if it is one. A server that listens to both kinds sees IPv4 in the form of IPv6."""
+    """Read an IP address; None if the text is not one."""
     try:
         ip = ip_address(text)
     except ValueError:
         return None
-    return ip.ipv4_mapped or ip if isinstance(ip, IPv6Address) else ip
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped:
+        # A server that listens to both kinds sees IPv4 in the form of IPv6.
+        return ip.ipv4_mapped
+    return ip
 
 
 # --- the policy -------------------------------------------------------------------------------------------------------
@@ -213,7 +244,7 @@ def ip_of(text: str) -> IpAddress | None:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A place the operator allows: a network or a name, at one port or at all."""
+    """A place the operator allows: a network or a name, at one port or at every port."""
 
     network: IpNetwork | None
     name: str = ""
@@ -228,8 +259,10 @@ class Allowance:
 
 
 def read_allowance(text: str) -> Allowance:
-    """From "10.1.0.0/16", "10.1.2.3:8101", "[fd00::7]:8101", "fd00::7", "name" or "name:8101"; ValueError if it is none
-    of these."""
+    """Read "10.1.0.0/16", "10.1.2.3:8101", "[fd00::7]:8101", "fd00::7", "name" or "name:8101".
+
+    Raises ValueError for anything else.
+    """
     if "/" in text or (text.count(":") > 1 and not text.startswith("[")):
         return Allowance(ip_network(text))
     endpoint = parse(f"http://{text}/")
@@ -245,62 +278,68 @@ def _is_loopback(ip: IpAddress) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EndpointPolicy:
-    """Which endpoints are registered and called. An endpoint is named by somebody, who speaks from its `origin`: an
-    agent that registers, or (to a referee or player) its manager."""
+    """Which endpoints may be registered and called.
+
+    `origin` is the address of whoever named an endpoint: an agent that registers, or an agent's manager.
+    """
 
     reach: Reach = "public"
     origin_rule: OriginRule = "any"
     allowed: tuple[Allowance, ...] = ()
-    """What the operator allows whatever `reach` and `origin_rule` say."""
+    """What the operator allows, whatever `reach` and `origin_rule` say."""
     own_port: int | None = None
-    """Nobody is called at this port of this machine: it is ours."""
+    """Our own port on this machine, where no agent can be."""
     is_own: Callable[[IpAddress], bool] = _is_loopback
-    """Has this machine such an address? Loopback it always has."""
+    """Tells whether this machine has an address; loopback always counts."""
 
     def objection(self, endpoint: Endpoint, origin: str) -> str:
-        """Why an agent may not be there, in a sentence; "" if it may, or if its name must be looked up to know."""
+        """Why an agent may not be there; "" if it may, or if its name must be looked up first."""
         if endpoint.ip is not None:
             return self.objection_to(endpoint.ip, endpoint, origin)
         if self.reach == "local" and not self._is_allowed(endpoint, None):
-            return f"{endpoint.host} is a name, and agents must be on the manager's own machine (--endpoints local)"
+            return f"{endpoint.host} is a name, but agents must be on the manager's machine (--endpoints local)"
         return ""
 
     def must_look_up(self, endpoint: Endpoint) -> bool:
-        """Is it unknown before its name is looked up whether an agent may be there?"""
+        """Whether the policy can decide about this endpoint only after its name is looked up."""
         return endpoint.ip is None and self.origin_rule == "same" and not self._is_allowed(endpoint, None)
 
     def objection_to(self, ip: IpAddress, endpoint: Endpoint, origin: str) -> str:
-        """The same of one address: the endpoint's own, or one that its name was found to have."""
-        if what := why_never(ip):
-            return f"{ip} is {what}; no agent is called there"
+        """The same for one IP address: the endpoint's own, or one that its name was found to have."""
+        if description := why_never(ip):
+            return f"{ip} is {description}; agents are never called there"
         if endpoint.port == self.own_port and self.is_here(ip):
             return f"port {endpoint.port} of this machine is the manager itself"
+        # The operator's word goes before the two rules that follow, but not before the two above.
         if self._is_allowed(endpoint, ip):
             return ""
         if not is_within(ip, self.reach):
-            return f"{ip} is beyond what this league takes (--endpoints {self.reach}, --allow-endpoint)"
-        return "" if self.origin_rule == "any" else self._objection_to_origin(ip, origin)
+            return f"{ip} is outside the networks of this league (--endpoints {self.reach}, --allow-endpoint)"
+        if self.origin_rule == "any":
+            return ""
+        return self._objection_to_origin(ip, origin)
 
     def is_here(self, ip: IpAddress) -> bool:
-        """Is this an address of this machine?"""
+        """Whether this is an address of this machine."""
         return ip.is_loopback or self.is_own(ip)
 
     def _objection_to_origin(self, ip: IpAddress, origin: str) -> str:
-        speaker = ip_of(origin)
-        if ip.is_loopback and speaker is not None and not speaker.is_loopback:
+        caller = ip_of(origin)
+        # The usual mistake: an agent on another machine registers its own localhost.
+        if ip.is_loopback and caller is not None and not caller.is_loopback:
             return (
-                f"{ip} leads every machine to itself, and you speak from {speaker}: register the address others reach "
-                f"you at: --host {speaker}"
+                f"{ip} leads every machine to itself, but you call from {caller}: register the address where others "
+                f"can reach you: --host {caller}"
             )
-        if self.origin_rule == "loopback" or (speaker is not None and self._is_one_machine(ip, speaker)):
+        if self.origin_rule == "loopback" or (caller is not None and self._is_one_machine(ip, caller)):
             return ""
         return (
-            f"{ip} is not where you speak from ({speaker or origin or 'unknown'}): register that address, or have the "
-            "operator allow this one (--allow-endpoint)"
+            f"{ip} is not the address you call from ({caller or origin or 'unknown'}): register that address, or ask "
+            "the operator to allow this one (--allow-endpoint)"
         )
 
     def _is_one_machine(self, ip: IpAddress, other: IpAddress) -> bool:
         return ip == other or (self.is_here(ip) and self.is_here(other))
 
     def _is_allowed(self, endpoint: Endpoint, ip: IpAddress | None) -> bool:
-        return any(one.covers(endpoint, ip) for one in self.allowed)
+        return any(allowance.covers(endpoint, ip) for allowance in self.allowed)

@@ -1,6 +1,12 @@
-"""The table of exchanges (spec section 6): who says what to whom, under which names, within which time, how often.
+"""The table of exchanges (spec section 6): each message, its sender, receiver and reply, its limit and its retries.
 
-Times are the documents' (R-16, R-18, R-54); a league may only shorten or lengthen the time for a move.
+Theory of operation. An exchange is one message and its reply: the sender makes a JSON-RPC call, and the reply is the
+result. Each message that opens an exchange has one row here, and everything about how it is sent follows from that row:
+its method names, the seconds its sender waits, what happens without an answer, whether it carries a token, and the
+family of its error numbers. The calling engine, the readers, the conformance kit and the specification all read this
+table; nobody states these facts a second time.
+
+Times come from the documents (R-16, R-18, R-54). A league may change only the time for a move.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from league.protocol.table_key import TableKey
 
 
 class Role(TableKey):
-    """The three kinds of agents, by the word their `sender` begins with."""
+    """The three kinds of agents, by the first word of their `sender`."""
 
     MANAGER = "league_manager"
     REFEREE = "referee"
@@ -22,22 +28,22 @@ class Role(TableKey):
 
 @dataclass(frozen=True, slots=True)
 class RetrySchedule:
-    """What happens when nobody answers: pauses between attempts, and the pause that then goes on for ever (if any).
-
-    `refused_only`: only a refused connection is worth another attempt.
-    """
+    """What happens without an answer: the pauses before the next attempts."""
 
     delays_s: tuple[float, ...] = ()
     then_every_s: tuple[float, ...] = ()
+    """The pauses after those; the last one repeats forever. Empty: there are no more attempts."""
     refused_only: bool = False
+    """Retry only if the connection was refused."""
 
     def delay_before(self, retry: int) -> float | None:
-        """The pause before the given retry (the first is 1); None when there is no such retry."""
+        """The pause before a retry (the first is 1); None when there is no such retry."""
         if retry <= len(self.delays_s):
             return self.delays_s[retry - 1]
         if not self.then_every_s:
             return None
-        return self.then_every_s[min(retry - len(self.delays_s), len(self.then_every_s)) - 1]
+        later_retry = retry - len(self.delays_s)
+        return self.then_every_s[min(later_retry, len(self.then_every_s)) - 1]
 
 
 THREE = (2.0, 2.0, 2.0)
@@ -50,7 +56,7 @@ IF_REFUSED = RetrySchedule(THREE, refused_only=True)
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One row: a message, its reply, its names as a JSON-RPC method, its limit and its repetition."""
+    """One row: a message, its replies, its names as a JSON-RPC method, its limit and its retries."""
 
     message_type: str
     senders: tuple[Role, ...]
@@ -64,9 +70,12 @@ class Exchange:
     other_methods: tuple[str, ...] = ()
 
 
-_LM, _REF, _PL = (Role.MANAGER,), (Role.REFEREE,), (Role.PLAYER,)
+_LM = (Role.MANAGER,)
+_REF = (Role.REFEREE,)
+_PL = (Role.PLAYER,)
 _MEMBERS = _PL + _REF
 
+# In the order of the specification's table, which is generated from these rows.
 _ROWS = (
     Exchange("REFEREE_REGISTER_REQUEST", _REF, _LM, ("REFEREE_REGISTER_RESPONSE",), "register_referee",
              Family.REFEREE_REGISTRATION, retries=UNTIL_ANSWERED, token=False),
@@ -108,19 +117,22 @@ _SPEAKERS: Mapping[str, tuple[Role, ...]] = {
     "GAME_OVER_ACK": _PL,
     "GAME_ERROR_ACK": _PL,
 }
+"""The senders of replies, except for those that both players and referees send."""
 
 REPLY_TYPES = ("GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE")
 """Replies that may also arrive as a POST of their own (R-02)."""
 
 
 def speakers(message_type: str) -> tuple[Role, ...]:
-    """Who may say this; the acknowledgements of notifications come from players and referees."""
+    """The roles that may send this; acknowledgements of notifications come from players and referees."""
     row = EXCHANGES.get(message_type)
-    return row.senders if row else _SPEAKERS.get(message_type, _MEMBERS)
+    if row:
+        return row.senders
+    return _SPEAKERS.get(message_type, _MEMBERS)
 
 
 def family_of(message_type: str | None) -> Family:
-    """The family of an error about this message; what cannot be told apart counts as a notification."""
+    """The family of an error about this message; an unknown message counts as a notification."""
     if message_type in REPLY_TYPES:
         return Family.MATCH
     row = EXCHANGES.get(message_type or "")
@@ -132,12 +144,20 @@ METHODS: Mapping[str, str] = {
     **{row.message_type.lower(): row.message_type for row in _ROWS},
     **{name.lower(): name for name in REPLY_TYPES},
 }
-"""JSON-RPC method, in lower case, to the message type it stands for (R-01)."""
+"""The message type of each JSON-RPC method, which is in lower case here (R-01)."""
+_TYPES = frozenset(EXCHANGES) | frozenset(REPLY_TYPES)
 
 
 def message_type_of(method: str) -> str | None:
-    """The message type a method stands for: a verb exactly, a message type in any case; None for an unknown one."""
-    return METHODS.get(method) or METHODS.get(method.lower() if method.lower().upper() in _TYPES else "")
+    """The message type that a method stands for; None for an unknown method.
 
-
-_TYPES = frozenset(EXCHANGES) | frozenset(REPLY_TYPES)
+    A verb must be spelled exactly; a message type may be written in any case.
+    """
+    message_type = METHODS.get(method)
+    if message_type is not None:
+        return message_type
+    lower = method.lower()
+    # METHODS also contains verbs, which have no other spelling.
+    if lower.upper() not in _TYPES:
+        return None
+    return METHODS.get(lower)

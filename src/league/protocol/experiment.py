@@ -1,5 +1,6 @@
-"""What a player says of the language model that plays for it (spec section 8.17): under which conditions, and how each
-choice came about. Both are optional and for the record alone: what cannot be read costs nobody anything."""
+"""What a player reports about the language model that plays for it (spec section 8.17): the conditions of the
+experiment, and how each choice came about. Both are optional and for the record only: if they cannot be read, nobody
+loses anything."""
 
 from __future__ import annotations
 
@@ -19,37 +20,38 @@ class Conditions(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     model: Text
     provider: str = ""
-    """The host that is asked."""
+    """The host of the model."""
     prompt: str = ""
     prompt_sha256: str = ""
     options_shown: bool = True
     corrections: Count = 0
-    """How often the model is asked again after an answer that cannot be read."""
+    """How often the model gets another try after an unreadable answer."""
     temperature: Amount | None = None
     """None: the provider's own."""
 
 
 class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How choices came about: `provenance` of an answer is of one choice, that of a report of all of a player."""
+    """How choices came about: in an answer, that one choice; in a report, all choices of a player."""
 
     choices: Count = 1
     fallbacks: Count = 0
-    """Those that the model did not make."""
+    """The number of choices that the model did not make."""
     provider_errors: Count = 0
-    """Those in which the provider failed at least once."""
+    """The number of choices during which the provider failed at least once."""
     tokens: Count = 0
     thinking_s: Amount = 0.0
-    """Without what was waited."""
+    """Not counting `waited_s`."""
     waited_s: Amount = 0.0
     """Because of a rate limit."""
 
     def plus(self, other: Provenance) -> Provenance:
-        """Those and these."""
+        """The sums of both."""
         return Provenance(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
 
 def said(kind: type[T], value: object) -> T | None:
-    """What a peer said of this kind; None if it said nothing that can be read."""
+    """Read what a peer said; None if it said nothing that can be read."""
+    # The value is for the record only, so a mistake in it is not an error.
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
@@ -57,5 +59,5 @@ def said(kind: type[T], value: object) -> T | None:
 
 
 def written(value: Conditions | Provenance | None) -> dict[str, Any] | None:
-    """As it stands in a message (Any: the codec's edge)."""
+    """The value as it goes into a message (Any: the codec's edge)."""
     return None if value is None else msgspec.to_builtins(value)

@@ -1,7 +1,7 @@
 """The grammar of fields (spec section 3.5): named types whose rules go beyond a JSON type.
 
-A type carries its rule by name; `judge` runs it. Rules return `None` or a `Finding`; a lenient finding is refused
-in `strict` and only recorded in `compat`.
+A type carries its rule by name, and `judge` runs the rule. A rule returns None or a `Finding`; a lenient finding is
+an error in `strict` and only recorded in `compat`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUERY_TYPES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_ST
 
 
 class Finding(NamedTuple):
-    """What a rule found wrong."""
+    """Something wrong with a text, by one of the rules below."""
 
     code: str
     detail: str
@@ -43,8 +43,8 @@ def _timestamp(text: str) -> Finding | None:
 
 
 def _reply_timestamp(text: str) -> Finding | None:
-    found = _timestamp(text)
-    return found and found._replace(lenient=True)
+    finding = _timestamp(text)
+    return finding and finding._replace(lenient=True)
 
 
 _SENDER = re.compile(r"(?:league_manager(?::.+)?|(?:referee|player):.+)")
@@ -53,9 +53,10 @@ _SENDER = re.compile(r"(?:league_manager(?::.+)?|(?:referee|player):.+)")
 def _sender(text: str) -> Finding | None:
     if _SENDER.fullmatch(text):
         return None
-    seen_in_the_wild = text.startswith("players:") or (text != "" and ":" not in text)
-    detail = f'{text!r} names no sender; use "league_manager", "referee:ID" or "player:ID"'
-    return Finding("E008", detail, seen_in_the_wild, "league_manager, referee:{id} or player:{id}")
+    # Agents by others send "players:ID", and a name without a role.
+    is_usual = text.startswith("players:") or (text != "" and ":" not in text)
+    detail = f'{text!r} is not a sender; use "league_manager", "referee:ID" or "player:ID"'
+    return Finding("E008", detail, is_usual, "league_manager, referee:{id} or player:{id}")
 
 
 def _semver(text: str) -> Finding | None:
@@ -66,35 +67,35 @@ def _semver(text: str) -> Finding | None:
 
 def _protocol_version(text: str) -> Finding | None:
     if text == versions.PROTOCOL:
-        detail = 'protocol_version is a version such as "2.1.0", not the protocol\'s name'
+        detail = 'protocol_version must be a version such as "2.1.0", not the name of the protocol'
         return Finding("E008", detail, lenient=True, expected=SEMVER)
     return _semver(text)
 
 
 JOINERS = "\u200c\u200d\ufe0e\ufe0f"
-"""Zero-width joiners, which some scripts cannot be written without, and the two selectors of emoji: behind a visible
-character they change its shape."""
+"""Zero-width joiners, which some scripts need, and the two emoji selectors: after a visible character they change its
+shape."""
 UNSEEN = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2065\u2800\u3164\ufe00-\ufe0d\uffa0\ufff0-\ufff8"
     "\U0001d159\U000e0000\U000e0002-\U000e001f\U000e0080-\U000e0fff"
 )
-"""Invisible letters, marks and symbols: Unicode's Default_Ignorable_Code_Point, and what looks like a blank."""
+"""Invisible letters, marks and symbols: Unicode's Default_Ignorable_Code_Point, and characters that look blank."""
 _UNSEEN = re.compile(rf"[{UNSEEN}]|(?:^|\s)[{JOINERS}]")
 _CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Controls, direction-changing and zero-width characters, surrogates, line breaks."""
 
 
 def _display_name(text: str) -> Finding | None:
-    # A name must look like what it is.
-    controls = any(unicodedata.category(char) in _CONTROLS and char not in JOINERS for char in text)
-    if controls or _UNSEEN.search(text):
-        detail = "a name holds no control, direction-changing or invisible characters"
+    # Two names that look alike must be alike, so nothing in a name may be invisible.
+    has_controls = any(unicodedata.category(char) in _CONTROLS and char not in JOINERS for char in text)
+    if has_controls or _UNSEEN.search(text):
+        detail = "a name must not contain control, direction-changing or invisible characters"
         return Finding("E008", detail, expected="visible characters")
     length = len(text.strip())
     if 1 <= length <= NAME_MAX:
         return None
     bound = f"at most {NAME_MAX} characters" if length else "at least 1 character"
-    detail = f"a name has {bound}, without counting blanks around it; this has {length}"
+    detail = f"a name must have {bound}, not counting blanks around it; this one has {length}"
     return Finding("E008", detail, expected=f"1 to {NAME_MAX} characters")
 
 
@@ -107,13 +108,15 @@ def _url(text: str) -> Finding | None:
 
 
 def is_url(text: str) -> bool:
-    """Is this an address that can be called?"""
+    """Whether this is an address that can be called."""
     return _url(text) is None
 
 
 def _query_type(text: str) -> Finding | None:
-    known = ", ".join(QUERY_TYPES)
-    return None if text in QUERY_TYPES else Finding("E029", f"{text!r} is no query; ask one of {known}", expected=known)
+    if text in QUERY_TYPES:
+        return None
+    options = ", ".join(QUERY_TYPES)
+    return Finding("E029", f"{text!r} is not a query type; use one of {options}", expected=options)
 
 
 def _assigned_id(prefix: str) -> Rule:
@@ -122,12 +125,14 @@ def _assigned_id(prefix: str) -> Rule:
     def rule(text: str) -> Finding | None:
         if pattern.fullmatch(text):
             return None
-        # Managers of others hand out ids of other shapes; any non-empty id works.
-        return Finding("E008", f'{text!r} is not an id such as "{prefix}01"', text != "", f"{prefix}{{number}}")
+        # Managers by others assign ids of other shapes; any id works that is not empty.
+        detail = f'{text!r} is not an id such as "{prefix}01"'
+        return Finding("E008", detail, lenient=text != "", expected=f"{prefix}{{number}}")
 
     return rule
 
 
+# Any code will do, not only those of the catalogue: agents by others have codes of their own.
 _ERROR_CODE = re.compile("E[0-9]{3}")
 
 
@@ -138,7 +143,9 @@ def _error_code(text: str) -> Finding | None:
 
 
 def _token(text: str) -> Finding | None:
-    return None if text else Finding("E011", "auth_token is empty", lenient=True, expected=tokens.FORMAT)
+    if text:
+        return None
+    return Finding("E011", "auth_token is empty", lenient=True, expected=tokens.FORMAT)
 
 
 RULES: Mapping[str, Rule] = {
@@ -182,4 +189,4 @@ Seconds = Annotated[float, Meta(ge=0)]
 
 Parity = Literal["even", "odd"]
 ParityChoice = Annotated[Parity, Meta(extra={"code": "E004"})]
-"""The one field whose every wrong value, null and wrong types included, has a code of its own."""
+"""The only field with an error code of its own, used for every wrong value, including null and wrong types."""

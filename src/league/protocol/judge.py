@@ -1,7 +1,12 @@
-"""Why a message is wrong: walks a parsed object along its message class and collects *all* violated clauses.
+"""Why a message is wrong: a walk along its message class that collects *all* violated clauses.
 
-Built once per class from the class itself, so that a field is described in exactly one place. `quick` are the quick
-checks of the rules msgspec does not know; only when they or the conversion fail does anybody pay for the walk.
+Theory of operation. A field is described in one place, its message class. From the class this module builds, once, two
+things. For the slow way: a walk per field (`specs`, `check`), which follows the parsed object and reports every
+violation with its place. For the quick way: a short list of tests (`quick`) for the rules that msgspec does not know;
+they run on converted messages, and only say whether anything is wrong.
+
+Both are built from the same annotations, so a message passes the tests exactly if the walk finds nothing. `envelope`
+runs the walk only when the tests or the conversion failed.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from operator import attrgetter, is_not, ne
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import inspect as ms
 
@@ -21,6 +26,7 @@ from league.protocol.messages import Message
 
 ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
 _JSON_NAMES = {
+    type(None): "null",
     str: "a string",
     bool: "true or false",
     int: "a whole number",
@@ -32,19 +38,21 @@ _JSON_NAMES = {
 
 def json_name(value: object) -> str:
     """What JSON calls this value."""
-    return "null" if value is None else _JSON_NAMES.get(type(value), type(value).__name__)
+    return _JSON_NAMES.get(type(value), type(value).__name__)
 
 
 def shown(value: object) -> str:
-    """A value as its author wrote it, where that is one word."""
+    """A value as its author wrote it, if it is a single word or number."""
     if isinstance(value, dict | list):
         return json_name(value)
-    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return repr(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where we are: the path for people, the clause for the requirement (indices and keys left out)."""
+    """A place in a message: the path for people, and the clause for the requirement (without indices and keys)."""
 
     path: str
     clause: str
@@ -59,12 +67,27 @@ class Place:
     def member(self, name: str) -> Place:
         return Place(f"{self.path}.{name}", f"{self.clause}.{name}", self.stage)
 
-    def violation(self, code: str, detail: str, lenient: bool = False, expected: str = "") -> Violation:
-        return Violation(code, self.path, detail, self.clause, self.stage, lenient, expected)
+    def violation(
+        self,
+        code: str,
+        detail: str,
+        lenient: bool = False,
+        expected: str = "",
+    ) -> Violation:
+        return Violation(
+            code,
+            self.path,
+            detail,
+            self.clause,
+            self.stage,
+            lenient,
+            expected,
+        )
 
 
 Report = list[Violation]
 Walk = Callable[[object, Place, Report], None]
+"""Judges a value at a place, and appends what it finds to the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +105,16 @@ class FieldSpec:
     walk: Walk = field(repr=False)
 
 
-def peel(info: ms.Type) -> tuple[ms.Type, dict[str, Any], bool]:
-    """A field's bare type, what its annotations say (rule, code, said, needed), and whether null is allowed."""
+class Peeled(NamedTuple):
+    """A field's bare type, its annotations (rule, code, said, needed), and whether it may be null."""
+
+    bare: ms.Type
+    extra: dict[str, Any]
+    nullable: bool
+
+
+def peel(info: ms.Type) -> Peeled:
+    """Take annotations and `| None` off a type."""
     extra: dict[str, Any] = {}
     nullable = False
     while True:
@@ -91,97 +122,108 @@ def peel(info: ms.Type) -> tuple[ms.Type, dict[str, Any], bool]:
             extra = {**extra, **(info.extra or {})}
             info = info.type
         elif isinstance(info, ms.UnionType):
-            nullable = nullable or any(isinstance(one, ms.NoneType) for one in info.types)
-            (info,) = (one for one in info.types if not isinstance(one, ms.NoneType))
+            inner = [option for option in info.types if not isinstance(option, ms.NoneType)]
+            nullable = nullable or len(inner) < len(info.types)
+            # No field of the protocol may have one of two types.
+            (info,) = inner
         else:
-            return info, extra, nullable
+            return Peeled(info, extra, nullable)
 
 
-def _wrong_type(wanted: str) -> Walk:
+# --- the walk ---------------------------------------------------------------------------------------------------------
+
+
+def _wrong_type(expected: str) -> Walk:
     def walk(value: object, place: Place, report: Report) -> None:
-        report.append(place.violation("E007", f"must be {wanted}, not {json_name(value)}", expected=wanted))
+        report.append(place.violation("E007", f"must be {expected}, not {json_name(value)}", expected=expected))
 
     return walk
 
 
 def _string(info: ms.StrType, rule: Rule | None) -> Walk:
-    wrong = _wrong_type("a string")
+    wrong_type = _wrong_type("a string")
 
     def walk(value: object, place: Place, report: Report) -> None:
         if not isinstance(value, str):
-            wrong(value, place, report)
+            wrong_type(value, place, report)
         elif info.min_length is not None and len(value) < info.min_length:
             report.append(place.violation("E008", "must not be empty", expected="a non-empty string"))
-        elif rule is not None and (found := rule(value)) is not None:
-            report.append(place.violation(*found))
+        elif rule is not None:
+            finding = rule(value)
+            if finding is not None:
+                report.append(place.violation(*finding))
 
     return walk
 
 
 def _number(info: ms.IntType | ms.FloatType) -> Walk:
-    whole = isinstance(info, ms.IntType)
-    wrong = _wrong_type("a whole number" if whole else "a number")
-    low, high = info.ge, info.le
-    within = f"at least {low}" if high is None else f"from {low} to {high}"
+    is_whole = isinstance(info, ms.IntType)
+    wrong_type = _wrong_type(_JSON_NAMES[int if is_whole else float])
+    low = info.ge
+    high = info.le
+    bounds = f"at least {low}" if high is None else f"from {low} to {high}"
 
     def walk(value: object, place: Place, report: Report) -> None:
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-            wrong(value, place, report)
+        # To Python, True is a whole number.
+        if isinstance(value, bool) or not isinstance(value, int | float) or (is_whole and isinstance(value, float)):
+            wrong_type(value, place, report)
         elif low is not None and value < low:
-            report.append(place.violation("E008", f"must be at least {low}, not {value}", expected=within))
+            report.append(place.violation("E008", f"must be at least {low}, not {value}", expected=bounds))
         elif high is not None and value > high:
-            report.append(place.violation("E008", f"must be at most {high}, not {value}", expected=within))
+            report.append(place.violation("E008", f"must be at most {high}, not {value}", expected=bounds))
 
     return walk
 
 
 def _literal(info: ms.LiteralType) -> Walk:
-    wrong = _wrong_type("a string")
-    options, words = ", ".join(f'"{value}"' for value in info.values), ", ".join(map(str, info.values))
+    wrong_type = _wrong_type("a string")
+    quoted = ", ".join(f'"{option}"' for option in info.values)
+    plain = ", ".join(map(str, info.values))
 
     def walk(value: object, place: Place, report: Report) -> None:
         if not isinstance(value, str):
-            wrong(value, place, report)
+            wrong_type(value, place, report)
         elif value not in info.values:
+            # Another protocol has an error code of its own.
             code = "E018" if place.clause == "ENVELOPE.protocol" else "E008"
-            report.append(place.violation(code, f"must be exactly {options}, not {value!r}", expected=words))
+            report.append(place.violation(code, f"must be exactly {quoted}, not {value!r}", expected=plain))
 
     return walk
 
 
 def _array(info: ms.ListType) -> Walk:
-    wrong = _wrong_type("an array")
+    wrong_type = _wrong_type("an array")
     inner = _walk(info.item_type)
 
     def walk(value: object, place: Place, report: Report) -> None:
         if not isinstance(value, list):
-            wrong(value, place, report)
+            wrong_type(value, place, report)
             return
         if len(value) < (info.min_length or 0):
-            few = f"at least {info.min_length} element"
-            report.append(place.violation("E008", f"needs {few}", expected=few))
-        for index, one in enumerate(value):
-            _present(inner, one, place.item(index), report)
+            minimum = f"at least {info.min_length} element"
+            report.append(place.violation("E008", f"needs {minimum}", expected=minimum))
+        for index, element in enumerate(value):
+            _present(inner, element, place.item(index), report)
 
     return walk
 
 
 def _mapping(info: ms.DictType) -> Walk:
-    wrong = _wrong_type("an object")
+    wrong_type = _wrong_type("an object")
     inner = _walk(info.value_type)
 
     def walk(value: object, place: Place, report: Report) -> None:
         if not isinstance(value, dict):
-            wrong(value, place, report)
+            wrong_type(value, place, report)
             return
-        for name, one in value.items():
-            _present(inner, one, place.key(name), report)
+        for name, member in value.items():
+            _present(inner, member, place.key(name), report)
 
     return walk
 
 
 def _present(inner: Walk, value: object, place: Place, report: Report) -> None:
-    """An element or a map's value: null stands for a missing one, unless anything goes."""
+    """Judge an element of an array or a value of a map, which must not be null unless anything is allowed there."""
     if value is None and inner is not _anything:
         report.append(place.violation("E003", "must not be null"))
     else:
@@ -189,12 +231,12 @@ def _present(inner: Walk, value: object, place: Place, report: Report) -> None:
 
 
 def _struct(info: ms.StructType) -> Walk:
-    wrong = _wrong_type("an object")
+    wrong_type = _wrong_type("an object")
     specs = tuple(map(_spec, info.fields))
 
     def walk(value: object, place: Place, report: Report) -> None:
         if not isinstance(value, dict):
-            wrong(value, place, report)
+            wrong_type(value, place, report)
             return
         for spec in specs:
             check(spec, value, place.member(spec.name), report)
@@ -202,32 +244,34 @@ def _struct(info: ms.StructType) -> Walk:
     return walk
 
 
+def _boolean(_info: ms.BoolType) -> Walk:
+    wrong_type = _wrong_type("true or false")
+
+    def walk(value: object, place: Place, report: Report) -> None:
+        if not isinstance(value, bool):
+            wrong_type(value, place, report)
+
+    return walk
+
+
 def _anything(value: object, place: Place, report: Report) -> None:
-    """A place where the protocol says nothing."""
+    """A place where the protocol allows anything."""
 
 
 def _walk(info: ms.Type) -> Walk:
-    info, extra, _ = peel(info)
-    if isinstance(info, ms.StrType):
-        return _string(info, RULES.get(extra.get("rule", "")))
-    build = _BUILDERS.get(type(info))
-    return build(info) if build else _anything
-
-
-def _wrong_unless(kind: type, wanted: str) -> Walk:
-    wrong = _wrong_type(wanted)
-
-    def walk(value: object, place: Place, report: Report) -> None:
-        if not isinstance(value, kind):
-            wrong(value, place, report)
-
-    return walk
+    peeled = peel(info)
+    if isinstance(peeled.bare, ms.StrType):
+        return _string(peeled.bare, RULES.get(peeled.extra.get("rule", "")))
+    build = _BUILDERS.get(type(peeled.bare))
+    if build is None:
+        return _anything
+    return build(peeled.bare)
 
 
 _BUILDERS: Mapping[type[ms.Type], Callable[[Any], Walk]] = {
     ms.IntType: _number,
     ms.FloatType: _number,
-    ms.BoolType: lambda _: _wrong_unless(bool, "true or false"),
+    ms.BoolType: _boolean,
     ms.LiteralType: _literal,
     ms.ListType: _array,
     ms.DictType: _mapping,
@@ -250,24 +294,30 @@ def _spec(info: ms.Field) -> FieldSpec:
     )
 
 
-def check(spec: FieldSpec, parent: Mapping[str, object], place: Place, report: Report) -> None:
-    """One field of one object: E003 before E007 before E004/E008/E021."""
+def check(
+    spec: FieldSpec,
+    parent: Mapping[str, object],
+    place: Place,
+    report: Report,
+) -> None:
+    """Judge one field of one object: E003 before E007 before E004, E008 and E021."""
     value = parent.get(spec.name)
     absent = spec.name not in parent
     if value is None and (absent or spec.code is None):
         if spec.needed or (spec.required and (absent or not spec.nullable)):
-            word = "is missing" if absent else "must not be null"
-            report.append(place.violation("E003", f"{spec.name} {word}", lenient=spec.needed))
+            problem = "is missing" if absent else "must not be null"
+            report.append(place.violation("E003", f"{spec.name} {problem}", lenient=spec.needed))
         return
     before = len(report)
     spec.walk(value, place, report)
     if spec.rule == "reply_timestamp":
-        # R-23: a reply never fails for its time, whatever stands there.
-        report[before:] = [replace(one, lenient=True) for one in report[before:]]
+        # R-23: a reply never fails because of its time, whatever stands there.
+        report[before:] = [replace(violation, lenient=True) for violation in report[before:]]
     if spec.code is not None and len(report) > before:
-        found = report[before]
-        detail = f"{shown(value)} is not a choice here; {found.detail}"
-        report[before:] = [place.violation(spec.code, detail, expected=found.expected)]
+        # One error with the field's own code takes the place of all others.
+        first = report[before]
+        detail = f"{shown(value)} is not a choice here; {first.detail}"
+        report[before:] = [place.violation(spec.code, detail, expected=first.expected)]
 
 
 @cache
@@ -279,7 +329,7 @@ def specs(cls: type) -> tuple[FieldSpec, ...]:
 
 
 def place_of(message_type: str, name: str) -> Place:
-    """Where a top-level field stands; the envelope's fields answer to the envelope's clauses."""
+    """The place of a top-level field; the envelope's fields have clauses and stages of their own."""
     if name == "auth_token":
         return Place(name, "ENVELOPE.auth_token", Stage.AUTHORITY)
     if name in ENVELOPE:
@@ -287,18 +337,21 @@ def place_of(message_type: str, name: str) -> Place:
     return Place(name, f"{message_type}.{name}")
 
 
-# --- the quick way: is a converted message right by the rules msgspec does not know? ---------------------------------
+# --- the quick way: tests of converted messages by the rules msgspec does not know ------------------------------------
 
 Test = Callable[[Any], bool]
 Check = tuple[Callable[[Any], Any], Test]
-"""What of a message is looked at, and the test it must pass."""
+"""A getter of a value in a message, and the test that the value must pass."""
+# Bounds of the memory below: the length of a text, and the number of texts.
 LONG = 200
 KEPT = 1024
 
 
 class Remembered(dict[Any, bool]):
-    """A test of texts, by its earlier verdicts: names, addresses and times come again in every row and every message.
-    A text that is long is not kept; where there is none, as in None and UNSET, nothing is wrong with it."""
+    """A test of texts that remembers its verdicts: names, addresses and times recur in every row and every message.
+
+    Long texts are not remembered. Values that are not texts, such as None and UNSET, pass.
+    """
 
     __slots__ = ("_is_right",)
 
@@ -309,6 +362,7 @@ class Remembered(dict[Any, bool]):
         is_text = isinstance(text, str)
         verdict = not is_text or self._is_right(text)
         if len(self) >= KEPT:
+            # Simpler than forgetting the oldest, and it happens rarely.
             self.clear()
         if not is_text or len(text) <= LONG:
             self[text] = verdict
@@ -317,26 +371,35 @@ class Remembered(dict[Any, bool]):
 
 @cache
 def quick(cls: type[Message]) -> tuple[Check, ...]:
-    """The checks of an already converted message; one that fails sends it to the walk."""
+    """The tests of a converted message; if one fails, the walk finds out why."""
     info = ms.type_info(cls)
     assert isinstance(info, ms.StructType)
     return _checks(info)
 
 
 def _checks(info: ms.StructType) -> tuple[Check, ...]:
-    tests = ((one.name, _test(one.type)) for one in info.fields)
-    found = tuple((attrgetter(name), test) for name, test in tests if test is not None)
-    needed = [one.name for one in info.fields if peel(one.type)[1].get("needed", False)]
-    if not needed:
-        return found
-    # Several are texts, none of which may be empty.
-    return ((attrgetter(*needed), all if len(needed) > 1 else partial(is_not, None)), *found)
+    checks: list[Check] = []
+    needed: list[str] = []
+    for struct_field in info.fields:
+        test = _test(struct_field.type)
+        if test is not None:
+            checks.append((attrgetter(struct_field.name), test))
+        if peel(struct_field.type).extra.get("needed", False):
+            needed.append(struct_field.name)
+    if len(needed) == 1:
+        checks.insert(0, (attrgetter(*needed), partial(is_not, None)))
+    elif needed:
+        # One look at all of them: where several fields are needed, they are texts, and none may be empty.
+        checks.insert(0, (attrgetter(*needed), all))
+    return tuple(checks)
 
 
 @cache
 def _remembered(rule: str) -> Test:
-    # No token is empty, and none comes again for long.
-    return partial(ne, "") if rule == "token" else Remembered(lambda text: RULES[rule](text) is None).__getitem__
+    if rule == "token":
+        # Tokens change too often to be remembered, and only an empty one is wrong.
+        return partial(ne, "")
+    return Remembered(lambda text: RULES[rule](text) is None).__getitem__
 
 
 def _all_of(checks: tuple[Check, ...]) -> Test:
@@ -351,12 +414,12 @@ def _all_of(checks: tuple[Check, ...]) -> Test:
 
 
 def _test(info: ms.Type) -> Test | None:
-    """Is a value of this type right? None if there is no rule about it."""
-    info, extra, _ = peel(info)
+    """The test of values of this type; None if there is no rule about them."""
+    bare, extra, _ = peel(info)
     if "rule" in extra:
         return _remembered(extra["rule"])
-    if isinstance(info, ms.StructType) and (checks := _checks(info)):
+    if isinstance(bare, ms.StructType) and (checks := _checks(bare)):
         return _all_of(checks)
-    if isinstance(info, ms.ListType) and (inner := _test(info.item_type)) is not None:
+    if isinstance(bare, ms.ListType) and (inner := _test(bare.item_type)) is not None:
         return lambda items: not items or all(map(inner, items))
     return None

@@ -1,4 +1,8 @@
-"""One class per message (spec section 5): no coercion, unknown fields are ignored and never stored."""
+"""One class for each message (spec section 5). Values are never coerced; unknown fields are ignored and never stored.
+
+How strictly a message is read depends on its base class: who sends it, and how much of its envelope the documents'
+own examples have (R-03).
+"""
 
 from __future__ import annotations
 
@@ -45,11 +49,11 @@ from league.protocol.parts import (
 
 
 class Message(Struct, omit_defaults=True, kw_only=True, frozen=True, gc=False, tag_field="message_type"):
-    """What all messages share: the type they are known by."""
+    """The base of all messages."""
 
     is_reply: ClassVar[bool] = False
     type: ClassVar[str] = ""
-    """The message type, as it stands on the wire."""
+    """The message type, as on the wire."""
 
 
 class Request(Message, kw_only=True, frozen=True):
@@ -63,8 +67,8 @@ class Request(Message, kw_only=True, frozen=True):
 
 
 class OpenRequest(Message, kw_only=True, frozen=True):
-    """A request whose envelope may have holes in `compat` (R-03): an agent that is not a member yet knows no better,
-    and an error is worth reading whatever it lacks."""
+    """A request whose envelope may be incomplete in `compat` (R-03): an agent that is not a member yet knows no better,
+    and an error is worth reading even without it."""
 
     protocol: Annotated[Literal["league.v2"] | None, NEEDED] = None
     sender: Annotated[Sender | None, NEEDED] = None
@@ -74,14 +78,14 @@ class OpenRequest(Message, kw_only=True, frozen=True):
 
 
 class MemberRequest(OpenRequest, kw_only=True, frozen=True):
-    """What a manager or a referee tells a player or a referee: managers and referees by others may leave out the
-    envelope, as the examples of one document do."""
+    """A message from a manager or a referee to a player or a referee. Agents by others may leave out the envelope, as
+    the examples of one document do."""
 
     auth_token: Annotated[Token | None, SAID] = None
 
 
 class Reply(Message, kw_only=True, frozen=True):
-    """A message that answers one: only what the answer itself needs is mandatory (R-03)."""
+    """An answer to a message: only what the answer itself needs is mandatory (R-03)."""
 
     is_reply: ClassVar[bool] = True
 
@@ -104,7 +108,7 @@ class LeagueRegisterRequest(OpenRequest, kw_only=True, frozen=True, tag="LEAGUE_
 
 
 class RegisterResponse(Reply, kw_only=True, frozen=True):
-    """What both registration answers share; `error_*` and `rpc_code` explain a REJECTED to programs (R-19)."""
+    """The base of both registration answers; `error_*` and `rpc_code` explain a REJECTED to programs (R-19)."""
 
     status: Literal["ACCEPTED", "REJECTED"]
     reason: Annotated[str | UnsetType | None, SAID] = UNSET
@@ -278,6 +282,7 @@ class GameError(OpenRequest, kw_only=True, frozen=True, tag="GAME_ERROR"):
 # --- acknowledgements in the JSON-RPC result (R-04) -------------------------------------------------------------------
 
 
+# Agents by others acknowledge in many ways. These are what our own agents send.
 class Acknowledgement(Reply, kw_only=True, frozen=True):
     status: Literal["ACKNOWLEDGED"]
     player_id: Text | None = None
@@ -351,6 +356,7 @@ _ACKS: tuple[type[Message], ...] = (
 
 
 def _by_type(classes: tuple[type[Message], ...]) -> dict[str, type[Message]]:
+    # msgspec knows a class's tag; the rest of the code asks for its `type`.
     for cls in classes:
         cls.type = str(cls.__struct_config__.tag)
     return {cls.type: cls for cls in classes}
@@ -361,5 +367,5 @@ THE_EIGHTEEN = _by_type(_THE_EIGHTEEN)
 MOVES = _by_type(_MOVES)
 """The generic twins of CHOOSE_PARITY_*, for games other than even_odd (R-38)."""
 ACKS = _by_type(_ACKS)
-"""The answers to notifications; any answer that is not an error will do as one (R-04)."""
+"""The answers to notifications. Any answer that is not an error counts as one (R-04)."""
 MESSAGES: dict[str, type[Message]] = {**THE_EIGHTEEN, **MOVES, **ACKS}

@@ -1,8 +1,8 @@
 """The objects inside messages (spec section 5), and the marks a field may carry.
 
-A field without a default is mandatory to *every* document that defines the message; what only some of them require is
-optional here and marked SAID: our own messages always carry it. NEEDED fields are mandatory in `strict`, and their
-absence is recorded in `compat`.
+A field without a default is mandatory in *every* document that defines the message. A field that only some of them
+require is optional here and marked SAID: our own messages always have it. NEEDED fields are mandatory in `strict`;
+in `compat` their absence is recorded.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from league.protocol.fields import (
     Version,
 )
 
+# Marks are plain data for `judge`, the schemas and the generated tables.
 SAID = Meta(extra={"said": True})
 NEEDED = Meta(extra={"needed": True, "said": True})
 
 Object = dict[str, Any]
-"""A JSON object whose inside is somebody else's business (Any: the codec's edge)."""
+"""A JSON object whose members are not judged here (Any: the codec's edge)."""
 
 
 class Part(Struct, omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -66,8 +67,8 @@ class Record(Part, kw_only=True, frozen=True):
 
 
 class AnnouncedMatch(Part, kw_only=True, frozen=True):
-    """A match of a round. `referee_tokens` is for its players (section 9.2). From `referee_id` on: what a referee
-    needs, in its copy only (R-22, section 9)."""
+    """A match of a round. `referee_tokens` is for its players (section 9.2). Only the copy for the match's referee has
+    the fields from `referee_id` on (R-22, section 9)."""
 
     match_id: Text
     game_type: Text

@@ -1,12 +1,16 @@
-"""The quick way to read a request or an answer: straight into its message class, in one pass.
+"""The quick reader of requests and answers: bytes become a message of its class in one pass.
 
-It takes only what is right in every way and leaves no doubt. For all else it gives None, and the general way
-(`strict_json`, `jsonrpc`, `envelope`) reads the same bytes and can say what is wrong. What it takes, both read alike.
+Theory of operation. There are two readers. The general one (`strict_json`, `jsonrpc`, `envelope`) understands every
+convention, judges every clause and says what is wrong. This one knows only the usual case: a JSON-RPC 2.0 frame around
+a message that is right in every way. In all other cases it returns None, and the general reader reads the same bytes.
 
-What a class has no place for is lost when a text is decoded: an unknown field, a null where nothing could stand as
-well, the first of two equal keys. So the message is encoded again. Texts without escapes and whole numbers never become
-longer by that: if all of it is as long as before, nothing was lost. Where a fraction may stand, which can grow,
-and where there are blanks between values, quotes are counted (`strict_json.is_whole`).
+They must agree: whatever the quick reader accepts, the general reader reads as the same message, without violations.
+Three things ensure that. The message classes are the same. What they cannot express, `envelope.judged` checks here as
+there. And nothing may get lost: decoding drops whatever a class has no place for, such as an unknown field, a null
+where nothing could stand as well, or the first of two equal keys. So the message is encoded again and compared. Texts
+without escapes and whole numbers never become longer by that: if the whole is as long as before, nothing was lost.
+Where a fraction may stand, which can grow, and where there are blanks between values, quotes are counted
+(`strict_json.is_whole`).
 """
 
 from __future__ import annotations
@@ -23,51 +27,74 @@ from msgspec import inspect as ms
 from league.protocol.envelope import Reading, Unsealed, judged
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.messages import MESSAGES, Message
-from league.protocol.strict_json import INT64_MAX, INT64_MIN, NOT_READ, WRITER, has_long_number, is_too_deep, is_whole
+from league.protocol.strict_json import (
+    INT64_MAX,
+    INT64_MIN,
+    NOT_READ,
+    WRITER,
+    has_long_number,
+    is_too_deep,
+    is_whole,
+)
 
 _JSONRPC: Final = ("jsonrpc", Literal["2.0"])
 _ID: Final = ("id", Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)] | str)
-_TEXTS: Final = frozenset({str, type(None)})
+_TEXT_TYPES: Final = frozenset({str, type(None)})
 
 
-def read_request(raw: bytes, role: Role, reading: Reading) -> tuple[int | str, Unsealed] | None:
-    """The id and the message of a request, if it calls one of the role's methods by its own name; None if in doubt."""
-    found = _read(_requests(role), raw)
-    if found is None or _METHODS.get(found.method) != found.message.type:
+def read_request(
+    raw: bytes,
+    role: Role,
+    reading: Reading,
+) -> tuple[int | str, Unsealed] | None:
+    """The id and the message of a request that calls one of the role's methods by its own name; None if in doubt."""
+    frame = _read(_requests(role), raw)
+    if frame is None or _METHODS.get(frame.method) != frame.message.type:
         return None
-    read = judged(found.message, None, reading)
-    return None if read is None else (found.id, read)
+    unsealed = judged(frame.message, None, reading)
+    if unsealed is None:
+        return None
+    return frame.id, unsealed
 
 
 def read_answer(raw: bytes, sent_type: str, reading: Reading) -> Unsealed | None:
-    """The reply to a message of that type, if it is the one that is expected; None if in doubt."""
-    found = _read(_answers(), raw)
-    if found is None or found.message.type not in _REPLIES.get(sent_type, ()):
+    """The reply to a message of type `sent_type`, if it is the expected one; None if in doubt."""
+    frame = _read(_answers(), raw)
+    if frame is None or frame.message.type not in _REPLIES.get(sent_type, ()):
         return None
-    read = judged(found.message, None, reading)
-    return read if read is not None and not read.deviations else None
+    unsealed = judged(frame.message, None, reading)
+    if unsealed is None or unsealed.deviations:
+        return None
+    return unsealed
 
 
 def _read(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
-    """A frame and the message in it, if nothing was lost."""
+    """The frame with its message; None if something was lost or is in doubt."""
     if b"\\" in raw:
+        # Escapes may hide anything, even quotes.
         return None
     try:
-        found = decoder.decode(raw)
-        again = WRITER.encode(found)
+        frame = decoder.decode(raw)
+        encoded = WRITER.encode(frame)
     except NOT_READ:
         return None
-    message: Message = found.message
+    message: Message = frame.message
     for get in _unbounded(type(message)):
         if not _holds_texts(get(message)):
-            is_right = is_whole(again, raw) and not has_long_number(raw) and not is_too_deep(raw)
-            return found if is_right else None
-    return found if len(again) == len(raw) or is_whole(again, raw) else None
+            # Here the length says nothing, and the types set no bounds.
+            if is_whole(encoded, raw) and not has_long_number(raw) and not is_too_deep(raw):
+                return frame
+            return None
+    if len(encoded) == len(raw) or is_whole(encoded, raw):
+        return frame
+    return None
 
 
 def _holds_texts(value: object) -> bool:
-    """Is there nothing, or texts alone?"""
-    return value is None or value is UNSET or (type(value) is dict and _TEXTS.issuperset(map(type, value.values())))
+    """Whether the value is absent, or an object with only texts in it."""
+    if value is None or value is UNSET:
+        return True
+    return type(value) is dict and _TEXT_TYPES.issuperset(map(type, value.values()))
 
 
 # --- built once -------------------------------------------------------------------------------------------------------
@@ -75,56 +102,63 @@ def _holds_texts(value: object) -> bool:
 
 @cache
 def _requests(role: Role) -> msgspec.json.Decoder[Any]:
-    """Of any request to a role; the message type says which class its params are."""
-    kinds = tuple(row.message_type for row in EXCHANGES.values() if role in row.receivers)
-    return _decoder([_JSONRPC, _ID, ("method", str), ("message", _any_of(kinds))], "params")
+    """The decoder of any request to a role; the message type selects the class of its params."""
+    message_types = tuple(row.message_type for row in EXCHANGES.values() if role in row.receivers)
+    return _decoder([_JSONRPC, _ID, ("method", str), ("message", _any_of(message_types))], "params")
 
 
 @cache
 def _answers() -> msgspec.json.Decoder[Any]:
-    """Of any answer with a reply."""
-    replies = tuple(one for row in EXCHANGES.values() for one in row.replies)
-    return _decoder([_JSONRPC, _ID, ("message", _any_of(replies))], "result")
+    """The decoder of any answer with a reply."""
+    message_types = tuple(reply for row in EXCHANGES.values() for reply in row.replies)
+    return _decoder([_JSONRPC, _ID, ("message", _any_of(message_types))], "result")
 
 
-def _decoder(fields: list[tuple[str, Any]], place: str) -> msgspec.json.Decoder[Any]:
-    """`place` is where the frame has its message."""
+def _decoder(
+    fields: list[tuple[str, Any]],
+    place: str,
+) -> msgspec.json.Decoder[Any]:
+    """A decoder of frames that have their message at `place`."""
     return msgspec.json.Decoder(msgspec.defstruct("Frame", fields, rename={"message": place}, frozen=True, gc=False))
 
 
 def _any_of(message_types: tuple[str, ...]) -> Any:
-    """Of several classes the message type decides, so that it must be there."""
+    """The union of these classes. The message type selects one, so a message without it is not read here."""
     union: Any = MESSAGES[message_types[0]]
-    for one in message_types[1:]:
-        union = union | MESSAGES[one]
+    for message_type in message_types[1:]:
+        union = union | MESSAGES[message_type]
     return union
 
 
-_REPLIES: Final = {kind: row.replies for kind, row in EXCHANGES.items()}
+_REPLIES: Final = {message_type: row.replies for message_type, row in EXCHANGES.items()}
 _METHODS: Final[Mapping[str, str]] = {
     name: row.message_type
     for row in EXCHANGES.values()
     for name in (row.method, *row.other_methods)
+    # A method spelled like a message type tells which convention its caller speaks (section 13.1): not read here.
     if name.upper() not in MESSAGES
 }
-"""The message type each method takes. One that is spelled like a message type tells how its caller speaks (section
-13.1), which is not for here."""
+"""The message type of each method."""
 
 
 @cache
 def _unbounded(cls: type[Message]) -> tuple[Callable[[Message], object], ...]:
-    """Where a message has values whose type does not bound what is in them: any JSON may be nested too deep, and it as
-    well as a number with a fraction may be too long. Whole numbers have bounds."""
+    """Getters of the values of a message whose type does not bound them.
+
+    Any JSON may be nested too deep or hold a number that is too long, and so may a number with a fraction. Whole
+    numbers have bounds.
+    """
     return tuple(attrgetter(path) for path in _unbounded_paths(ms.type_info(cls)))
 
 
 def _unbounded_paths(info: ms.Type) -> Iterator[str]:
     assert isinstance(info, ms.StructType)
-    for one in info.fields:
-        if isinstance(one.type, ms.StructType):
-            yield from (f"{one.name}.{path}" for path in _unbounded_paths(one.type))
-        elif _types_in(one.type) & {ms.AnyType, ms.FloatType}:
-            yield one.name
+    for field in info.fields:
+        if isinstance(field.type, ms.StructType):
+            for path in _unbounded_paths(field.type):
+                yield f"{field.name}.{path}"
+        elif _types_in(field.type) & {ms.AnyType, ms.FloatType}:
+            yield field.name
 
 
 def _types_in(info: ms.Type) -> set[type[ms.Type]]:
@@ -138,5 +172,5 @@ def _types_in(info: ms.Type) -> set[type[ms.Type]]:
     elif isinstance(info, ms.DictType):
         inner = [info.value_type]
     elif isinstance(info, ms.StructType):
-        inner = [one.type for one in info.fields]
+        inner = [field.type for field in info.fields]
     return {type(info)}.union(*map(_types_in, inner))

@@ -1,12 +1,12 @@
-"""The message classes for other languages: a JSON Schema per message, and the list of clauses a message can violate.
+"""The message classes for other languages: a JSON Schema for each message, and the list of clauses it can violate.
 
-A schema says what `strict` reading says, as far as JSON Schema can: it can't tell 1.0 from 1, and can't see that a
-player stands twice in a round. Patterns are written so that Python and ECMAScript read them alike.
+A schema accepts what `strict` reading accepts, as far as JSON Schema can: it cannot tell 1.0 from 1, and it cannot see
+that a player plays twice in a round. Python and ECMAScript read the patterns alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -34,9 +34,9 @@ def schema_id(message_type: str) -> str:
 
 
 def schema(message_type: str) -> Schema:
-    """The JSON Schema (2020-12) of one message, self-contained."""
+    """The self-contained JSON Schema (2020-12) of one message."""
     body = _object(specs(MESSAGES[message_type]), {"sender": _sender(message_type)})
-    whole: Schema = {
+    message_schema: Schema = {
         "$schema": DIALECT,
         "$id": schema_id(message_type),
         "title": message_type,
@@ -46,27 +46,33 @@ def schema(message_type: str) -> Schema:
         "required": ["message_type", *body.get("required", [])],
         **_ACROSS_FIELDS.get(message_type, {}),
     }
+    # The length of a table is not part of its field: compat accepts longer ones.
     if message_type in TABLES:
-        whole["properties"][TABLES[message_type]]["maxItems"] = MAX_ROWS
-    used: dict[str, Schema] = {}
-    _collect(whole, used)
-    return {**whole, "$defs": used} if used else whole
+        message_schema["properties"][TABLES[message_type]]["maxItems"] = MAX_ROWS
+    definitions: dict[str, Schema] = {}
+    _collect(message_schema, definitions)
+    if definitions:
+        message_schema["$defs"] = definitions
+    return message_schema
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------
 
 
-def _object(fields: Iterable[FieldSpec], special: Mapping[str, Schema] = MappingProxyType({})) -> Schema:
+def _object(
+    fields: Iterable[FieldSpec],
+    special: Mapping[str, Schema] = MappingProxyType({}),
+) -> Schema:
     properties: dict[str, Schema] = {}
     for spec in fields:
         inner = special.get(spec.name) or _value(spec.type, spec.rule)
         properties[spec.name] = _or_null(inner) if _may_be_null(spec) else inner
     mandatory = [spec.name for spec in fields if spec.required or spec.needed]
-    return {"type": "object", "properties": properties, **({"required": mandatory} if mandatory else {})}
+    return {"type": "object", "properties": properties, **_stated(required=mandatory or None)}
 
 
 def _may_be_null(spec: FieldSpec) -> bool:
-    """An optional field that is null counts as absent."""
+    """Whether a field may be null: an optional field that is null counts as absent."""
     return not spec.needed and spec.code is None and (spec.nullable or not spec.required)
 
 
@@ -77,63 +83,73 @@ def _or_null(inner: Schema) -> Schema:
         return {"enum": [*inner["enum"], None]}
     if isinstance(inner.get("type"), str):
         return {**inner, "type": [inner["type"], "null"]}
-    return {"anyOf": [inner, {"type": "null"}]} if inner else {}
+    if not inner:
+        # Anything is allowed, so null is too.
+        return {}
+    return {"anyOf": [inner, {"type": "null"}]}
 
 
 def _value(info: ms.Type, rule: str | None = None) -> Schema:
     if rule is not None:
         return {"$ref": f"#/$defs/{_NAMES.get(rule, rule)}"}
     if isinstance(info, ms.StrType):
-        return {"type": "string", **_given(minLength=info.min_length, pattern=info.pattern)}
+        return {"type": "string", **_stated(minLength=info.min_length, pattern=info.pattern)}
     if isinstance(info, ms.IntType | ms.FloatType):
         kind = "integer" if isinstance(info, ms.IntType) else "number"
-        return {"type": kind, **_given(minimum=info.ge, maximum=info.le)}
+        return {"type": kind, **_stated(minimum=info.ge, maximum=info.le)}
     if isinstance(info, ms.BoolType):
         return {"type": "boolean"}
     if isinstance(info, ms.LiteralType):
-        values = list(info.values)
-        return {"const": values[0]} if len(values) == 1 else {"enum": values}
+        return _one_of(info.values)
     return _compound(info)
+
+
+def _one_of(values: Collection[object]) -> Schema:
+    options = list(values)
+    if len(options) == 1:
+        return {"const": options[0]}
+    return {"enum": options}
 
 
 def _compound(info: ms.Type) -> Schema:
     if isinstance(info, ms.ListType):
-        return {"type": "array", **_given(items=_element(info.item_type), minItems=info.min_length)}
+        return {"type": "array", **_stated(items=_element(info.item_type), minItems=info.min_length)}
     if isinstance(info, ms.DictType):
-        return {"type": "object", **_given(additionalProperties=_element(info.value_type))}
+        return {"type": "object", **_stated(additionalProperties=_element(info.value_type))}
     if isinstance(info, ms.StructType):
         return _object(specs(info.cls))
     return {}
 
 
 def _element(info: ms.Type) -> Schema | None:
-    """An element of an array or a value of a map; None where anything goes."""
+    """The schema of an element of an array or a value of a map; None where anything is allowed."""
     bare, extra, _ = peel(info)
     return _value(bare, extra.get("rule")) or None
 
 
-def _given(**keywords: object) -> Schema:
+def _stated(**keywords: object) -> Schema:
+    """These keywords, without those that have no value."""
     return {name: value for name, value in keywords.items() if value is not None}
 
 
-def _collect(node: object, used: dict[str, Schema]) -> None:
-    """The definitions this schema refers to."""
+def _collect(node: object, definitions: dict[str, Schema]) -> None:
+    """Add the definitions that this schema refers to."""
     if isinstance(node, dict):
         if "$ref" in node:
             name = node["$ref"].removeprefix("#/$defs/")
-            used[name] = _DEFINITIONS[name]
+            definitions[name] = _DEFINITIONS[name]
         for inner in node.values():
-            _collect(inner, used)
+            _collect(inner, definitions)
     elif isinstance(node, list):
         for inner in node:
-            _collect(inner, used)
+            _collect(inner, definitions)
 
 
 # --- the grammar of section 3.5 as patterns ---------------------------------------------------------------------------
 
 
 def _days(dash: str) -> str:
-    """Every day that exists, from the year 0001 on."""
+    """The pattern of every day that exists; the year 0000 is excluded elsewhere."""
     leap = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
     common = (
         f"(?:0[13578]|1[02]){dash}(?:0[1-9]|[12][0-9]|3[01])"
@@ -149,8 +165,8 @@ _TIMESTAMP = (
 )
 
 _BLANK = r" \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-# Unicode's Cc, Cf, Cs, Zl and Zp but for the joiners; those beyond the first 65,536 characters have no escape both
-# languages share.
+# Unicode's Cc, Cf, Cs, Zl and Zp except for the joiners. Characters beyond the first 65,536 stand here as they are,
+# because the two languages share no escape for them.
 _HIDDEN = (
     r"\u0000-\u001f\u007f-\u009f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f"
     r"\u2028-\u202e\u2060-\u2064\u2066-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
@@ -182,18 +198,18 @@ _DEFINITIONS: Mapping[str, Schema] = {
         "pattern": f"^{SEMVER_PATTERN[1:-1]}{_END}",
     },
     "protocol_version": {
-        "description": "a version from 2.0.0 on and below 3.0.0",
+        "description": "a version from 2.0.0 on, below 3.0.0",
         "type": "string",
         "pattern": rf"^(?=2\.)(?!2\.0\.0-){SEMVER_PATTERN[1:-1]}{_END}",
     },
     "display_name": {
-        "description": f"1 to {NAME_MAX} characters without the blanks around them, none of them invisible",
+        "description": f"1 to {NAME_MAX} visible characters, not counting blanks around them",
         "type": "string",
         "pattern": rf"^[{_BLANK}]*[^{_BLANK}](?:[\s\S]{{0,{NAME_MAX - 2}}}[^{_BLANK}])?[{_BLANK}]*{_END}",
         "not": {"pattern": f"[{_HIDDEN}{UNSEEN}]|(?:^|[{_BLANK}])[{JOINERS}]"},
     },
     "url": {
-        "description": "an http or https address without credentials and fragment (section 3.5)",
+        "description": "an http or https address without credentials or fragment (section 3.5)",
         "type": "string",
         "maxLength": URL_MAX,
         "pattern": _URL,
@@ -208,12 +224,12 @@ _NAMES = {"reply_timestamp": "timestamp", "semver": "version"}
 
 
 def _sender(message_type: str) -> Schema:
-    """Who may say this: the manager with or without a name, the others with their id."""
-    words = (
-        rf"{role.value}(?::[^\n]+)?" if role is Role.MANAGER else rf"{role.value}:[^\n]+"
-        for role in speakers(message_type)
-    )
-    return {"type": "string", "pattern": f"^(?:{'|'.join(words)}){_END}"}
+    """The senders of a message: the manager with or without a name, the others with their id."""
+    senders = []
+    for role in speakers(message_type):
+        name = r"(?::[^\n]+)?" if role is Role.MANAGER else r":[^\n]+"
+        senders.append(f"{role.value}{name}")
+    return {"type": "string", "pattern": f"^(?:{'|'.join(senders)}){_END}"}
 
 
 # --- clauses about several fields (protocol.consistency) --------------------------------------------------------------
@@ -222,7 +238,7 @@ _NOT_NULL: Schema = {"not": {"type": "null"}}
 _PARITIES: Schema = {"properties": {"choices": {"additionalProperties": {"enum": ["even", "odd", None]}}}}
 
 
-def _there(*names: str) -> Schema:
+def _present(*names: str) -> Schema:
     return {"properties": dict.fromkeys(names, _NOT_NULL), "required": list(names)}
 
 
@@ -231,11 +247,11 @@ def _in(name: str, inner: Schema) -> Schema:
 
 
 def _is(name: str, *values: object) -> Schema:
-    return _in(name, {"const": values[0]} if len(values) == 1 else {"enum": list(values)})
+    return _in(name, _one_of(values))
 
 
-def _when(condition: Schema, *then: Schema) -> Schema:
-    return {"if": condition, "then": then[0] if len(then) == 1 else {"allOf": list(then)}}
+def _when(condition: Schema, then: Schema) -> Schema:
+    return {"if": condition, "then": then}
 
 
 def _both(*parts: Schema) -> Schema:
@@ -254,22 +270,24 @@ _ACROSS_FIELDS: Mapping[str, Schema] = {
             _in("referee_meta", {"properties": {"max_concurrent_matches": {"maximum": MAX_CONCURRENT_MATCHES}}}),
         ]
     },
-    "REFEREE_REGISTER_RESPONSE": _when(_is("status", "ACCEPTED"), _there("referee_id")),
-    "LEAGUE_REGISTER_RESPONSE": _when(_is("status", "ACCEPTED"), _there("player_id")),
-    "ROUND_ANNOUNCEMENT": {"$comment": "Nobody stands in two matches or plays itself; JSON Schema cannot say so."},
-    "ROUND_COMPLETED": {"anyOf": [_there("matches_completed"), _there("matches_played")]},
+    "REFEREE_REGISTER_RESPONSE": _when(_is("status", "ACCEPTED"), _present("referee_id")),
+    "LEAGUE_REGISTER_RESPONSE": _when(_is("status", "ACCEPTED"), _present("player_id")),
+    "ROUND_ANNOUNCEMENT": {
+        "$comment": "No player may play two matches or against itself; JSON Schema cannot express that."
+    },
+    "ROUND_COMPLETED": {"anyOf": [_present("matches_completed"), _present("matches_played")]},
     "GAME_OVER": _both(
-        _when(_in("game_result", _is("status", "WIN")), _in("game_result", _there("winner_player_id"))),
-        _when(_both(_EVEN_ODD, _PLAYED), _in("game_result", _there("drawn_number", "number_parity"))),
+        _when(_in("game_result", _is("status", "WIN")), _in("game_result", _present("winner_player_id"))),
+        _when(_both(_EVEN_ODD, _PLAYED), _in("game_result", _present("drawn_number", "number_parity"))),
         _when(_EVEN_ODD, _in("game_result", {"properties": {**_PARITIES["properties"], "drawn_number": _DRAWN}})),
     ),
     "MATCH_RESULT_REPORT": _when(_EVEN_ODD, _in("result", _in("details", {**_PARITIES, "required": ["drawn_number"]}))),
     "LEAGUE_QUERY": _when(
-        _both(_ABOUT_A_PLAYER, _ASKED_BY_REFEREE), _in("query_params", {**_NOT_NULL, **_there("player_id")})
+        _both(_ABOUT_A_PLAYER, _ASKED_BY_REFEREE), _in("query_params", {**_NOT_NULL, **_present("player_id")})
     ),
     "LEAGUE_QUERY_RESPONSE": _both(
-        _when(_is("success", True), _there("data")),
-        _when(_is("success", False), _there("error")),
+        _when(_is("success", True), _present("data")),
+        _when(_is("success", False), _present("error")),
     ),
 }
 
@@ -279,7 +297,7 @@ _ACROSS_FIELDS: Mapping[str, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One place of a message that can be wrong: its requirement's id, its path, its type.
+    """One place of a message that can be wrong: the id of its requirement, its path, its type.
 
     `field` is None for the elements of an array (`[]`) and the values of a map (`.*`).
     """
@@ -305,9 +323,14 @@ def _inside(requirement: str, path: str, info: ms.Type) -> Iterator[Clause]:
     if isinstance(info, ms.StructType):
         for spec in specs(info.cls):
             yield from _clauses(f"{requirement}.{spec.name}", f"{path}.{spec.name}", spec)
-    elif isinstance(info, ms.ListType | ms.DictType):
-        mark = "[]" if isinstance(info, ms.ListType) else ".*"
-        inner, _, _ = peel(info.item_type if isinstance(info, ms.ListType) else info.value_type)
-        if not isinstance(inner, ms.AnyType):
-            yield Clause(f"{requirement}{mark}", f"{path}{mark}", inner, None)
-            yield from _inside(f"{requirement}{mark}", f"{path}{mark}", inner)
+    elif isinstance(info, ms.ListType):
+        yield from _elements(f"{requirement}[]", f"{path}[]", info.item_type)
+    elif isinstance(info, ms.DictType):
+        yield from _elements(f"{requirement}.*", f"{path}.*", info.value_type)
+
+
+def _elements(requirement: str, path: str, info: ms.Type) -> Iterator[Clause]:
+    bare = peel(info).bare
+    if not isinstance(bare, ms.AnyType):
+        yield Clause(requirement, path, bare, None)
+        yield from _inside(requirement, path, bare)

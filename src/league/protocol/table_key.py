@@ -1,4 +1,4 @@
-"""Enumerations that tables are keyed by, and every message looks into the tables."""
+"""Enumerations that are keys of tables. Every message looks into such tables, so their hash must be fast."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from enum import Enum
 
 
 class TableKey(Enum):
-    """A member is itself and no other, so that its identity is its hash; Enum's own is computed in Python each time."""
+    """An enumeration whose members hash by identity."""
 
+    # Each member exists once, so its identity will do. Enum's own hash is computed in Python each time.
     __hash__ = object.__hash__

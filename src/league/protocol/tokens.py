@@ -1,7 +1,8 @@
-"""Tokens (spec section 9): what an agent shows whom, so that a leaked one opens nothing.
+"""Tokens (spec section 9): each one is good for a single sender and receiver, so that a leaked token opens nothing.
 
-An agent shows its registration token to the manager only. Everything else is derived for one sender, one receiver, one
-league, match and attempt.
+An agent shows its registration token to the manager only. All other tokens are derived from it, each for one sender,
+one receiver, one league, match and attempt. The manager stores no registration token: it keeps V to recognise a token
+(`verifier`) and K to derive others (`deriver`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Iterable
 from functools import lru_cache, partial
 
 MANAGER = "league_manager"
+# The same few tokens are derived for every message of a match.
 REMEMBERED = 4096
-"""The same few tokens are derived for every message of a match."""
 FORMAT = "tok_{agent_id}_{hash}"
 _TOKEN = re.compile(r"tok_[\w-]*")
 
@@ -27,52 +28,61 @@ def mint(agent_id: str, random: bytes) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def verifier(token: str) -> str:
-    """V: what the manager keeps to recognise a token."""
+    """V, which the manager keeps to recognise a token."""
     return hashlib.sha256(b"verify\0" + token.encode()).hexdigest()
 
 
 @lru_cache(maxsize=REMEMBERED)
 def deriver(token: str) -> str:
-    """K: what manager and owner derive further tokens from."""
+    """K, from which the manager and the token's owner derive further tokens."""
     return hashlib.sha256(b"derive\0" + token.encode()).hexdigest()
 
 
 @lru_cache(maxsize=REMEMBERED)
-def derive(key: str, sender: str, receiver: str, league_id: str, match_id: str = "-", attempt: int = 0) -> str:
-    """The token `sender` shows `receiver`, with K of the receiver (or of the player, between player and referee)."""
+def derive(
+    key: str,
+    sender: str,
+    receiver: str,
+    league_id: str,
+    match_id: str = "-",
+    attempt: int = 0,
+) -> str:
+    """The token `sender` shows `receiver`. `key` is K of the receiver; between player and referee, K of the player."""
+    # The text binds the token to its use: with another sender, receiver or match it would not fit.
     text = f"league.v2|{sender}|{receiver}|{league_id}|{match_id}|{attempt}"
     return f"tok_{sender}_{_text(hmac.digest(bytes.fromhex(key), text.encode(), hashlib.sha256))}"
 
 
-def same(one: str | None, other: str) -> bool:
-    """Equal, compared in constant time."""
-    if one is None:
+def same(token: str | None, other: str) -> bool:
+    """Whether two tokens are equal, compared in constant time."""
+    if token is None:
         return False
     try:
-        return hmac.compare_digest(one, other)
-    except TypeError:  # of texts it takes ASCII only, which nearly every token is
-        return hmac.compare_digest(one.encode(), other.encode())
+        return hmac.compare_digest(token, other)
+    except TypeError:
+        # It compares texts only if they are ASCII, as nearly every token is.
+        return hmac.compare_digest(token.encode(), other.encode())
 
 
 def fits(token: str | None, digests: Iterable[str]) -> bool:
-    """Is this one of the tokens these digests stand for?"""
+    """Whether this token has one of these digests."""
     if token is None:
         return False
     return any(map(partial(hmac.compare_digest, verifier(token)), digests))
 
 
 def masked(token: str) -> str:
-    """What of a token may be shown."""
+    """The part of a token that may be shown."""
     return token[:4] + "…" if len(token) > 8 else "…"
 
 
 def hidden_in(text: str) -> str:
-    """The same words without what looks like a token."""
+    """The text without anything that looks like a token."""
     return _TOKEN.sub("…", text)
 
 
 def refused(token: str) -> dict[str, object]:
-    """What an error about a token that is not valid tells of it."""
+    """The context of an error about an invalid token."""
     return {"provided_token": masked(token), "expected_format": FORMAT}
 
 

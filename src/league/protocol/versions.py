@@ -8,7 +8,7 @@ from typing import Final
 PROTOCOL: Final = "league.v2"
 CURRENT = "2.1.0"
 KIT_LEAGUE = "conformance"
-"""The league that the conformance kit plays in; the conversations of its matches begin so, and no other's do."""
+"""The league that the conformance kit plays in; only conversations about its matches begin with this word."""
 
 _NUMBER = r"(?:0|[1-9][0-9]*)"
 _PRE = rf"(?:{_NUMBER}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
@@ -17,17 +17,16 @@ _SEMVER = re.compile(SEMVER_PATTERN[1:-1])
 
 
 def is_of_kit(conversation_id: str) -> bool:
-    """Is this a conversation about a match of the conformance kit?"""
+    """Whether this conversation is about a match of the conformance kit."""
     return conversation_id.startswith(f"{KIT_LEAGUE}-")
 
 
 def is_semver(text: str) -> bool:
-    """Is this a version by Semantic Versioning 2.0?"""
+    """Whether this is a version by Semantic Versioning 2.0."""
     return _SEMVER.fullmatch(text) is not None
 
 
 def is_supported(protocol_version: str) -> bool:
-    """From 2.0.0 on, below 3.0.0 (R-29). A pre-release of 2.0.0 is older than 2.0.0."""
-    major, minor, rest = protocol_version.split(".", 2)
-    older = (major, minor) == ("2", "0") and rest.startswith("0-")
-    return major == "2" and not older
+    """Whether we speak this version: from 2.0.0 on and below 3.0.0 (R-29)."""
+    # A pre-release of 2.0.0 is older than 2.0.0.
+    return protocol_version.startswith("2.") and not protocol_version.startswith("2.0.0-")

@@ -77,8 +77,8 @@ _JOINED: Final = Valid()
 
 
 class Question(Struct, frozen=True):
-    """Who is asked in a match, and what its answers are held to; `awaited` is the message type of the one that is due.
-    Without `digests` no token can be checked."""
+    """The player that is asked in a match, and what its answers are held to; `awaited` is the message type of the next
+    answer. Without `digests` no token can be checked."""
 
     match: Match
     seat: Seat
@@ -115,13 +115,13 @@ class Question(Struct, frozen=True):
                 return MereAcknowledgement()
         problem = self._problem(content, awaited)
         if problem is None and message is not None:
-            found = self._found(message)
-            if not isinstance(found, Violation):
-                return found
-            problem = found
+            answer = self._found(message)
+            if not isinstance(answer, Violation):
+                return answer
+            problem = answer
         assert problem is not None
-        given = _quoted(_choice_in(content))
-        return Wrong(problem.code, quotable(problem.detail), problem.path, given, problem.requirement)
+        choice = _quoted(_choice_in(content))
+        return Wrong(problem.code, quotable(problem.detail), problem.path, choice, problem.requirement)
 
     def deviations(self, content: Content, awaited: str) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
@@ -129,20 +129,23 @@ class Question(Struct, frozen=True):
             return list(content.deviations)
         if not isinstance(content, Unsealed) or self.is_strict:
             return []
-        found, message = list(content.deviations), content.message
+        deviations = list(content.deviations)
+        message = content.message
         if message is None or message.type != awaited:
-            return found
-        player_id, conversation_id = getattr(message, "player_id", None), getattr(message, "conversation_id", None)
+            return deviations
+        player_id = getattr(message, "player_id", None)
+        conversation_id = getattr(message, "conversation_id", None)
         if player_id is not None and player_id != self.player_id:
-            found.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
+            deviations.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
         if conversation_id is not None and conversation_id != self.match.conversations[self.seat]:
             detail = "a reply repeats the conversation_id of its request"
-            found.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
+            deviations.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
         token = getattr(message, "auth_token", None)
         if self.digests and not tokens.fits(token, (*self.digests, *self.replies)):
             detail = "the token of its registration belongs here"
-            found.append(_violation("E012" if token else "E011", "auth_token", detail, "TOKEN.wrong_in_answer"))
-        return found
+            code = "E012" if token else "E011"
+            deviations.append(_violation(code, "auth_token", detail, "TOKEN.wrong_in_answer"))
+        return deviations
 
     def _problem(self, read: Unsealed, awaited: str) -> Violation | None:
         """The decisive thing that is wrong with it, in the order of section 10.3; None if only the choice is left."""
@@ -155,7 +158,8 @@ class Question(Struct, frozen=True):
         if message.type != awaited:
             detail = f"expected {awaited}, not {message.type}"
             return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
-        match_id, player_id = getattr(message, "match_id", None), getattr(message, "player_id", None)
+        match_id = getattr(message, "match_id", None)
+        player_id = getattr(message, "player_id", None)
         if match_id in (None, self.match.taken.match_id) and player_id in (None, self.player_id):
             return None
         return self._wrong_ids(match_id, player_id)
@@ -191,17 +195,20 @@ class Question(Struct, frozen=True):
         legal = self.match.game.rules.legal_moves(self.match.position, self.seat)
         if choice is None or choice not in legal:
             path = "parity_choice" if isinstance(message, ChooseParityResponse) else "move_data.choice"
-            shown = "null" if choice is None else repr(_quoted(choice))
-            detail = f"{shown} is none of {', '.join(legal)}"
+            quoted = "null" if choice is None else repr(_quoted(choice))
+            detail = f"{quoted} is none of {', '.join(legal)}"
             return _violation(wire.illegal_move, path, detail, "MOVE.valid_option")
         provenance = getattr(message, "provenance", None)
-        return Valid(choice, None if provenance is None else said(Provenance, provenance))
+        if provenance is None:
+            return Valid(choice)
+        return Valid(choice, said(Provenance, provenance))
 
 
 def _without_message(content: Content) -> Refused | MereAcknowledgement:
     if not isinstance(content, Refusal):
         return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
-    code, is_unknown = content.code, not content.understood and content.code == "E036"
+    code = content.code
+    is_unknown = code == "E036" and not content.understood
     detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
     return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
 

@@ -23,12 +23,11 @@ from league.calling.delivery import (
     Policy,
     Reaction,
 )
-from league.dialects import forms
-from league.dialects.negotiation import Negotiation, routes
-from league.events import AttemptFailed, ConventionLearned, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
+from league.calling.line import Line, Purpose
+from league.events import AttemptFailed, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
 from league.games.contract import Seat
 from league.machine import Address, Content, Failure, Ping, Refusal
-from league.protocol.conventions import DOCUMENTED, Convention, convention_of
+from league.protocol.conventions import DOCUMENTED, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -71,30 +70,38 @@ def _policy(limit_s: float, retry_delays_s: tuple[float, ...] | None) -> Policy:
 class Contact:
     """How a player of a match is called: where, in which convention, and which of our tokens it is shown."""
 
-    def __init__(self, context: RefereeContext, match: Match, seat: Seat, shown: tuple[str, ...]) -> None:
-        self._docket, self._match, self._seat = context.docket, match, seat
-        self._shown, self._refused = shown, 0
+    def __init__(self, context: RefereeContext, match: Match, seat: Seat, tokens: tuple[str, ...]) -> None:
+        self._conventions = context.book.conventions
+        self._match = match
+        self._seat = seat
+        self._tokens = tokens
+        self._refused = 0
 
     @property
     def is_proven(self) -> bool:
         """Did somebody at this endpoint answer an invitation before?"""
-        return self._match.taken.endpoints[self._seat] in self._docket.conventions
+        return self._conventions.get(self._match.taken.endpoints[self._seat]) is not None
 
     def address(self) -> Address:
-        taken, seat, shown = self._match.taken, self._seat, self._shown
-        endpoint = taken.endpoints[seat]
-        known = self._docket.conventions.get(endpoint) or convention_of(taken.conventions[seat])
-        return Address(taken.players[seat], endpoint, shown[self._refused % len(shown)] if shown else None, known)
+        assignment = self._match.taken
+        seat = self._seat
+        tokens = self._tokens
+        endpoint = assignment.endpoints[seat]
+        convention = self._conventions.get(endpoint) or convention_of(assignment.conventions[seat])
+        token = tokens[self._refused % len(tokens)] if tokens else None
+        return Address(assignment.players[seat], endpoint, token, convention)
 
     def show(self, tokens: tuple[str, ...]) -> bool:
         """Show it these from the next call on. True if they are others than before."""
-        before, self._shown, self._refused = self._shown, tokens, 0
-        return tokens != before
+        are_new = tokens != self._tokens
+        self._tokens = tokens
+        self._refused = 0
+        return are_new
 
     def show_another(self) -> bool:
         """It refused our token: it may go by another of its registrations. False when it has seen them all."""
         self._refused += 1
-        return bool(self._shown) and self._refused % len(self._shown) != 0
+        return bool(self._tokens) and self._refused % len(self._tokens) != 0
 
 
 class Asking:
@@ -108,23 +115,30 @@ class Asking:
         errors: GameErrors,
         on_settled: Callable[[Seat, float], None],
     ) -> None:
-        match, seat = question.match, question.seat
-        self._context, self._question, self._contact = context, question, contact
-        self._game_errors, self._on_settled = errors, on_settled
-        self._seated, self._turn = match.seated[seat], match.turn
+        match = question.match
+        seat = question.seat
+        self._context = context
+        self._question = question
+        self._contact = contact
+        self._game_errors = errors
+        self._on_settled = on_settled
+        self._seated = match.seated[seat]
+        self._turn = match.turn
         self._awaited = messages.awaited_type(match)
         self._limit = match.taken.move_seconds if self._turn else _INVITATION_S
         self._answer: Valid | Declined | None = None
         self._fault = ("", "")
-        self._has_new_tokens = self._declined = False
+        self._has_new_tokens = False
+        self._declined = False
         self._delivery = self._prepared(match, question.player_id, match.taken.suspended[seat])
 
     def _prepared(self, match: Match, player_id: str, is_suspended: bool) -> Delivery:
-        seated, turn = self._seated, self._turn
+        turn = self._turn
         delays_s = None if is_suspended and not turn else match.taken.retry_delays_s
+        phase = f"turn{turn}" if turn else "invite"
         return Delivery(
             player_id,
-            f"{match.name}/turn{turn}/{player_id}" if turn else f"{match.name}/invite/{player_id}",
+            f"{match.name}/{phase}/{player_id}",
             NOT_COMPOSED,
             _policy(self._limit, delays_s),
             self._contact.address,
@@ -132,22 +146,21 @@ class Asking:
             self._attempt_failed,
             self._interpret,
             self._compose,
-            None if self._question.is_strict else self._negotiation(),
-            seated.failed,
-            attempt=Attempt(is_last=seated.wrong > 0),
+            self._line(),
+            self._seated.failed,
+            attempt=Attempt(is_last=self._seated.wrong > 0),
         )
 
-    def _negotiation(self) -> Negotiation:
+    def _line(self) -> Line:
         """Only an invitation is harmless when it was understood after all (R-02). A choice is asked for in the proven
-        convention; in another only by who says that there is no such method."""
-        to = self._contact.address()
-        candidates = routes(to.endpoint, to.convention)
-        if self._turn:
-            return Negotiation(candidates, is_proven=True, is_harmless=False)
-        return Negotiation(candidates, is_proven=self._contact.is_proven, on_understood=self._understood)
+        convention; in another only after "no such method"."""
+        purpose = Purpose.CHOOSE if self._turn else Purpose.INVITE
+        return self._context.book.line(self._contact.address(), purpose)
 
     def _compose(self, delivery: Delivery, now: float) -> Message:
-        match, seat, sender = self._question.match, self._question.seat, self._context.membership.sender
+        match = self._question.match
+        seat = self._question.seat
+        sender = self._context.membership.sender
         if self._turn:
             return messages.call(match, seat, sender, now, delivery.attempt.ends or now)
         return messages.invitation(match, seat, sender, now)
@@ -156,7 +169,8 @@ class Asking:
 
     def ask(self, now: float) -> None:
         """Make the first call, or after a restart the one that was open."""
-        last, calls = self._seated.last, self._context.calls
+        last = self._seated.last
+        calls = self._context.calls
         if last is None:
             calls.deliver([self._delivery], now)
             return
@@ -172,7 +186,8 @@ class Asking:
     def posted(self, read: Unsealed, now: float) -> PeerError | None:
         """The answer came as a request of its own, from the player."""
         question = self._question
-        answer, deviations = question.read(read, self._awaited), question.deviations(read, self._awaited)
+        answer = question.read(read, self._awaited)
+        deviations = question.deviations(read, self._awaited)
         self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, _ANSWERS):
             self._answer = answer
@@ -191,9 +206,10 @@ class Asking:
     def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
         """The player is shown another token, or answers with these are right too."""
         self._has_new_tokens = True
-        known = self._question
-        digests, replies = (*known.digests, *digests), (*known.replies, *replies)
-        self._question = structs.replace(known, digests=digests, replies=replies)
+        question = self._question
+        self._question = structs.replace(
+            question, digests=(*question.digests, *digests), replies=(*question.replies, *replies)
+        )
 
     def drop(self) -> None:
         """The match is over before its time."""
@@ -202,8 +218,10 @@ class Asking:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
-        question, awaited = self._question, self._awaited
-        answer, deviations = question.read(content, awaited), question.deviations(content, awaited)
+        question = self._question
+        awaited = self._awaited
+        answer = question.read(content, awaited)
+        deviations = question.deviations(content, awaited)
         if deviations:
             self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
         if isinstance(answer, _ANSWERS):
@@ -221,40 +239,48 @@ class Asking:
         if isinstance(content, Refusal) and content.code == "E012" and self._contact.show_another():
             return Interpretation(Reaction.CALL_AGAIN)
         self._declined = answer.code == UNAVAILABLE
-        failed = Interpretation(Reaction.FAILED, quotable(f"answered {_asked_by(delivery)} with {answer.detail}"))
+        failed = Interpretation(
+            Reaction.FAILED, quotable(f"answered {self._call_in_words(delivery)} with {answer.detail}")
+        )
         if answer.understood or (self._turn and not answer.is_unknown):
             return failed
         return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)
 
-    def _understood(self, convention: Convention, now: float) -> None:
-        """The player answered an invitation in this convention."""
-        known, question = self._context.docket.conventions, self._question
-        endpoint = question.match.taken.endpoints[question.seat]
-        if known.get(endpoint) is not convention:
-            learned = {"agent_id": question.player_id, "endpoint": endpoint, "convention": convention.value}
-            self._context.happened(ConventionLearned(at=now, **learned))
-        if convention not in DOCUMENTED:
-            detail = f"a call is a JSON-RPC request whose method is a verb or a message type, not {convention.value}"
-            found = [Violation("E036", "method", detail, "RPC.method")]
-            self._context.record(question.match, question.player_id, found, now)
+    def _call_in_words(self, delivery: Delivery) -> str:
+        """Name the method and the convention of a call, for the author of a player that did not understand it."""
+        to = delivery.attempt.to
+        if to is None or isinstance(delivery.message, Ping):
+            return "our call"
+        names = self._context.book.method_names(to.convention, delivery.message.type)
+        return f"{names} ({to.convention.value})"
+
+    def _record_convention(self, now: float) -> None:
+        """The player answered an invitation: record a convention that the documents do not have."""
+        convention = self._contact.address().convention
+        if convention in DOCUMENTED or self._question.is_strict:
+            return
+        detail = f"a call is a JSON-RPC request whose method is a verb or a message type, not {convention.value}"
+        deviation = Violation("E036", "method", detail, "RPC.method")
+        self._context.record(self._question.match, self._question.player_id, [deviation], now)
 
     def _wrong(self, answer: Wrong, now: float) -> Interpretation:
         """R-17: another call under the same deadline, three times at most."""
-        match, nth = self._question.match, self._seated.wrong + 1
-        left = max(CORRECTIONS + 1 - nth, 0) if self._is_correctable(answer) else 0
+        nth = self._seated.wrong + 1
+        corrections = max(CORRECTIONS + 1 - nth, 0) if self._is_correctable(answer) else 0
         wrong = {"code": answer.code, "detail": answer.detail, "path": answer.path, "requirement": answer.requirement}
-        self._context.happened(WrongAnswer(at=now, **self._about | wrong, left=left))
+        self._context.happened(WrongAnswer(at=now, **self._about | wrong, left=corrections))
         context: Object = {"field": answer.path}
         if self._turn:
-            valid = messages.valid_choices(match, self._question.seat)
-            context |= {"invalid_choice": answer.given} if answer.path in CHOICES else {}
-            context |= {"valid_choices": valid}
-        remaining = round((self._delivery.attempt.ends or now) - now, 3) if left else None
-        self._send_error(
-            Fault(answer.code, answer.detail, CORRECTIONS, nth if left else None, None, remaining, context), now
-        )
+            if answer.path in CHOICES:
+                context["invalid_choice"] = answer.given
+            context["valid_choices"] = messages.valid_choices(self._question.match, self._question.seat)
         self._fault = (answer.code, answer.detail)
-        return Interpretation(Reaction.CORRECTABLE if left else Reaction.FINALLY_WRONG)
+        if not corrections:
+            self._send_error(Fault(answer.code, answer.detail, CORRECTIONS, None, context=context), now)
+            return Interpretation(Reaction.FINALLY_WRONG)
+        seconds_left = round((self._delivery.attempt.ends or now) - now, 3)
+        self._send_error(Fault(answer.code, answer.detail, CORRECTIONS, nth, None, seconds_left, context), now)
+        return Interpretation(Reaction.CORRECTABLE)
 
     def _is_correctable(self, answer: Wrong) -> bool:
         """The same token would be wrong again, unless the manager has shown us others in the meantime."""
@@ -264,12 +290,14 @@ class Asking:
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         if failed.failure is Failure.TIMEOUT:
-            right = "right " * self._delivery.attempt.is_last
-            code, detail = "E001", f"no {right}{self._awaited} within {self._limit:g} seconds"
+            code = "E001"
+            awaited = f"right {self._awaited}" if delivery.attempt.is_last else self._awaited
+            detail = f"no {awaited} within {self._limit:g} seconds"
         else:
             code = UNAVAILABLE if self._declined else "E009"
             detail = failed.detail or _DETAILS[failed.failure]
-        self._fault, self._declined = (code, detail), False
+        self._fault = (code, detail)
+        self._declined = False
         context = self._timing(now)
         if delivery.attempt.is_last:
             self._send_error(Fault(code, detail, CORRECTIONS, None, context=context), now)
@@ -298,7 +326,11 @@ class Asking:
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         """A valid answer counts, to whichever attempt; so does a no."""
-        question, answer, taken = self._question, self._answer, self._question.match.taken
+        question = self._question
+        answer = self._answer
+        assignment = question.match.taken
+        if outcome is Ending.ANSWERED and not self._turn:
+            self._record_convention(now)
         if outcome is not Ending.ANSWERED or answer is None:
             self._end_at_fault(*self._fault, now)
         elif isinstance(answer, Declined):
@@ -307,8 +339,8 @@ class Asking:
             self._context.happened(
                 MoveMade(
                     at=now,
-                    match_id=taken.match_id,
-                    attempt=taken.attempt,
+                    match_id=assignment.match_id,
+                    attempt=assignment.attempt,
                     player_id=question.player_id,
                     turn=self._turn,
                     choice=answer.choice,
@@ -321,8 +353,8 @@ class Asking:
             self._context.happened(
                 PlayerJoined(
                     at=now,
-                    match_id=taken.match_id,
-                    attempt=taken.attempt,
+                    match_id=assignment.match_id,
+                    attempt=assignment.attempt,
                     player_id=question.player_id,
                     convention=convention,
                 )
@@ -336,14 +368,5 @@ class Asking:
     @property
     def _about(self) -> dict[str, Any]:
         """How events name the question (Any: ready to be spread into one)."""
-        match, player_id = self._question.match, self._question.player_id
-        return {**match.named, "player_id": player_id, "phase": match.phase, "turn": self._turn}
-
-
-def _asked_by(delivery: Delivery) -> str:
-    """The words and the convention of a call, for the author of who did not understand it."""
-    to, message = delivery.attempt.to, delivery.message
-    if to is None or isinstance(message, Ping):
-        return "our call"
-    names = forms.spellings(to.convention, message.type)
-    return f"{' or '.join(names)} ({to.convention.value})"
+        match = self._question.match
+        return {**match.named, "player_id": self._question.player_id, "phase": match.phase, "turn": self._turn}

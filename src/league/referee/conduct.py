@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from league.calling.delivery import ANSWERED, Delivery, Ending, Interpretation, Policy, Reaction
-from league.dialects.reports import in_all_words
 from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
 from league.games import draw
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
@@ -63,8 +62,10 @@ class Conduct:
         on_reported: Callable[[Match], None],
     ) -> None:
         self.match = match
-        self._context, self._records = context, records
-        self._on_place_freed, self._on_reported = on_place_freed, on_reported
+        self._context = context
+        self._records = records
+        self._on_place_freed = on_place_freed
+        self._on_reported = on_reported
         passes = passes_of(context.secrets, match.name)
         self._questions = self._new_questions(passes)
         self._contacts = (Contact(context, match, 0, passes.shown[0]), Contact(context, match, 1, passes.shown[1]))
@@ -81,14 +82,15 @@ class Conduct:
 
     def _ask(self, now: float) -> None:
         """Everybody who is awaited and not asked yet, at once. Each answer leads back to `proceed`."""
-        taken = self.match.taken
-        if self.match.turn and not all(taken.records):
-            a, b = (taken.records[seat] or self._records.of(taken.players[seat]) for seat in SEATS)
+        assignment = self.match.taken
+        if self.match.turn and not all(assignment.records):
+            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat]) for seat in SEATS)
             # A repeated call says what the first said, whatever was learned in the meantime, also after a restart.
             self._context.happened(RecordsShown(at=now, **self.match.named, records=(a, b)))
         new = [seat for seat in self.match.awaited if seat not in self._askings]
         for seat in new:
-            question, contact = self._questions[seat], self._contacts[seat]
+            question = self._questions[seat]
+            contact = self._contacts[seat]
             self._askings[seat] = Asking(self._context, question, contact, self._errors, self._settled)
         for seat in new:
             asking = self._askings.get(seat)
@@ -96,12 +98,14 @@ class Conduct:
                 asking.ask(now)
 
     def _new_questions(self, passes: Passes) -> tuple[Question, Question]:
-        match, is_strict, known = self.match, self._context.settings.is_strict, self._context.docket.players
-        (a, b), answers, replies = match.taken.players, passes.answers, passes.replies
-        return (
-            Question(match, 0, a, is_strict, answers[0], known, replies[0]),
-            Question(match, 1, b, is_strict, answers[1], known, replies[1]),
-        )
+        return self._new_question(0, passes), self._new_question(1, passes)
+
+    def _new_question(self, seat: Seat, passes: Passes) -> Question:
+        match = self.match
+        is_strict = self._context.settings.is_strict
+        players = self._context.docket.players
+        player_id = match.taken.players[seat]
+        return Question(match, seat, player_id, is_strict, passes.answers[seat], players, passes.replies[seat])
 
     def question(self, seat: Seat) -> Question:
         """What the answers of this player are held to."""
@@ -120,10 +124,13 @@ class Conduct:
     # --- 3. draw, and 4. decide ---------------------------------------------------------------------------------------
 
     def _draw(self, now: float) -> None:
-        match, taken = self.match, self.match.taken
-        seed, index = bytes.fromhex(taken.seed), len(match.numbers)
-        number = draw.number(seed, taken.league_id, taken.match_id, taken.attempt, index)
-        self._context.happened(NumberDrawn(at=now, match_id=taken.match_id, attempt=taken.attempt, number=number))
+        assignment = self.match.taken
+        match_id = assignment.match_id
+        attempt = assignment.attempt
+        seed = bytes.fromhex(assignment.seed)
+        index = len(self.match.numbers)
+        number = draw.number(seed, assignment.league_id, match_id, attempt, index)
+        self._context.happened(NumberDrawn(at=now, match_id=match_id, attempt=attempt, number=number))
         self.proceed(now)
 
     def _decide(self, now: float) -> None:
@@ -137,20 +144,22 @@ class Conduct:
         nothing, but the match waits for their end (R-18)."""
         if self._deliveries:
             return
-        match, overs = self.match, messages.game_over(self.match, self._context.membership.sender)
-        label, told = f"{match.name}/over", self._told
-        (a, b), (to_a, to_b) = match.taken.players, self._contacts
+        match = self.match
+        label = f"{match.name}/over"
+        over_a, over_b = messages.game_over(match, self._context.membership.sender)
+        player_a, player_b = match.taken.players
+        contact_a, contact_b = self._contacts
         self._deliveries = [
-            Delivery(a, label, overs[0], _TO_PLAYERS, to_a.address, told),
-            Delivery(b, label, overs[1], _TO_PLAYERS, to_b.address, told),
+            Delivery(player_a, label, over_a, _TO_PLAYERS, contact_a.address, self._told),
+            Delivery(player_b, label, over_b, _TO_PLAYERS, contact_b.address, self._told),
         ]
         self._errors.deliver_after(tuple(self._deliveries), now)
 
     def _told(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.remove(delivery)
         if not self._deliveries:
-            taken = self.match.taken
-            self._context.happened(PlayersTold(at=now, match_id=taken.match_id, attempt=taken.attempt))
+            match = self.match
+            self._context.happened(PlayersTold(at=now, match_id=match.match_id, attempt=match.attempt))
             self._report(now)
             self._on_place_freed(now)
 
@@ -161,9 +170,8 @@ class Conduct:
         if self._deliveries:
             return
         membership = self._context.membership
-        report, is_guest = messages.report(self.match, membership.sender), not membership.derived_tokens
-        tells_all = is_guest and not self._context.settings.is_strict
-        message = in_all_words(report, self.match.taken.round_name) if tells_all else report
+        report = messages.report(self.match, membership.sender)
+        message = self._context.guest.worded(report, self.match.taken.round_name)
         delivery = Delivery(
             MANAGER,
             f"{self.match.name}/report",
@@ -172,13 +180,14 @@ class Conduct:
             address=lambda: membership.manager,
             on_end=self._reported,
             interpret=self._read_receipt,
-            negotiation=membership.negotiation(),
+            line=membership.line(),
         )
         self._deliveries = [delivery]
         self._context.calls.deliver([delivery], now)
 
     def _read_receipt(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
-        registration, code = self._context.membership.registration, error_in(content)
+        registration = self._context.membership.registration
+        code = error_in(content)
         if isinstance(content, Acknowledged):
             self._context.membership.record(content.deviations, now)
         if code is None or code in ENDS_REPORTING:
@@ -191,9 +200,10 @@ class Conduct:
 
     def _reported(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.clear()
-        taken, answer = self.match.taken, error_in(delivery.answer) or "ACCEPTED"
-        self._context.happened(ReportSettled(at=now, match_id=taken.match_id, attempt=taken.attempt, answer=answer))
-        self._on_reported(self.match)
+        match = self.match
+        answer = error_in(delivery.answer) or "ACCEPTED"
+        self._context.happened(ReportSettled(at=now, match_id=match.match_id, attempt=match.attempt, answer=answer))
+        self._on_reported(match)
 
     def _nothing(self, now: float) -> None:
         """It is over."""
@@ -203,9 +213,11 @@ class Conduct:
     def renew_tokens(self) -> None:
         """What players are shown, and what they may answer with, has changed: from the next call on."""
         passes = passes_of(self._context.secrets, self.match.name)
-        before, self._questions = self._questions, self._new_questions(passes)
+        before = self._questions
+        self._questions = self._new_questions(passes)
         for seat, contact in zip(SEATS, self._contacts, strict=True):
-            has_other_tokens, asking = contact.show(passes.shown[seat]), self._askings.get(seat)
+            has_other_tokens = contact.show(passes.shown[seat])
+            asking = self._askings.get(seat)
             if asking is not None and (has_other_tokens or before[seat] != self._questions[seat]):
                 asking.accept_tokens(passes.answers[seat], passes.replies[seat])
 
@@ -238,9 +250,9 @@ def error_in(content: Content | None) -> str | None:
     if isinstance(content.message, LeagueError | GameError):
         code = content.message.error_code
         return code if code in ERRORS else "E099"
-    for one in content.violations:
-        if one.code in UNREAD:
-            return one.code
+    for violation in content.violations:
+        if violation.code in UNREAD:
+            return violation.code
     return None
 
 
@@ -251,32 +263,38 @@ def decided(match: Match, now: float) -> MatchDecided:
     """The result of a match in which nobody is awaited any more, made once, before anybody is told (R-31)."""
     faults = match.faults
     won, reason = _by_fault(match, faults) if faults else _by_rules(match)
-    taken, players = match.taken, match.taken.players
-    status: Status = "TECHNICAL_LOSS" if faults else "DRAW" if won is None else "WIN"
-    due = (LOSS_POINTS, LOSS_POINTS) if faults and won is None else points(won)
+    assignment = match.taken
+    players = assignment.players
+    score = points(won)
+    status: Status = "DRAW" if won is None else "WIN"
+    if faults:
+        status = "TECHNICAL_LOSS"
+        if won is None:
+            score = (LOSS_POINTS, LOSS_POINTS)
     winner = None if won is None else players[won]
-    technical, wire = bool(faults), match.game.wire
-    said = {"status": status, "draw_seed": taken.seed}
+    wire = match.game.wire
+    is_technical = bool(faults)
+    verdict = {"status": status, "draw_seed": assignment.seed}
     return MatchDecided(
         at=now,
-        match_id=taken.match_id,
-        attempt=taken.attempt,
+        match_id=assignment.match_id,
+        attempt=assignment.attempt,
         status=status,
         winner=winner,
-        points=dict(zip(players, due, strict=True)),
+        points=dict(zip(players, score, strict=True)),
         reason=reason,
         game_result={
             "winner_player_id": winner,
-            **wire.game_result(match.position, players, technical, match.pending),
+            **wire.game_result(match.position, players, is_technical, match.pending),
             "reason": reason,
-            "attempt": taken.attempt,
-            **said,
+            "attempt": assignment.attempt,
+            **verdict,
         },
         details={
-            **wire.details(match.position, players, technical, match.pending),
-            "faults": {one.player_id: _fault(one) for one in faults},
+            **wire.details(match.position, players, is_technical, match.pending),
+            "faults": {fault.player_id: _fault(fault) for fault in faults},
             **_provenance(match),
-            **said,
+            **verdict,
         },
     )
 
@@ -286,15 +304,15 @@ def _provenance(match: Match) -> dict[str, object]:
     a, b = match.seated
     if a.provenance is None and b.provenance is None:
         return {}
-    said = zip(match.taken.players, match.seated, strict=True)
-    told = {player_id: one.provenance for player_id, one in said if one.provenance is not None}
-    return {"provenance": msgspec.to_builtins(told)}
+    seats = zip(match.taken.players, match.seated, strict=True)
+    provenances = {player_id: seated.provenance for player_id, seated in seats if seated.provenance is not None}
+    return {"provenance": msgspec.to_builtins(provenances)}
 
 
 def _by_rules(match: Match) -> tuple[Seat | None, str]:
     outcome: GameOutcome | None = match.game.rules.outcome(match.position)
     assert outcome is not None, "a game in which nobody moves is over"
-    return outcome.winner, outcome.told(match.taken.players)
+    return outcome.winner, outcome.explanation(match.taken.players)
 
 
 def _by_fault(match: Match, faults: list[PlayerFaulted]) -> tuple[Seat | None, str]:
@@ -308,11 +326,13 @@ def _by_fault(match: Match, faults: list[PlayerFaulted]) -> tuple[Seat | None, s
 
 
 def _reason(fault: PlayerFaulted) -> str:
-    """For the opponent's eyes too, so nothing of what the player said."""
-    told = _REASONS.get((fault.phase, fault.code))
+    """Say why, for the opponent's eyes too: nothing of what the player said is in it."""
+    reason = _REASONS.get((fault.phase, fault.code)) or f"{{}} gave no valid answer ({_name(fault.code)})"
     if fault.code == "E009":
-        told = "{} answered with an error" if fault.detail.startswith(REACHED) else "{} could not be reached"
-    return (told or f"{{}} gave no valid answer ({_name(fault.code)})").format(fault.player_id)
+        reason = "{} could not be reached"
+        if fault.detail.startswith(REACHED):
+            reason = "{} answered with an error"
+    return reason.format(fault.player_id)
 
 
 def _name(code: str) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from league.calling.role import Context
 from league.events import PlayerDeviated
-from league.machine import Information, Refusal
+from league.machine import Information, Inquiry, Refusal
 from league.membership import Membership
 from league.protocol import tokens
-from league.protocol.envelope import Profile
-from league.protocol.errors import Violation
+from league.protocol.envelope import Profile, Unsealed
+from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, RetrySchedule
+from league.protocol.messages import MatchResultReport, Message, RoundAnnouncement
 from league.referee.match import Docket, Match
 
 LONGEST_DETAIL = 300
@@ -38,26 +40,96 @@ class RefereeSettings:
         return self.profile == "strict"
 
 
+class Guest(Protocol):
+    """What a referee does beyond the documents under a manager by others."""
+
+    @property
+    def trouble(self) -> str:
+        """Say why a match cannot be played yet, for people."""
+
+    def begin(self, now: float) -> None:
+        """We have become a member, or are one again."""
+
+    def seek(self, now: float) -> None:
+        """A match may have come without its players' addresses."""
+
+    def announced(self) -> None:
+        """Our manager announces matches by itself."""
+
+    def end(self) -> None:
+        """The league is over for us."""
+
+    def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
+        """Read a match that we are given in another way than by announcement, as an announcement."""
+
+    def assigned(self, method: str, now: float) -> None:
+        """A match was taken that came by this method."""
+
+    def worded(self, report: MatchResultReport, round_name: str) -> Message:
+        """Return a report as our manager can read it."""
+
+
+class NoGuest:
+    """A referee that speaks the documents alone."""
+
+    trouble = ""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def begin(self, now: float) -> None:
+        pass
+
+    def seek(self, now: float) -> None:
+        pass
+
+    def announced(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+    def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
+        raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+
+    def assigned(self, method: str, now: float) -> None:
+        pass
+
+    def worded(self, report: MatchResultReport, round_name: str) -> Message:
+        return report
+
+
 @dataclass(slots=True)
 class RefereeContext(Context):
-    """`docket` holds all matches, `membership` who we are and who our manager is."""
+    """`docket` holds all matches, `membership` who we are and who our manager is, `guest` what a manager by others
+    needs."""
 
     settings: RefereeSettings
     docket: Docket
     membership: Membership = field(init=False)
+    guest: Guest = field(init=False)
 
-    def record(self, match: Match, player_id: str, found: Iterable[Violation], now: float) -> list[Violation]:
+    def record(self, match: Match, player_id: str, deviations: Iterable[Violation], now: float) -> list[Violation]:
         """A player deviates from the documents: recorded once per player and kind. What is new is returned."""
         new = []
-        for one in found:
-            if (player_id, one.code, one.requirement) not in self.docket.deviations:
-                about = {**match.named, "player_id": player_id, "detail": quotable(one.detail)}
-                self.happened(PlayerDeviated(at=now, **about, code=one.code, requirement=one.requirement))
-                new.append(one)
+        for deviation in deviations:
+            if (player_id, deviation.code, deviation.requirement) not in self.docket.deviations:
+                about = {**match.named, "player_id": player_id, "detail": quotable(deviation.detail)}
+                code = deviation.code
+                self.happened(PlayerDeviated(at=now, **about, code=code, requirement=deviation.requirement))
+                new.append(deviation)
         return new
+
+
+Take = Callable[[RoundAnnouncement, float, str], None]
+"""Opens the matches of an announcement, whose round may have a name."""
+OpenGuest = Callable[[RefereeContext, Take, Callable[[float], None]], Guest]
+"""Makes a guest of a referee. The last argument begins matches whose players were found."""
 
 
 def quotable(detail: str) -> str:
     """What others wrote, as we keep and repeat it: short, on one line, and without tokens."""
-    shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in tokens.hidden_in(detail))
-    return shown if len(shown) <= LONGEST_DETAIL else shown[: LONGEST_DETAIL - 1] + "…"
+    text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in tokens.hidden_in(detail))
+    if len(text) <= LONGEST_DETAIL:
+        return text
+    return text[: LONGEST_DETAIL - 1] + "…"

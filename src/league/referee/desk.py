@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from league.calling.line import OpenBook, PlainBook
 from league.calling.role import RoleMachine
-from league.dialects import assignments as foreign
 from league.events import (
     AgentState,
+    ConventionLearned,
     DeviationRecorded,
     Event,
     LeagueEnded,
@@ -52,13 +53,11 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.protocol.parts import RefereeMeta
+from league.protocol.parts import AnnouncedMatch, RefereeMeta
 from league.referee import assignments, posted_answers
-from league.referee.addresses import AddressBook
 from league.referee.conduct import Conduct
-from league.referee.context import RefereeContext, RefereeSettings
+from league.referee.context import NoGuest, OpenGuest, RefereeContext, RefereeSettings
 from league.referee.match import Docket, Match
-from league.referee.polling import Polling, assignee
 from league.referee.records import Records
 from league.status_poll import StatusPoll
 
@@ -72,12 +71,14 @@ ACKS: Mapping[str, type[Message]] = {
 """What a manager may send us, and how it is acknowledged."""
 NO_CONVERSATION = "conv-unknown"
 """The conversation of a message that names none."""
+NO_MATTER_OF_MATCHES = frozenset({DeviationRecorded, ConventionLearned})
 ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
 
 
 class RefereeDesk(RoleMachine):
     """A referee. Everything that survives a crash is in its docket and its membership. `find_key` is asked for the
-    enrolment key of a league that wants one."""
+    enrolment key of a league that wants one. `open_book` and `open_guest` are the gateway to agents by others; without
+    them everybody is spoken to by the documents."""
 
     def __init__(
         self,
@@ -88,10 +89,14 @@ class RefereeDesk(RoleMachine):
         settings: RefereeSettings | None = None,
         *,
         find_key: FindKey = lambda _: None,
+        open_book: OpenBook = PlainBook,
+        open_guest: OpenGuest = NoGuest,
     ) -> None:
         super().__init__(chance, secrets)
         settings = settings or RefereeSettings()
-        self._docket = Docket()
+        book = open_book(self._happened, lambda: settings.is_strict)
+        # Somebody else may be where a player did not join: the next invitation finds out anew.
+        self._docket = Docket(on_absent=book.forget)
         context = self._referee = RefereeContext(
             self._calls,
             self._timers,
@@ -100,15 +105,13 @@ class RefereeDesk(RoleMachine):
             self._happened,
             self._reply,
             self._keep_secret,
+            book,
             settings,
             self._docket,
         )
-        self._membership = context.membership = Membership(
-            meta, manager_endpoint, context, profile=settings.profile, find_key=find_key
-        )
+        self._membership = context.membership = Membership(meta, manager_endpoint, context, find_key=find_key)
         self._records = Records(context)
-        self._polling = Polling(context, self._announced)
-        self._addresses = AddressBook(context, self._begin_waiting)
+        self._guest = context.guest = open_guest(context, self._announced, self._begin_waiting)
         self._capacity = meta.max_concurrent_matches or 1
         self._conducts: dict[str, Conduct] = {}
         self._early = EarlyLetters(self._membership, self._take)
@@ -144,7 +147,7 @@ class RefereeDesk(RoleMachine):
     @property
     def trouble(self) -> str:
         """Why we are not registered yet, cannot play a match, or hear nothing, as far as something is wrong."""
-        return self._membership.registration.trouble or self._addresses.trouble or self._status.trouble
+        return self._membership.registration.trouble or self._guest.trouble or self._status.trouble
 
     @property
     def is_asking(self) -> bool:
@@ -162,11 +165,12 @@ class RefereeDesk(RoleMachine):
         kind = type(event)
         if kind in OF_MEMBERSHIP:
             self._membership.apply(event)  # type: ignore[arg-type]  # it is one of these
-        if kind is not DeviationRecorded:
+        if kind not in NO_MATTER_OF_MATCHES:
             self._docket.apply(event)
 
     def snapshot(self) -> Mapping[str, Any]:
-        return {"membership": self._membership.snapshot(), **self._docket.snapshot()}
+        conventions = self._referee.book.snapshot()
+        return {"membership": self._membership.snapshot(), **self._docket.snapshot(), "conventions": conventions}
 
     def resume(self, now: float) -> Step:
         self._step = Step()
@@ -175,10 +179,11 @@ class RefereeDesk(RoleMachine):
             self._status.ask(now)  # another league may have begun
         else:
             self._registered(now)
-        for match in [one for one in self._docket.open.values() if one.match_id not in self._docket.queue]:
+        begun = [match for match in self._docket.open.values() if match.match_id not in self._docket.queue]
+        for match in begun:
             self._conduct(match, now)
         self._begin_waiting(now)
-        self._addresses.seek(now)
+        self._guest.seek(now)
         return self._conclude(now)
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -207,10 +212,10 @@ class RefereeDesk(RoleMachine):
 
     # --- questions that are no message of the protocol ----------------------------------------------------------------
 
-    def _inform(self, asked: Inquiry, now: float) -> Information:
-        if asked.method in ASSIGNMENTS:
-            return self._offered(asked, now)
-        match_id = asked.params.get("match_id")
+    def _inform(self, inquiry: Inquiry, now: float) -> Information:
+        if inquiry.method in ASSIGNMENTS:
+            return self._offered(inquiry, now)
+        match_id = inquiry.params.get("match_id")
         if match_id is None:
             raise PeerError("E003", "match_id is missing or null", {"field": "match_id"})
         match = self._docket.newest(match_id) if isinstance(match_id, str) else None
@@ -218,17 +223,14 @@ class RefereeDesk(RoleMachine):
             raise PeerError("E014", f"there is no match {shown(match_id)[:80]} here")
         return Information({"match_id": match.match_id, "attempt": match.attempt, "state": match.game_state})
 
-    def _offered(self, asked: Inquiry, now: float) -> Information:
+    def _offered(self, inquiry: Inquiry, now: float) -> Information:
         """A manager of others gives us a match; ours never does it so, and whoever does must show its token."""
-        if self._referee.settings.is_strict:
-            raise PeerError("E036", f"there is no method {asked.method!r} here", requirement="RPC.method")
-        read = foreign.announcement_in(asked.params, assignee(self._referee), now)
+        read = self._guest.read_assignment(inquiry, now)
         self._check_manager(read, now)
         message = read.open()
         assert isinstance(message, RoundAnnouncement)
         self._announced(message, now, read.round_name)
-        self._polling.end()
-        self._membership.record((foreign.deviation(asked.method),), now)
+        self._guest.assigned(inquiry.method, now)
         return Information({"status": "ACKNOWLEDGED", "match_id": message.matches[0].match_id})
 
     def member_behind(self, content: Content) -> str | None:
@@ -236,18 +238,18 @@ class RefereeDesk(RoleMachine):
         token = content.token if isinstance(content, RecordRequest) else token
         return tokens.MANAGER if isinstance(token, str) and self._membership.is_managers(token) else None
 
-    def _record(self, asked: RecordRequest) -> MatchRecord | PeerError:
+    def _record(self, request: RecordRequest) -> MatchRecord | PeerError:
         """All about an attempt that is decided, for the manager alone: it holds what each player chose."""
-        if not asked.token:
+        if not request.token:
             return PeerError("E011", "auth_token is missing")
-        if not self._membership.is_managers(asked.token):
+        if not self._membership.is_managers(request.token):
             return PeerError("E012", "this is not our manager's token")
-        match = self._docket.matches.get((asked.match_id, asked.attempt))
+        match = self._docket.matches.get((request.match_id, request.attempt))
         if match is None:
-            return PeerError("E014", f"attempt {asked.attempt} of {asked.match_id[:80]!r} was not played here")
+            return PeerError("E014", f"attempt {request.attempt} of {request.match_id[:80]!r} was not played here")
         if match.decided is None:
-            return PeerError("E023", f"{asked.match_id} is not decided yet")
-        return MatchRecord(asked.match_id, asked.attempt, tuple(match.record()))
+            return PeerError("E023", f"{request.match_id} is not decided yet")
+        return MatchRecord(request.match_id, request.attempt, tuple(match.record()))
 
     def _answer(self, read: Unsealed, now: float) -> Message | Acknowledged:
         if read.message_type in REPLY_TYPES:
@@ -260,7 +262,7 @@ class RefereeDesk(RoleMachine):
         self._membership.record(read.deviations, now)
         if isinstance(message, RoundAnnouncement):
             self._announced(message, now, read.round_name)
-            self._polling.end()
+            self._guest.announced()
         elif isinstance(message, LeagueCompleted):
             self._league_ended(message, now)
         return self._acknowledged(message, now)
@@ -293,33 +295,40 @@ class RefereeDesk(RoleMachine):
         if not self._membership.is_registered:
             raise PeerError("E023", "this referee is not registered yet")
         new = assignments.mine(announcement, self._referee)
-        is_replay = self._membership.derived_tokens and any((one.attempt or 1) > 1 for one in new)
+        is_replay = self._membership.derived_tokens and any((announced.attempt or 1) > 1 for announced in new)
         if self.state == "SHUTDOWN" and not is_replay:
             # Only of a manager that proved who it is do we believe that a match is played again after the end.
             raise PeerError("E031", "the league is over")
-        for one in new:
-            dropped = assignments.take(announcement, one, round_name, self._referee, now)
+        for announced in new:
+            dropped = assignments.take(announcement, announced, round_name, self._referee, now)
             if dropped is not None:
                 self._stop(dropped.match_id)
-        unsaid = any(one.player_A_standings is None or one.player_B_standings is None for one in new)
-        if unsaid or self._referee.settings.ask_standings:
+        if self._referee.settings.ask_standings or not all(map(assignments.has_standings, new)):
             self._records.ask(announcement.league_id, announcement.round_id, now)
         self._renew(announcement, now)
         self._begin_waiting(now)
-        self._addresses.seek(now)
+        self._guest.seek(now)
 
     def _renew(self, announcement: RoundAnnouncement, now: float) -> None:
-        """What it says of matches that we have: other tokens, and addresses that were missing."""
-        for one in announcement.matches:
-            conduct, match = self._conducts.get(one.match_id), self._docket.open.get(one.match_id)
-            said = (one.player_A_endpoint, one.player_B_endpoint)
-            if match is not None and match.attempt == (one.attempt or 1) and match.taken.endpoints != said:
-                self._addresses.locate(match, assignments.endpoints_in(one), "the manager", now)
-                if self._membership.derived_tokens:  # its manager has proven who it is
-                    self._addresses.move(match, assignments.endpoints_in(one), now)
-            known = match if conduct is None else conduct.match
-            if known is not None and assignments.renew(one, known, self._referee) and conduct is not None:
+        """Take over what it says of matches that we have: other tokens, and addresses that were missing."""
+        for announced in announcement.matches:
+            conduct = self._conducts.get(announced.match_id)
+            match = self._docket.open.get(announced.match_id)
+            if match is not None and match.attempt == (announced.attempt or 1):
+                self._take_addresses(announced, match, now)
+            if conduct is not None:
+                match = conduct.match
+            if match is not None and assignments.renew(announced, match, self._referee) and conduct is not None:
                 conduct.renew_tokens()
+
+    def _take_addresses(self, announced: AnnouncedMatch, match: Match, now: float) -> None:
+        if match.taken.endpoints == (announced.player_A_endpoint, announced.player_B_endpoint):
+            return
+        endpoints = assignments.endpoints_in(announced)
+        if assignments.locate(match, endpoints, "the manager", self._referee, now):
+            self._begin_waiting(now)
+        if self._membership.derived_tokens:  # its manager has proven who it is
+            assignments.move(match, endpoints, self._referee, now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
         self._ended(LeagueEnded(at=now, champion=message.champion.player_id), now)
@@ -333,7 +342,7 @@ class RefereeDesk(RoleMachine):
         self._happened(event)
 
     def _registered(self, now: float) -> None:
-        self._polling.begin(now)
+        self._guest.begin(now)
         self._status.begin(now)
 
     def _leave_league(self, now: float) -> None:
@@ -342,8 +351,7 @@ class RefereeDesk(RoleMachine):
         self._records.forget()
 
     def _drop_all(self, why: str, now: float) -> None:
-        self._polling.end()
-        self._addresses.end()
+        self._guest.end()
         for match in list(self._docket.open.values()):
             self._happened(MatchDropped(at=now, **match.named, why=why))
             self._stop(match.match_id)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from league.calling.delivery import Delivery, Policy
 from league.games.contract import SEATS, Seat
@@ -17,26 +17,35 @@ from league.referee.match import Match
 from league.referee.messages import Fault
 
 LAST_WORD_S: Final = 2.0
-"""So long GAME_OVER waits at most for the answer to a GAME_ERROR before it."""
+"""How long GAME_OVER waits at most for the answer to a GAME_ERROR before it."""
 NO_CONSEQUENCE: Final = "none in this league; strict leagues refuse it"
 _LIMIT_S: Final = EXCHANGES["GAME_ERROR"].limit_s
+
+
+class _SentError(NamedTuple):
+    """A GAME_ERROR on its way."""
+
+    delivery: Delivery
+    sent_at: float
 
 
 class GameErrors:
     """The errors of one match."""
 
     def __init__(self, context: RefereeContext, match: Match) -> None:
-        self._context, self._match = context, match
-        self._under_way: dict[Seat, tuple[Delivery, float]] = {}
-        """The newest to each player, and when it was sent."""
+        self._context = context
+        self._match = match
+        self._under_way: dict[Seat, _SentError] = {}
+        """The newest to each player."""
         self._held: dict[Seat, Delivery] = {}
         """GAME_OVER, while it waits."""
         self._count = 0
 
     def send(self, seat: Seat, fault: Fault, to: Address, now: float) -> None:
-        """Nobody but GAME_OVER waits for its answer."""
+        """Send an error; nobody but GAME_OVER waits for its answer."""
         self._count += 1
-        match, player_id = self._match, self._match.taken.players[seat]
+        match = self._match
+        player_id = match.taken.players[seat]
         delivery = Delivery(
             player_id,
             f"{match.name}/error/{player_id}/{match.turn}/{self._count}",
@@ -45,36 +54,36 @@ class GameErrors:
             address=lambda: to,
             on_end=lambda ended, _, then: self._ended(seat, ended, then),
         )
-        self._under_way[seat] = delivery, now
+        self._under_way[seat] = _SentError(delivery, now)
         self._context.calls.deliver([delivery], now)
 
-    def tell_deviations(self, seat: Seat, found: Iterable[Violation], to: Address, now: float) -> None:
-        """What `compat` let pass for the first time is recorded; what `strict` leagues refuse the player is told, once
-        per kind and league."""
+    def tell_deviations(self, seat: Seat, deviations: Iterable[Violation], to: Address, now: float) -> None:
+        """Record what `compat` let pass for the first time; tell the player, once per kind and league, what `strict`
+        leagues refuse."""
         player_id = self._match.taken.players[seat]
-        here = {code for who, code, _ in self._context.docket.deviations if who == player_id}
-        told = here.union(self._match.taken.told[seat])
-        for one in self._context.record(self._match, player_id, found, now):
-            if one.code in REFUSED_BY_STRICT - told:
-                told.add(one.code)
-                context = {"field": one.path, "requirement": one.requirement}
-                fault = Fault(one.code, quotable(one.detail), 0, 0, context=context, consequence=NO_CONSEQUENCE)
+        recorded = {code for agent_id, code, _ in self._context.docket.deviations if agent_id == player_id}
+        codes = recorded.union(self._match.taken.told[seat])
+        for deviation in self._context.record(self._match, player_id, deviations, now):
+            if deviation.code in REFUSED_BY_STRICT - codes:
+                codes.add(deviation.code)
+                context = {"field": deviation.path, "requirement": deviation.requirement}
+                detail = quotable(deviation.detail)
+                fault = Fault(deviation.code, detail, 0, 0, context=context, consequence=NO_CONSEQUENCE)
                 self.send(seat, fault, to, now)
 
     def deliver_after(self, deliveries: Iterable[Delivery], now: float) -> None:
-        """GAME_OVER, to each player when its last error was answered or given up, and soon in any case."""
-        for seat, one in zip(SEATS, deliveries, strict=True):
+        """Deliver GAME_OVER to each player when its last error was answered or given up, and soon in any case."""
+        for seat, delivery in zip(SEATS, deliveries, strict=True):
             error = self._under_way.get(seat)
             if error is None:
-                self._context.calls.deliver([one], now)
+                self._context.calls.deliver([delivery], now)
             else:
-                self._held[seat] = one
-                _, sent_at = error
-                self._context.calls.deliver_at(one, sent_at + LAST_WORD_S, now)
+                self._held[seat] = delivery
+                self._context.calls.deliver_at(delivery, error.sent_at + LAST_WORD_S, now)
 
     def _ended(self, seat: Seat, delivery: Delivery, now: float) -> None:
         newest = self._under_way.get(seat)
-        if newest is not None and newest[0] is delivery:
+        if newest is not None and newest.delivery is delivery:
             del self._under_way[seat]
             held = self._held.pop(seat, None)
             if held is not None:

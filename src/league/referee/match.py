@@ -16,7 +16,6 @@ from msgspec import Struct
 from league.events import (
     AgentState,
     AttemptFailed,
-    ConventionLearned,
     Event,
     LeagueEnded,
     MatchBegun,
@@ -40,9 +39,7 @@ from league.events import (
 from league.games import registry
 from league.games.contract import SEATS, Mover, Seat
 from league.lifecycle import after
-from league.protocol.conventions import Convention, convention_of
 from league.protocol.experiment import Provenance
-from league.protocol.tokens import MANAGER
 
 Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
 """What a match needs next."""
@@ -82,7 +79,7 @@ class Match:
         self.turn = 0
         """0 while players join; then the turn they are asked about."""
         self.awaited: list[Seat] = list(SEATS)
-        """Who still has to answer before this phase can be judged (R-42)."""
+        """The players that have to answer before this phase can be judged (R-42)."""
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
         self.faults: list[PlayerFaulted] = []
@@ -209,13 +206,16 @@ class Match:
             self._next_turn()
 
     def _go_to(self, position: Any) -> None:
-        self.position, self.to_move = position, self.game.rules.to_move(position)
+        self.position = position
+        self.to_move = self.game.rules.to_move(position)
 
     def _next_turn(self) -> None:
         """Another question: nothing has gone wrong with it yet."""
         self.turn += 1
         for one in self.seated:
-            one.failed, one.wrong, one.last = 0, 0, None
+            one.failed = 0
+            one.wrong = 0
+            one.last = None
         self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
@@ -228,7 +228,8 @@ class Match:
         self.awaited = list(self.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
-        self.decided, self.awaited = event, []
+        self.decided = event
+        self.awaited = []
 
     def _told(self, event: PlayersTold) -> None:
         self.told = True
@@ -270,9 +271,11 @@ _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
 
 
 class Docket:
-    """Only `apply` changes it. `open` holds the newest attempt of each match until it is reported or dropped."""
+    """Only `apply` changes it. `open` holds the newest attempt of each match until it is reported or dropped.
+    `on_absent` is told the endpoint of a player that did not join its match."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_absent: Callable[[str], None] = lambda _: None) -> None:
+        self._on_absent = on_absent
         self._begin_league()
 
     def _begin_league(self) -> None:
@@ -285,10 +288,8 @@ class Docket:
         self.running: dict[str, None] = {}
         self.players: set[str] = set()
         """Everybody who ever played here: whose id in an answer is somebody else's (R-43)."""
-        self.conventions: dict[str, Convention] = {}
-        """By endpoint: the convention in which a player there answered an invitation."""
         self.deviations: set[tuple[str, str, str]] = set()
-        """Who deviated from which clause, with which error."""
+        """Player, error code and clause of each deviation."""
         self._attempts: dict[str, int] = {}
 
     def attempt_of(self, match_id: str) -> int:
@@ -328,11 +329,8 @@ class Docket:
         self.state = after(self.state, "withdraw")
 
     def _league_ended(self, event: LeagueEnded) -> None:
-        self.state, self.champion = after(self.state, "league_end"), event.champion
-
-    def _convention_learned(self, event: ConventionLearned) -> None:
-        if event.agent_id != MANAGER:
-            self.conventions[event.endpoint] = convention_of(event.convention)
+        self.state = after(self.state, "league_end")
+        self.champion = event.champion
 
     def _taken(self, event: MatchTaken) -> None:
         if self.state != "ACTIVE":
@@ -361,9 +359,8 @@ class Docket:
 
     def _faulted(self, event: PlayerFaulted) -> None:
         if event.phase == "join":
-            # Somebody else may be there now: the next invitation finds out anew.
             taken = self.matches[event.match_id, event.attempt].taken
-            self.conventions.pop(taken.endpoints[taken.players.index(event.player_id)], None)
+            self._on_absent(taken.endpoints[taken.players.index(event.player_id)])
 
     def snapshot(self) -> dict[str, Any]:
         """Everything, as plain data."""
@@ -374,7 +371,6 @@ class Docket:
             "queue": list(self.queue),
             "running": list(self.running),
             "players": sorted(self.players),
-            "conventions": {endpoint: one.value for endpoint, one in sorted(self.conventions.items())},
             "deviations": sorted(self.deviations),
             "matches": {match.name: match.snapshot() for match in self.matches.values()},
         }
@@ -386,7 +382,6 @@ _OF_LEAGUE: Final[DocketEffects] = {
     Registered: Docket._registered,
     Withdrawn: Docket._withdrawn,
     LeagueEnded: Docket._league_ended,
-    ConventionLearned: Docket._convention_learned,
     MatchTaken: Docket._taken,
 }
 """What concerns no match that is known yet."""

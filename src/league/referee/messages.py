@@ -38,27 +38,29 @@ def awaited_type(match: Match) -> str:
 
 
 def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitation:
-    taken = match.taken
+    assignment = match.taken
     return GameInvitation(
         protocol=PROTOCOL,
         sender=sender,
         timestamp=timestamps.write(now),
         conversation_id=match.conversations[seat],
-        league_id=taken.league_id,
-        round_id=taken.round_id,
-        match_id=taken.match_id,
-        game_type=taken.game_type,
+        league_id=assignment.league_id,
+        round_id=assignment.round_id,
+        match_id=assignment.match_id,
+        game_type=assignment.game_type,
         role_in_match=_ROLES[seat],
-        opponent_id=taken.players[1 - seat],
-        player_id=taken.players[seat],
-        draw_commitment=draw.commitment(bytes.fromhex(taken.seed), taken.league_id, taken.match_id, taken.attempt),
-        attempt=taken.attempt,
+        opponent_id=assignment.players[1 - seat],
+        player_id=assignment.players[seat],
+        draw_commitment=draw.commitment(
+            bytes.fromhex(assignment.seed), assignment.league_id, assignment.match_id, assignment.attempt
+        ),
+        attempt=assignment.attempt,
     )
 
 
 def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> ChooseParityCall | GameMoveCall:
     """The call for a choice, as the game has it."""
-    taken = match.taken
+    assignment = match.taken
     request = match.game.wire.move_request(match.position, seat)
     if request is not None:
         view = request["context"]
@@ -66,9 +68,9 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
         move_request = {**request, "context": {**view, "turn": match.turn}}
         return GameMoveCall(
             **seal(sender, now, match.conversations[seat]),
-            match_id=taken.match_id,
-            player_id=taken.players[seat],
-            game_type=taken.game_type,
+            match_id=assignment.match_id,
+            player_id=assignment.players[seat],
+            game_type=assignment.game_type,
             deadline=timestamps.write(deadline),
             move_request=msgspec.convert(move_request, MoveRequest),
         )
@@ -77,14 +79,14 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
         sender=sender,
         timestamp=timestamps.write(now),
         conversation_id=match.conversations[seat],
-        match_id=taken.match_id,
-        player_id=taken.players[seat],
-        game_type=taken.game_type,
+        match_id=assignment.match_id,
+        player_id=assignment.players[seat],
+        game_type=assignment.game_type,
         deadline=timestamps.write(deadline),
         context=CallContext(
-            opponent_id=taken.players[1 - seat],
-            round_id=taken.round_id,
-            your_standings=Record(**taken.records[seat]),
+            opponent_id=assignment.players[1 - seat],
+            round_id=assignment.round_id,
+            your_standings=Record(**assignment.records[seat]),
         ),
     )
 
@@ -105,7 +107,8 @@ class Fault:
 
 def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) -> GameError:
     """To the player at fault, with the retry data where any document looks for it (R-14)."""
-    name, player_id = ERRORS[fault.code].name, match.taken.players[seat]
+    name = ERRORS[fault.code].name
+    player_id = match.taken.players[seat]
     count = fault.max_retries if fault.retry is None else fault.retry
     return GameError(
         **seal(sender, now, match.conversations[seat]),
@@ -171,7 +174,8 @@ def report(match: Match, sender: str) -> MatchResultReport:
 
 
 def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResultReport:
-    decided, taken = match.decided, match.taken
+    decided = match.decided
+    assignment = match.taken
     assert decided is not None
     details = msgspec.convert(decided.details, ResultDetails)
     return MatchResultReport(
@@ -179,12 +183,12 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
         sender=sender,
         timestamp=timestamps.write(decided.at),
         conversation_id=match.conversation_id,
-        league_id=taken.league_id,
-        round_id=taken.round_id,
-        match_id=taken.match_id,
-        game_type=taken.game_type,
+        league_id=assignment.league_id,
+        round_id=assignment.round_id,
+        match_id=assignment.match_id,
+        game_type=assignment.game_type,
         result=Result(winner=decided.winner, score=decided.points, details=details),
-        attempt=taken.attempt,
+        attempt=assignment.attempt,
         match_record=record,
     )
 

@@ -18,7 +18,7 @@ from league.referee.messages import JOIN, awaited_type
 
 
 def take(read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Conduct], now: float) -> None:
-    """Hand it to whoever waits for it. PeerError for what does not count."""
+    """Hand an answer to the question that waits for it. PeerError if it does not count."""
     _check_envelope(read)
     match = _match(read, context)
     seat = _seat(read, match)
@@ -27,7 +27,8 @@ def take(read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Con
         raise PeerError("E023", f"{match.match_id} awaits no answer")
     question = conduct.question(seat)
     _check_author(read, question)
-    asking, awaited = conduct.asking(seat), awaited_type(match)
+    asking = conduct.asking(seat)
+    awaited = awaited_type(match)
     if asking is None or read.message_type != awaited:
         if _is_repeated(read, question, awaited):
             return
@@ -54,7 +55,8 @@ def _match(read: Unsealed, context: RefereeContext) -> Match:
 
 
 def _seat(read: Unsealed, match: Match) -> Seat:
-    """Whose answer it is. `sender` speaks for a player that leaves out its id, and may not name the opponent."""
+    """Find the player whose answer it is. `sender` speaks for a player that leaves out its id, and may not name the
+    opponent."""
     sender = read.field("sender")
     named = sender.partition(":")[2] if isinstance(sender, str) else ""
     player_id = read.field("player_id")
@@ -65,7 +67,8 @@ def _seat(read: Unsealed, match: Match) -> Seat:
 
 
 def _check_author(read: Unsealed, question: Question) -> None:
-    """Only who received the call, or shows a token of the player's: an address proves nothing, many may share it."""
+    """Take the answer only from a sender that received the call, or shows a token of the player's: an address proves
+    nothing, many may share it."""
     token = read.field("auth_token")
     if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):
         return
@@ -75,8 +78,9 @@ def _check_author(read: Unsealed, question: Question) -> None:
 
 def _is_repeated(read: Unsealed, question: Question, awaited: str) -> bool:
     """What counted already may arrive again; it is acknowledged again (section 6.7)."""
-    match, seat = question.match, question.seat
+    match = question.match
+    seat = question.seat
     if isinstance(read.message, GameJoinAck):
         return read.message_type == JOIN and read.message.accept and match.seated[seat].joined
-    made = match.pending.get(seat)
-    return made is not None and question.read(read, awaited) == Valid(made)
+    choice = match.pending.get(seat)
+    return choice is not None and question.read(read, awaited) == Valid(choice)

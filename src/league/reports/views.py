@@ -17,8 +17,6 @@ from league.protocol.experiment import written
 Object = dict[str, Any]
 """What becomes a JSON object (Any: its values are whatever JSON holds)."""
 
-_SHOWN_AS_IS = ("SCHEDULED", "PARKED", "COMPLETED")
-"""Statuses of a match that pages show; every other one is RUNNING."""
 _AGENT = (
     *("agent_id", "role", "display_name", "version", "endpoint", "state"),
     *("game_types", "technical_losses", "convention"),
@@ -58,7 +56,7 @@ def gauges(manager: LeagueManager) -> dict[str, float]:
         "applicants": sum(1 for _ in ledger.roster.applicants.waiting),
         "matches": total,
         "matches_completed": total - ledger.undecided,
-        "matches_open": sum(match_status(one) == "RUNNING" for one in ledger.matches.values()),
+        "matches_open": sum(match.public_status == "RUNNING" for match in ledger.matches.values()),
         "round": ledger.current_round or 0,
         "rounds": len(ledger.rounds),
     }
@@ -97,11 +95,6 @@ def schedule(manager: LeagueManager) -> Object:
     }
 
 
-def match_status(one: ScheduledMatch) -> str:
-    """The status of a match as pages and exports show it. It comes from the ledger, as does every status of a match."""
-    return one.status if one.status in _SHOWN_AS_IS else "RUNNING"
-
-
 def match_row(one: ScheduledMatch) -> Object:
     """A match in the schedule."""
     result = one.result
@@ -110,7 +103,7 @@ def match_row(one: ScheduledMatch) -> Object:
         "round_id": one.round_id,
         "player_A_id": one.player_a,
         "player_B_id": one.player_b,
-        "status": match_status(one),
+        "status": one.public_status,
         "referee_id": one.referee_id,
         "attempt": one.attempt,
         "winner": result.winner if result else None,

@@ -23,69 +23,69 @@ from league_lab.promises.findings import Promise, PromiseFinding, PromiseReport,
 PROMISES: Sequence[Promise] = (
     Promise(
         1,
-        "Every pair meets as often as the format says, nobody twice in a round, nobody against itself.",
+        "Every pair meets as often as the format says; nobody plays twice in a round or against itself.",
         schedule.breaches,
         schedule.unobservable,
     ),
     Promise(
         2,
-        "One result in force per match, ended only by a void (the operator's or an outage's), itself an event.",
+        "A match has one result; only a void, recorded as an event, ends it (the operator's or an outage's).",
         results.more_than_one,
     ),
     Promise(
         3,
-        "It came from the referee and attempt that were current, or is a recorded walkover.",
+        "A result comes from the current referee and attempt, or is a recorded walkover.",
         results.not_current,
     ),
     Promise(
         4,
-        "Winner and points of a verified result are the pure function of choices, number and faults.",
+        "The winner and points of a verified result follow from choices, number and faults alone.",
         verdicts.breaches,
         verdicts.unobservable,
     ),
     Promise(
         5,
-        "Every standings message is the fold of a prefix of the results, and never goes backwards for a receiver.",
+        "Every standings message shows the results up to some point, and a receiver never gets an older one.",
         standings.wrong_tables,
         standings.tables_unobservable,
     ),
     Promise(
         6,
-        "A match gives 3, 2 or 0 points, and the table's sums agree.",
+        "A match gives 3, 2 or 0 points, and the sums of the table agree.",
         standings.wrong_sums,
     ),
     Promise(
         7,
-        "What was acknowledged survives SIGKILL, power cut and a full disk.",
+        "Whatever was acknowledged survives SIGKILL, a power cut and a full disk.",
         delivery.lost,
         delivery.lost_unobservable,
     ),
     Promise(
         8,
-        "Nothing is invented: every result has its report, its assignment, its registrations.",
+        "Nothing is invented: every result has its report, its assignment and its registrations.",
         results.invented,
     ),
     Promise(
         9,
-        "No state waits for ever on a dead party without saying so.",
+        "The league never waits forever for a dead agent without saying so.",
         liveness.stuck,
         liveness.stuck_unobservable,
     ),
     Promise(
         10,
-        "Rounds in order, to each player final table, completion, announcement; one LEAGUE_COMPLETED for each end.",
+        "Rounds come in order; each player gets final table, completion, announcement; one LEAGUE_COMPLETED per end.",
         rounds.breaches,
     ),
     Promise(
         11,
-        "A technical loss only through the player's own fault.",
+        "A player loses technically only through its own fault.",
         results.losers_without_fault,
         results.faults_unobservable,
     ),
-    Promise(12, "No second draw for an attempt.", draws.breaches, draws.unobservable),
+    Promise(12, "An attempt has only one draw.", draws.breaches, draws.unobservable),
     Promise(
         13,
-        "In a simultaneous phase no byte to anyone but its chooser depends on a choice before all are in.",
+        "While players choose at once, nothing sent to others depends on a choice before all choices are in.",
         secrecy.breaches,
         secrecy.unobservable,
     ),
@@ -99,26 +99,26 @@ PROMISES: Sequence[Promise] = (
     Promise(16, "Every request gets exactly one answer.", delivery.unanswered, no_traffic),
     Promise(
         17,
-        "Delivering a message twice changes nothing more.",
+        "A message that is delivered twice has no further effect.",
         delivery.changed_twice,
         no_traffic,
     ),
-    Promise(18, "Same seed and inputs, same journal.", liveness.different, liveness.different_unobservable),
+    Promise(18, "The same seed and inputs give the same journal.", liveness.different, liveness.different_unobservable),
     Promise(
         19,
-        "Nobody loses technically while half of the league is unreachable, or because its referee or manager was.",
+        "No player loses technically while half of the league, its referee or its manager is unreachable.",
         outages.unfair_losses,
         outages.unobservable,
     ),
     Promise(
         20,
-        "Nobody but the match's referee learns a choice before both are in.",
+        "Only the referee of a match learns a choice before both choices are in.",
         authorship.leaks,
         authorship.leaks_unobservable,
     ),
     Promise(
         21,
-        "No result counts that its referee did not decide, by what its players answered.",
+        "A result counts only if its referee decided it, by what its players answered.",
         authorship.undecided,
         authorship.undecided_unobservable,
     ),
@@ -131,10 +131,14 @@ def check(evidence: Evidence) -> PromiseReport:
 
 
 def _finding(promise: Promise, evidence: Evidence) -> PromiseFinding:
+    # A breach can be found even in evidence that would not suffice to call the promise kept.
     breaches = list(promise.breaches(evidence))
     if breaches:
-        more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
-        return PromiseFinding(promise.number, "broken", breaches[0].detail + more, breaches[0].where)
+        first = breaches[0]
+        detail = first.detail
+        if len(breaches) > 1:
+            detail += f" (and {len(breaches) - 1} more)"
+        return PromiseFinding(promise.number, "broken", detail, first.where)
     reason = promise.unobservable(evidence)
     if reason is not None:
         return PromiseFinding(promise.number, "unobservable", reason)

@@ -1,28 +1,47 @@
-"""Promises 7, 14, 16 and 17: what was acknowledged survives, ids are unique, every request is answered once, and a
-message delivered twice changes nothing more."""
+"""Promises 7, 14, 16 and 17: whatever was acknowledged survives, ids are unique, every request gets one answer, and a
+message that is delivered twice has no further effect."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from operator import attrgetter
+from typing import NamedTuple
 
 from league import events as e
 from league_lab.promises.evidence import Evidence, RecordedCall
 from league_lab.promises.findings import Breach, call_at, event_at
-from league_lab.promises.history import inner, members, places, text, whole
+from league_lab.promises.history import (
+    Attempt,
+    attempt_in,
+    inner,
+    members,
+    of_kind,
+    places,
+    text,
+    whole,
+)
+from league_lab.promises.results import winner_in
 
 REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUEST": "referee_id"}
 
 
-# --- promise 7: what was acknowledged survives ------------------------------------------------------------------------
+# --- promise 7: whatever was acknowledged survives --------------------------------------------------------------------
 
 
 def lost(evidence: Evidence) -> Iterator[Breach]:
-    for one in evidence.recoveries or ():
-        if one.recovered < one.acknowledged:
-            detail = f"{one.node} had released up to {one.acknowledged} and came back with {one.recovered}"
-            yield Breach(detail, f"{one.node} at {one.at:.3f}")
+    for recovery in evidence.recoveries or ():
+        if recovery.recovered < recovery.acknowledged:
+            detail = (
+                f"{recovery.node} had released up to {recovery.acknowledged} and came back with {recovery.recovered}"
+            )
+            yield Breach(detail, f"{recovery.node} at {recovery.at:.3f}")
     if evidence.manager:
         yield from _lost_members(evidence)
         yield from _lost_results(evidence)
@@ -43,29 +62,42 @@ def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[RecordedCall, 
 
 
 def _lost_members(evidence: Evidence) -> Iterator[Breach]:
-    known = {event.agent_id for _, event in places(evidence.manager, e.AgentRegistered)}
+    agents = {event.agent_id for event in of_kind(evidence.manager, e.AgentRegistered)}
     for call, agent_id in _accepted_registrations(evidence):
-        if agent_id not in known:
+        if agent_id not in agents:
             yield Breach(f"the registration of {agent_id} was accepted and is not in the journal", call_at(call))
 
 
+class _Report(NamedTuple):
+    """A reported result; `attempt` is None in reports that do not name it."""
+
+    match_id: str | None
+    referee_id: str
+    attempt: int | None
+    winner: str | None
+
+
 def _lost_results(evidence: Evidence) -> Iterator[Breach]:
-    """Of what referees reported: nothing is owed to others that send a report."""
     referees = members(evidence.manager, "referee")
-    stored = {
-        (result.match_id, result.referee_id, attempt, result.winner)
-        for _, result in places(evidence.manager, e.ResultAccepted)
-        for attempt in (None, result.attempt)
-    }
+    stored: set[_Report] = set()
+    for result in of_kind(evidence.manager, e.ResultAccepted):
+        for attempt in (None, result.attempt):
+            stored.add(_Report(result.match_id, result.referee_id, attempt, result.winner))
     for call in evidence.to_manager("MATCH_RESULT_REPORT"):
-        match_id, winner = text(call.message, "match_id"), text(inner(call.message, "result"), "winner")
-        key = (match_id, evidence.agent(call.sender_node), whole(call.message, "attempt"))
-        if key[1] in referees and _is_acknowledged(call) and (*key, None if winner == "DRAW" else winner) not in stored:
-            yield Breach(f"the result of {match_id} was acknowledged and is not in the journal", call_at(call))
+        report = _Report(
+            match_id=text(call.message, "match_id"),
+            referee_id=evidence.agent(call.sender_node),
+            attempt=whole(call.message, "attempt"),
+            winner=winner_in(call),
+        )
+        # Nothing is owed to others that send a report.
+        if report.referee_id in referees and _is_acknowledged(call) and report not in stored:
+            yield Breach(f"the result of {report.match_id} was acknowledged and is not in the journal", call_at(call))
 
 
 def _is_acknowledged(call: RecordedCall) -> bool:
     if call.error:
+        # The same result was already reported.
         return text(call.answer, "error_code") == "E017"
     return text(call.accepted, "message_type") == "MATCH_RESULT_ACK"
 
@@ -74,24 +106,32 @@ def _is_acknowledged(call: RecordedCall) -> bool:
 
 
 def reused(evidence: Evidence) -> Iterator[Breach]:
-    yield from _repeated("manager", evidence.manager, {e.AgentRegistered: lambda event: event.agent_id}, "the id {}")
+    yield from _repeated("manager", evidence.manager, {e.AgentRegistered: attrgetter("agent_id")}, "the id {}")
+    yield from _reused_match_ids(evidence.manager)
+    yield from _reused_attempts(evidence.manager)
+    yield from _reused_agent_ids(evidence)
+    yield from _reused_conversations(evidence)
+
+
+def _reused_match_ids(manager: Sequence[e.Event]) -> Iterator[Breach]:
     ids: Counter[str] = Counter()
-    for place, schedule in places(evidence.manager, e.ScheduleMade):
+    for place, schedule in places(manager, e.ScheduleMade):
         ids.update(pairing.match_id for pairings in schedule.rounds for pairing in pairings)
         for match_id, times in ids.items():
             if times > 1:
                 yield Breach(f"{times} matches are called {match_id}", event_at("manager", place))
+
+
+def _reused_attempts(manager: Sequence[e.Event]) -> Iterator[Breach]:
     attempts: dict[str, int] = {}
-    for place, lease in places(evidence.manager, e.MatchAssigned):
+    for place, lease in places(manager, e.MatchAssigned):
         if lease.attempt <= attempts.get(lease.match_id, 0):
             yield Breach(f"attempt {lease.attempt} of {lease.match_id} came again", event_at("manager", place))
         attempts[lease.match_id] = lease.attempt
-    yield from _ids_given_twice(evidence)
-    yield from _conversations_used_twice(evidence)
 
 
-def _ids_given_twice(evidence: Evidence) -> Iterator[Breach]:
-    """One id was given to agents at two endpoints."""
+def _reused_agent_ids(evidence: Evidence) -> Iterator[Breach]:
+    """No id goes to agents at two endpoints."""
     endpoints: dict[str, object] = {}
     for call, agent_id in _accepted_registrations(evidence):
         meta = inner(call.message, "player_meta") or inner(call.message, "referee_meta")
@@ -100,13 +140,13 @@ def _ids_given_twice(evidence: Evidence) -> Iterator[Breach]:
             yield Breach(f"{agent_id} was given to a second agent", call_at(call))
 
 
-def _conversations_used_twice(evidence: Evidence) -> Iterator[Breach]:
-    about: dict[tuple[str, str], object] = {}
+def _reused_conversations(evidence: Evidence) -> Iterator[Breach]:
+    attempts: dict[tuple[str, str], Attempt] = {}
     for call in evidence.calls.get("GAME_INVITATION", ()):
-        match = (text(call.message, "match_id"), whole(call.message, "attempt"))
-        key = (call.sender_node, text(call.message, "conversation_id") or "")
-        if about.setdefault(key, match) != match:
-            yield Breach(f"the conversation {key[1]} is about two matches or attempts", call_at(call))
+        attempt = attempt_in(call.message)
+        conversation_id = text(call.message, "conversation_id") or ""
+        if attempts.setdefault((call.sender_node, conversation_id), attempt) != attempt:
+            yield Breach(f"the conversation {conversation_id} is about two matches or attempts", call_at(call))
 
 
 # --- promise 16: every request gets exactly one answer ----------------------------------------------------------------
@@ -114,25 +154,40 @@ def _conversations_used_twice(evidence: Evidence) -> Iterator[Breach]:
 
 def unanswered(evidence: Evidence) -> Iterator[Breach]:
     for call in evidence.traffic or ():
+        # Each delivery is owed an answer of its own, duplicates included.
         owed = call.delivered - call.excused
         if call.answers != owed:
             yield Breach(f"{call.answers} answers where {owed} were owed", call_at(call))
 
 
-# --- promise 17: delivering a message twice changes nothing more ------------------------------------------------------
+# --- promise 17: a message that is delivered twice has no further effect ----------------------------------------------
 
 Key = Callable[..., Hashable | None]
-"""What may happen once only; None: not judged."""
-_ORDERED = (
-    *(e.LeaguePaused, e.LeagueResumed, e.LeagueStartOrdered, e.OutageEnded),
-    *(e.PlayerWithdrawn, e.ResultVoided, e.MatchUnparked),
-)
-_OF_ATTEMPTS = (e.MatchTaken, e.MatchDecided, e.ReportSettled, e.ResultAccepted)
+"""Names what may happen only once; None: not judged."""
+
+
+def _order(event: e.Event) -> Hashable | None:
+    # Without a key nobody ordered it.
+    return getattr(event, "key", "") or None
+
+
+_of_attempt = attrgetter("match_id", "attempt")
+_of_player = attrgetter("match_id", "attempt", "player_id")
 ONCE: Mapping[type[e.Event], Key] = {
     e.AgentRegistered: attrgetter("role", "endpoint"),
-    **dict.fromkeys(_ORDERED, lambda event: event.key or None),  # without a key nobody ordered it
-    **dict.fromkeys(_OF_ATTEMPTS, attrgetter("match_id", "attempt")),
-    **dict.fromkeys((e.PlayerJoined, e.PlayerFaulted), attrgetter("match_id", "attempt", "player_id")),
+    e.LeaguePaused: _order,
+    e.LeagueResumed: _order,
+    e.LeagueStartOrdered: _order,
+    e.OutageEnded: _order,
+    e.PlayerWithdrawn: _order,
+    e.ResultVoided: _order,
+    e.MatchUnparked: _order,
+    e.MatchTaken: _of_attempt,
+    e.MatchDecided: _of_attempt,
+    e.ReportSettled: _of_attempt,
+    e.ResultAccepted: _of_attempt,
+    e.PlayerJoined: _of_player,
+    e.PlayerFaulted: _of_player,
     e.MoveMade: attrgetter("match_id", "attempt", "player_id", "turn"),
     e.InvitationAnswered: attrgetter("match_id", "attempt", "referee_id", "conversation_id", "trusted"),
     e.GameEnded: attrgetter("match_id", "attempt", "referee_id", "trusted"),
@@ -141,47 +196,62 @@ ONCE: Mapping[type[e.Event], Key] = {
 
 def changed_twice(evidence: Evidence) -> Iterator[Breach]:
     journals = {"manager": evidence.manager, **evidence.referees, **evidence.players}
+    # Whatever happened twice has changed something twice.
     for name, journal in journals.items():
         yield from _repeated(name, journal, ONCE, "{}")
         yield from _chosen_twice(name, journal)
         yield from _ended_twice(name, journal)
 
 
-def _repeated(name: str, journal: Sequence[e.Event], once: Mapping[type[e.Event], Key], label: str) -> Iterator[Breach]:
-    seen: set[Hashable] = set()
+def _repeated(
+    name: str,
+    journal: Sequence[e.Event],
+    once: Mapping[type[e.Event], Key],
+    label: str,
+) -> Iterator[Breach]:
+    earlier: set[Hashable] = set()
     for place, event in enumerate(journal):
-        key = once[type(event)](event) if type(event) in once else None
+        kind = type(event)
+        if kind not in once:
+            continue
+        key = once[kind](event)
         if key is None:
             continue
-        if (type(event), key) in seen:
-            yield Breach(f"a second {type(event).__name__} of {label.format(key)}", event_at(name, place))
-        seen.add((type(event), key))
+        if (kind, key) in earlier:
+            yield Breach(f"a second {kind.__name__} of {label.format(key)}", event_at(name, place))
+        earlier.add((kind, key))
 
 
-def _chosen_twice(name: str, journal: Sequence[e.Event]) -> Iterator[Breach]:
-    """A player chooses once a turn, and once more for each choice that was refused."""
-    refused: Counter[Hashable] = Counter()
-    given: Counter[Hashable] = Counter()
+def _chosen_twice(
+    name: str,
+    journal: Sequence[e.Event],
+) -> Iterator[Breach]:
+    """A player chooses once in a turn, and once more for each choice that was rejected."""
+    rejections: Counter[Hashable] = Counter()
+    choices: Counter[Hashable] = Counter()
     for place, event in enumerate(journal):
         if not isinstance(event, e.ChoiceRefused | e.ChoiceGiven):
             continue
         turn = (event.match_id, event.attempt, event.referee_id, event.turn)
         if isinstance(event, e.ChoiceRefused):
-            refused[turn] += 1
+            rejections[turn] += 1
             continue
-        given[turn] += 1
-        if given[turn] > 1 + refused[turn]:
+        choices[turn] += 1
+        if choices[turn] > 1 + rejections[turn]:
             yield Breach(f"a second choice for turn {event.turn} of {event.match_id}", event_at(name, place))
 
 
-def _ended_twice(name: str, journal: Sequence[e.Event]) -> Iterator[Breach]:
+def _ended_twice(
+    name: str,
+    journal: Sequence[e.Event],
+) -> Iterator[Breach]:
     """A league ends once, and once more if a match was played again: here, or elsewhere with another table."""
-    ended: tuple[str, int | None, int | None] | None = None
+    last_end: tuple[str, int | None, int | None] | None = None
     for place, event in enumerate(journal):
         if isinstance(event, e.LeagueEnded):
             end = (event.champion, event.rank, event.points)
-            if end == ended:
+            if end == last_end:
                 yield Breach("a second LeagueEnded of the end", event_at(name, place))
-            ended = end
+            last_end = end
         elif isinstance(event, e.MatchTaken | e.InvitationAnswered):
-            ended = None
+            last_end = None

@@ -1,30 +1,38 @@
-"""Promise 12: no second draw for an attempt: its seed, commitment and number are the same wherever they are shown."""
+"""Promise 12: an attempt has only one draw: its seed, commitment and number are the same wherever they appear."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import Evidence
+from league_lab.promises.evidence import Evidence, Object
 from league_lab.promises.findings import Breach, call_at, event_at
-from league_lab.promises.history import Attempt, inner, places, settings_of, text, whole
+from league_lab.promises.history import (
+    Attempt,
+    attempt_of,
+    inner,
+    places,
+    settings_of,
+    text,
+    whole,
+)
 
 
 class _Draw(NamedTuple):
-    """What one place says of the draw of one attempt; None where it says nothing."""
+    """What one place says about the draw of an attempt; None where it says nothing."""
 
     attempt: Attempt
-    number: int | None
-    seed: str | None
-    promised: str | None
     where: str
+    number: int | None = None
+    seed: str | None = None
+    commitment: str | None = None
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from _seeds_used_twice(evidence)
     yield from _numbers_drawn_twice(evidence)
-    yield from _contradictions([*_journalled(evidence), *_sent(evidence)])
+    yield from _contradictions(evidence)
 
 
 def unobservable(evidence: Evidence) -> str | None:
@@ -36,35 +44,42 @@ def unobservable(evidence: Evidence) -> str | None:
 def _seeds_used_twice(evidence: Evidence) -> Iterator[Breach]:
     seeds: dict[str, Attempt] = {}
     for referee, journal in evidence.referees.items():
-        for place, taken in places(journal, e.MatchTaken):
-            attempt = (taken.match_id, taken.attempt)
-            if seeds.setdefault(taken.seed, attempt) != attempt:
-                yield Breach(f"{_name(attempt)} has the seed of {_name(seeds[taken.seed])}", event_at(referee, place))
+        for place, match in places(journal, e.MatchTaken):
+            attempt = attempt_of(match)
+            first = seeds.setdefault(match.seed, attempt)
+            if first != attempt:
+                yield Breach(f"{_name(attempt)} has the seed of {_name(first)}", event_at(referee, place))
 
 
 def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
     settings = settings_of(evidence.manager)
     if settings is not None and settings.game_type != "even_odd":
+        # Other games may draw more than one number.
         return
     drawn: set[Attempt] = set()
     for referee, journal in evidence.referees.items():
         for place, event in places(journal, e.NumberDrawn):
-            attempt = (event.match_id, event.attempt)
+            attempt = attempt_of(event)
             if attempt in drawn:
                 yield Breach(f"{_name(attempt)} has a second number", event_at(referee, place))
             drawn.add(attempt)
 
 
-def _contradictions(draws: Iterable[_Draw]) -> Iterator[Breach]:
-    seen: dict[tuple[Attempt, str], object] = {}
-    for draw in draws:
-        for name, value in (("number", draw.number), ("seed", draw.seed), ("commitment", draw.promised)):
-            if value is not None and seen.setdefault((draw.attempt, name), value) != value:
+def _contradictions(evidence: Evidence) -> Iterator[Breach]:
+    # The first place that says something is as good as any: two different values are one too many.
+    first_values: dict[tuple[Attempt, str], object] = {}
+    for draw in (*_journalled(evidence), *_sent(evidence)):
+        for name in ("number", "seed", "commitment"):
+            value = getattr(draw, name)
+            if value is None:
+                continue
+            first_value = first_values.setdefault((draw.attempt, name), value)
+            if first_value != value:
                 yield Breach(f"{_name(draw.attempt)} shows a second {name}", draw.where)
 
 
 def _name(attempt: Attempt) -> str:
-    return f"{attempt[0]}, attempt {attempt[1]},"
+    return f"{attempt.match_id}, attempt {attempt.number},"
 
 
 def _journalled(evidence: Evidence) -> Iterator[_Draw]:
@@ -72,11 +87,12 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
         for place, event in enumerate(journal):
             where = event_at(referee, place)
             if isinstance(event, e.MatchTaken):
-                yield _Draw((event.match_id, event.attempt), None, event.seed, None, where)
+                yield _Draw(attempt_of(event), where, seed=event.seed)
             elif isinstance(event, e.MatchDecided):
-                yield _shown((event.match_id, event.attempt), event.details, where)
+                yield _draw(attempt_of(event), where, event.details)
     for place, result in places(evidence.manager, e.ResultAccepted):
-        yield _shown((result.match_id, result.attempt), result.details, event_at("manager", place))
+        attempt = attempt_of(result)
+        yield _draw(attempt, event_at("manager", place), result.details)
 
 
 def _sent(evidence: Evidence) -> Iterator[_Draw]:
@@ -84,13 +100,19 @@ def _sent(evidence: Evidence) -> Iterator[_Draw]:
         for call in evidence.calls.get(kind, ()):
             if evidence.agent(call.sender_node) not in evidence.referees:
                 continue
-            shown = inner(call.message, "game_result") or inner(inner(call.message, "result"), "details")
-            number = whole(call.message, "attempt") or whole(shown, "attempt")
+            details = inner(call.message, "game_result") or inner(inner(call.message, "result"), "details")
+            number = whole(call.message, "attempt") or whole(details, "attempt")
             if number is not None:
-                attempt = (text(call.message, "match_id") or "", number)
-                promise = {"draw_commitment": call.message.get("draw_commitment")}
-                yield _shown(attempt, {**shown, **promise}, call_at(call))
+                attempt = Attempt(text(call.message, "match_id") or "", number)
+                draw = _draw(attempt, call_at(call), details)
+                yield draw._replace(commitment=text(call.message, "draw_commitment"))
 
 
-def _shown(attempt: Attempt, shown: dict[str, Any], where: str) -> _Draw:
-    return _Draw(attempt, whole(shown, "drawn_number"), text(shown, "draw_seed"), text(shown, "draw_commitment"), where)
+def _draw(attempt: Attempt, where: str, details: Object) -> _Draw:
+    return _Draw(
+        attempt=attempt,
+        where=where,
+        number=whole(details, "drawn_number"),
+        seed=text(details, "draw_seed"),
+        commitment=text(details, "draw_commitment"),
+    )

@@ -1,8 +1,8 @@
-"""What a check finds: breaches, a finding for each promise, and the report of all promises."""
+"""The results of a check: breaches, a finding for each promise, and the report of all promises."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,16 +13,20 @@ Verdict = Literal["kept", "broken", "unobservable"]
 
 
 def no_manager_journal(evidence: Evidence) -> str | None:
-    return None if evidence.manager else "there is no manager's journal"
+    if not evidence.manager:
+        return "there is no manager's journal"
+    return None
 
 
 def no_traffic(evidence: Evidence) -> str | None:
-    return "the traffic was not recorded" if evidence.traffic is None else None
+    if evidence.traffic is None:
+        return "the traffic was not recorded"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One violation: what is wrong, and which event or message shows it."""
+    """One violation: what is wrong, and the event or message that shows it."""
 
     detail: str
     where: str
@@ -30,17 +34,18 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A promise, the search for its breaches, and why the evidence is not enough to call it kept (None if it is)."""
+    """A promise and its check."""
 
     number: int
     sentence: str
     breaches: Callable[[Evidence], Iterator[Breach]]
     unobservable: Callable[[Evidence], str | None] = no_manager_journal
+    """Why the evidence does not suffice to call the promise kept; None if it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromiseFinding:
-    """The verdict on one promise; of a broken one, the first breach."""
+    """The verdict on one promise; if it is broken, with the first breach."""
 
     promise: int
     verdict: Verdict
@@ -56,28 +61,47 @@ class PromiseReport:
 
     @property
     def broken(self) -> Sequence[PromiseFinding]:
-        return [one for one in self.findings if one.verdict == "broken"]
+        return [finding for finding in self.findings if finding.verdict == "broken"]
 
     def verdict(self, promise: int) -> Verdict:
-        return next(one.verdict for one in self.findings if one.promise == promise)
+        return next(finding.verdict for finding in self.findings if finding.promise == promise)
 
     def __str__(self) -> str:
-        lines = [f"{one.promise:2} {one.verdict}: {one.detail}".rstrip(": ") for one in self.findings]
-        shown = [f" [{one.where}]" if one.where else "" for one in self.findings]
-        return "\n".join(line + place for line, place in zip(lines, shown, strict=True))
+        return "\n".join(map(_line, self.findings))
 
 
-def breaches_in(manager: Sequence[Event], judge: Callable[[Event], Iterator[str]]) -> Iterator[Breach]:
-    """What is wrong with the manager's events, judged one after the other."""
+def _line(finding: PromiseFinding) -> str:
+    line = f"{finding.promise:2} {finding.verdict}"
+    if finding.detail:
+        line += f": {finding.detail}"
+    if finding.where:
+        line += f" [{finding.where}]"
+    return line
+
+
+def breaches_in(
+    manager: Sequence[Event],
+    judge: Callable[[Event], Iterator[str]],
+) -> Iterator[Breach]:
+    """The breaches in the manager's events, judged one after the other."""
     for position, event in enumerate(manager):
-        yield from (Breach(detail, event_at("manager", position)) for detail in judge(event))
+        yield from breaches_at(event_at("manager", position), judge(event))
+
+
+def breaches_at(
+    where: str,
+    details: Iterable[str],
+) -> Iterator[Breach]:
+    """A breach for each of these details, all at one place."""
+    for detail in details:
+        yield Breach(detail, where)
 
 
 def event_at(journal: str, position: int) -> str:
-    """Where an event is, for people: its journal and its number there, from 1."""
+    """Name an event for people: by its journal and its number there, counted from 1."""
     return f"{journal} #{position + 1}"
 
 
 def call_at(call: RecordedCall) -> str:
-    """Which call it is, for people."""
+    """Name a call for people."""
     return f"{call.kind or 'call'} {call.sender_node} to {call.receiver_node} at {call.sent_at:.3f}"

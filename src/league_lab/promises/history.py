@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from league import events as e
 from league_lab.promises.evidence import Evidence, Object, RecordedCall
@@ -14,46 +14,85 @@ from league_lab.promises.rules import MatchOutcome, Players, Row
 Result = e.ResultAccepted | e.WalkoverDecided
 Some = TypeVar("Some", bound=e.Event)
 InMatch = TypeVar("InMatch", e.MatchTaken, e.MatchDecided)
-Attempt = tuple[str, int]
-"""A match id and an attempt."""
 
 
-def places(events: Sequence[e.Event], kind: type[Some]) -> Iterator[tuple[int, Some]]:
+class Attempt(NamedTuple):
+    """One attempt at a match."""
+
+    match_id: str
+    number: int
+
+
+class OfAttempt(Protocol):
+    """An event of an attempt."""
+
+    @property
+    def match_id(self) -> str: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+
+def places(
+    events: Sequence[e.Event],
+    kind: type[Some],
+) -> Iterator[tuple[int, Some]]:
     """The events of one kind, with their positions."""
     return ((place, event) for place, event in enumerate(events) if isinstance(event, kind))
 
 
-def members(events: Sequence[e.Event], role: str) -> set[str]:
+def of_kind(events: Sequence[e.Event], kind: type[Some]) -> Iterator[Some]:
+    """The events of one kind."""
+    return (event for event in events if isinstance(event, kind))
+
+
+def members(
+    events: Sequence[e.Event],
+    role: str,
+) -> set[str]:
     """The ids of all players, or of all referees, that registered."""
-    return {event.agent_id for _, event in places(events, e.AgentRegistered) if event.role == role}
+    return {event.agent_id for event in of_kind(events, e.AgentRegistered) if event.role == role}
 
 
-def by_attempt(evidence: Evidence, kind: type[InMatch]) -> Mapping[Attempt, InMatch]:
-    """The events of one kind in the journals of all referees, by match and attempt."""
-    return {
-        (event.match_id, event.attempt): event
-        for journal in evidence.referees.values()
-        for _, event in places(journal, kind)
-    }
+def attempt_of(event: OfAttempt) -> Attempt:
+    return Attempt(event.match_id, event.attempt)
+
+
+def by_attempt(
+    evidence: Evidence,
+    kind: type[InMatch],
+) -> Mapping[Attempt, InMatch]:
+    """The events of one kind in the journals of all referees, by attempt."""
+    events: dict[Attempt, InMatch] = {}
+    for journal in evidence.referees.values():
+        for event in of_kind(journal, kind):
+            events[attempt_of(event)] = event
+    return events
 
 
 def in_force(manager: Sequence[e.Event]) -> list[e.ResultAccepted]:
-    """The reported results that stand at the end."""
-    found: dict[str, e.ResultAccepted] = {}
+    """The reported results that count at the end."""
+    results: dict[str, e.ResultAccepted] = {}
     for event in manager:
         if isinstance(event, e.ResultAccepted):
-            found[event.match_id] = event
+            results[event.match_id] = event
         elif isinstance(event, e.ResultVoided):
-            found.pop(event.match_id, None)
-    return list(found.values())
+            results.pop(event.match_id, None)
+    return list(results.values())
+
+
+def has_technical_loss(manager: Sequence[e.Event]) -> bool:
+    return any(result.status == "TECHNICAL_LOSS" for result in of_kind(manager, e.ResultAccepted))
 
 
 def settings_of(manager: Sequence[e.Event]) -> e.LeagueSettings | None:
-    return next((event.settings for _, event in places(manager, e.LeagueCreated)), None)
+    for created in of_kind(manager, e.LeagueCreated):
+        return created.settings
+    return None
 
 
 class Statement(NamedTuple):
-    """Something an agent said: to whom, when, what, and in which call."""
+    """Something that an agent said in a call."""
 
     to: str
     at: float
@@ -70,26 +109,36 @@ class Slot(NamedTuple):
 
 
 def schedule_of(manager: Sequence[e.Event]) -> Mapping[str, Slot]:
-    """Match id to its place in the schedule."""
-    rounds = [pairings for _, made in places(manager, e.ScheduleMade) for pairings in made.rounds]
-    return {
-        pairing.match_id: Slot(round_id, pairing.match_id, (pairing.player_a, pairing.player_b))
-        for round_id, pairings in enumerate(rounds, start=1)
-        for pairing in pairings
-    }
+    """The scheduled matches by match id."""
+    rounds = [pairings for schedule in of_kind(manager, e.ScheduleMade) for pairings in schedule.rounds]
+    slots: dict[str, Slot] = {}
+    for round_id, pairings in enumerate(rounds, start=1):
+        for pairing in pairings:
+            players = (pairing.player_a, pairing.player_b)
+            slots[pairing.match_id] = Slot(round_id, pairing.match_id, players)
+    return slots
 
 
 def outcome_of(result: Result) -> MatchOutcome:
-    """A walkover counts as a technical loss of whoever was withdrawn."""
+    """How a match ended; a walkover counts as a technical loss of the withdrawn player."""
     if isinstance(result, e.WalkoverDecided):
         return MatchOutcome(result.winner, technical=True)
     return MatchOutcome(result.winner, result.status == "TECHNICAL_LOSS")
 
 
-class TableHistory:
-    """The table after each prefix of the results: which tables there ever were, and in what order.
+class _Decision(NamedTuple):
+    """From a prefix on, a match has this outcome; None if its result was voided."""
 
-    A table is identified by the exclusive or of its rows' hashes, so that each prefix costs only two rows.
+    prefix: int
+    match_id: str
+    outcome: MatchOutcome | None
+
+
+class TableHistory:
+    """The table after each prefix of the results: every table there ever was, in order.
+
+    A prefix is a number: how many events of the journal have changed the table. A table is identified by the exclusive
+    or of its rows' hashes, so that each prefix costs only two rows.
     """
 
     def __init__(self, manager: Sequence[e.Event]) -> None:
@@ -102,22 +151,24 @@ class TableHistory:
         self._mark = 0
         self._prefixes: dict[int, list[int]] = {0: [0]}
         self._in_force: dict[str, MatchOutcome] = {}
-        self._history: dict[frozenset[str], list[tuple[int, str, MatchOutcome | None]]] = {}
+        self._decisions: dict[frozenset[str], list[_Decision]] = {}
         for place, event in enumerate(manager):
             self._take(place, event)
 
     def _take(self, place: int, event: e.Event) -> None:
         if isinstance(event, e.AgentRegistered) and event.role == "player":
-            self._put(self.rows.get(event.agent_id, Row(event.agent_id)))
+            self._put(self._row(event.agent_id))
         elif isinstance(event, e.ResultAccepted | e.WalkoverDecided):
             self._decide(event.match_id, outcome_of(event))
         elif isinstance(event, e.ResultVoided):
             self._decide(event.match_id, None)
         else:
             return
+        prefix = len(self.since)
         self.since.append(event.at)
         self.places.append(place)
-        self._prefixes.setdefault(self._mark, []).append(len(self.since) - 1)
+        # Different prefixes may have the same table.
+        self._prefixes.setdefault(self._mark, []).append(prefix)
 
     def _decide(self, match_id: str, outcome: MatchOutcome | None) -> None:
         slot = self.schedule.get(match_id)
@@ -125,16 +176,25 @@ class TableHistory:
             return
         before = self._in_force.pop(match_id, None)
         for player in slot.players:
-            row = self.rows.get(player, Row(player))
-            row = row.after(before, -1) if before else row
-            self._put(row.after(outcome) if outcome else row)
+            row = self._row(player)
+            if before:
+                row = row.after(before, times=-1)
+            if outcome:
+                row = row.after(outcome)
+            self._put(row)
         if outcome:
             self._in_force[match_id] = outcome
-        self._history.setdefault(frozenset(slot.players), []).append((len(self.since), match_id, outcome))
+        decision = _Decision(len(self.since), match_id, outcome)
+        self._decisions.setdefault(frozenset(slot.players), []).append(decision)
+
+    def _row(self, player: str) -> Row:
+        return self.rows.get(player, Row(player))
 
     def _put(self, row: Row) -> None:
-        old = self.rows.get(row.player_id)
-        self._mark ^= hash(row) ^ (hash(old) if old else 0)
+        old_row = self.rows.get(row.player_id)
+        if old_row:
+            self._mark ^= hash(old_row)
+        self._mark ^= hash(row)
         self.rows[row.player_id] = row
 
     def upto(self, place: int) -> int:
@@ -142,47 +202,59 @@ class TableHistory:
         return bisect_left(self.places, place) - 1
 
     def prefixes(self, rows: Sequence[Row]) -> Sequence[int]:
-        """The prefixes of the journal whose table this is."""
+        """The prefixes of the journal that have this table."""
         if len({row.player_id for row in rows}) < len(rows):
+            # Two equal rows would cancel each other out.
             return ()
         mark = 0
         for row in rows:
             mark ^= hash(row)
         return self._prefixes.get(mark, ())
 
-    def head_to_head(self, group: Sequence[str], prefix: int) -> Mapping[str, int]:
-        """The points these players had won against each other at that prefix."""
-        won = dict.fromkeys(group, 0)
+    def head_to_head(
+        self,
+        group: Sequence[str],
+        prefix: int,
+    ) -> Mapping[str, int]:
+        """The points that these players had won against each other at a prefix."""
+        points = dict.fromkeys(group, 0)
         for pair in combinations(group, 2):
-            then: dict[str, MatchOutcome | None] = {
-                match_id: outcome
-                for since, match_id, outcome in self._history.get(frozenset(pair), ())
-                if since <= prefix
-            }
-            for outcome in filter(None, then.values()):
+            outcomes: dict[str, MatchOutcome | None] = {}
+            for decision in self._decisions.get(frozenset(pair), ()):
+                if decision.prefix <= prefix:
+                    outcomes[decision.match_id] = decision.outcome
+            for outcome in filter(None, outcomes.values()):
                 for player in pair:
-                    won[player] += Row(player).after(outcome).points
-        return won
+                    points[player] += Row(player).after(outcome).points
+        return points
 
 
-# --- fields of JSON from others: one of the wrong type is read as absent ----------------------------------------------
+# --- fields of JSON from others: a field of the wrong type counts as absent -------------------------------------------
 
 
 def text(content: Object | None, name: str) -> str | None:
-    value = content.get(name) if content is not None else None
+    value = (content or {}).get(name)
     return value if isinstance(value, str) else None
 
 
 def whole(content: Object | None, name: str) -> int | None:
-    value = content.get(name) if content is not None else None
+    value = (content or {}).get(name)
+    # True is not 1.
     return value if type(value) is int else None
 
 
+def attempt_in(content: Object) -> Attempt:
+    """The attempt that a message names."""
+    return Attempt(text(content, "match_id") or "", whole(content, "attempt") or 0)
+
+
 def inner(content: Object | None, name: str) -> Object:
-    value = content.get(name) if content is not None else None
+    value = (content or {}).get(name)
     return value if isinstance(value, dict) else {}
 
 
 def objects(content: Object | None, name: str) -> list[Object]:
-    value = content.get(name) if content is not None else None
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    value = (content or {}).get(name)
+    if not isinstance(value, list):
+        return []
+    return [element for element in value if isinstance(element, dict)]

@@ -12,32 +12,41 @@ AT_THE_END = "at the end"
 
 
 def _is_finished(evidence: Evidence) -> bool:
+    # A league that was reopened has not ended.
     ends = [event for event in evidence.manager if isinstance(event, e.LeagueFinished | e.LeagueReopened)]
     return bool(ends) and isinstance(ends[-1], e.LeagueFinished)
+
+
+def _has_ended(evidence: Evidence) -> bool:
+    """Whether the league finished, or says what it waits for."""
+    return evidence.finished or _is_finished(evidence) or bool(evidence.waiting)
 
 
 def stuck(evidence: Evidence) -> Iterator[Breach]:
     if evidence.finished and evidence.manager and not _is_finished(evidence):
         yield Breach("called finished, but the manager's journal is not", AT_THE_END)
-    if evidence.finished or _is_finished(evidence) or evidence.waiting or evidence.stalled is None:
+    if _has_ended(evidence) or evidence.stalled is None:
         return
-    yield Breach("nothing happens any more" if evidence.stalled else "neither finished nor waiting", AT_THE_END)
+    detail = "nothing happens any more" if evidence.stalled else "neither finished nor waiting"
+    yield Breach(detail, AT_THE_END)
 
 
 def stuck_unobservable(evidence: Evidence) -> str | None:
-    if evidence.finished or _is_finished(evidence) or evidence.waiting or evidence.stalled is not None:
+    if _has_ended(evidence) or evidence.stalled is not None:
         return None
     return "the league is not finished, and nobody waited for it"
 
 
 def beyond_bounds(evidence: Evidence) -> Iterator[Breach]:
-    for name, (seen, allowed) in (evidence.bounds or {}).items():
-        if seen > allowed:
-            yield Breach(f"{seen} where {allowed} are allowed", name)
+    for name, (largest, allowed) in (evidence.bounds or {}).items():
+        if largest > allowed:
+            yield Breach(f"{largest} where {allowed} are allowed", name)
 
 
 def beyond_bounds_unobservable(evidence: Evidence) -> str | None:
-    return None if evidence.bounds else "nothing was measured"
+    if not evidence.bounds:
+        return "nothing was measured"
+    return None
 
 
 def different(evidence: Evidence) -> Iterator[Breach]:
@@ -46,4 +55,6 @@ def different(evidence: Evidence) -> Iterator[Breach]:
 
 
 def different_unobservable(evidence: Evidence) -> str | None:
-    return None if evidence.twin_digest else "there is no second run"
+    if not evidence.twin_digest:
+        return "there is no second run"
+    return None

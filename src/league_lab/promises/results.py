@@ -1,20 +1,30 @@
-"""Promises 2, 3, 8 and 11: where a result comes from, and what alone may end it."""
+"""Promises 2, 3, 8 and 11: where a result comes from, and what may end it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from league import events as e
 from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
 from league_lab.promises.findings import Breach, breaches_in, event_at, no_manager_journal
-from league_lab.promises.history import Slot, inner, places, schedule_of, text, whole
+from league_lab.promises.history import (
+    Slot,
+    has_technical_loss,
+    inner,
+    places,
+    schedule_of,
+    text,
+    whole,
+)
 
-# --- promise 2: one result in force per match -------------------------------------------------------------------------
+# --- promise 2: a match has one result --------------------------------------------------------------------------------
 
 
 def more_than_one(evidence: Evidence) -> Iterator[Breach]:
     in_force: dict[str, int] = {}
-    over = closed = False
+    is_over = False
+    is_closed = False
     for place, event in enumerate(evidence.manager):
         where = event_at("manager", place)
         if isinstance(event, e.ResultAccepted | e.WalkoverDecided):
@@ -23,54 +33,63 @@ def more_than_one(evidence: Evidence) -> Iterator[Breach]:
                 yield Breach(f"{event.match_id} has a second result beside {first}", where)
             in_force[event.match_id] = place
         elif isinstance(event, e.ResultVoided):
-            if over:
+            if is_over:
                 yield Breach(f"{event.match_id} was voided after the end of the league", where)
             in_force.pop(event.match_id, None)
-        elif isinstance(event, e.LeagueReopened) and closed:
-            yield Breach("the league was reopened after it was closed", where)
-        over = (over or isinstance(event, e.LeagueFinished)) and not isinstance(event, e.LeagueReopened)
-        closed = closed or isinstance(event, e.LeagueClosed)
+        elif isinstance(event, e.LeagueFinished | e.LeagueReopened):
+            is_over = isinstance(event, e.LeagueFinished)
+            if is_closed and not is_over:
+                yield Breach("the league was reopened after it was closed", where)
+        is_closed = is_closed or isinstance(event, e.LeagueClosed)
 
 
-# --- promise 3: from the current referee and attempt, or a walkover ---------------------------------------------------
+# --- promise 3: a result comes from the current referee and attempt, or is a walkover ---------------------------------
 
 
 def not_current(evidence: Evidence) -> Iterator[Breach]:
     return breaches_in(evidence.manager, _Leases(schedule_of(evidence.manager)).take)
 
 
+class _Lease(NamedTuple):
+    """A referee has a match, as this attempt."""
+
+    referee_id: str
+    attempt: int
+
+
 class _Leases:
-    """Who holds each match, as the manager's journal tells it."""
+    """The current lease of each match, according to the manager's journal."""
 
     def __init__(self, schedule: Mapping[str, Slot]) -> None:
         self._schedule = schedule
-        self._holders: dict[str, tuple[str, int]] = {}
+        self._leases: dict[str, _Lease] = {}
         self._withdrawn: set[str] = set()
 
     def take(self, event: e.Event) -> Iterator[str]:
         if isinstance(event, e.MatchAssigned):
-            self._holders[event.match_id] = (event.referee_id, event.attempt)
+            self._leases[event.match_id] = _Lease(event.referee_id, event.attempt)
         elif isinstance(event, e.ResultVoided):
-            # What was voided must not come back: only a new assignment can bring a result.
-            self._holders.pop(event.match_id, None)
+            # A voided result must not come back: only a new assignment can bring a result.
+            self._leases.pop(event.match_id, None)
         elif isinstance(event, e.PlayerWithdrawn):
             self._withdrawn.add(event.agent_id)
         elif isinstance(event, e.ResultAccepted):
-            holder = self._holders.get(event.match_id, ("nobody", 0))
-            if holder != (event.referee_id, event.attempt):
-                yield f"{event.match_id} was with {holder[0]}, attempt {holder[1]}"
+            lease = self._leases.get(event.match_id, _Lease("nobody", 0))
+            if lease != _Lease(event.referee_id, event.attempt):
+                yield f"{event.match_id} was with {lease.referee_id}, attempt {lease.attempt}"
         elif isinstance(event, e.WalkoverDecided):
-            slot = self._schedule.get(event.match_id)
-            yield from _walkover(event, set(slot.players) if slot else set(), self._withdrawn)
+            yield from self._walkover(event)
 
-
-def _walkover(event: e.WalkoverDecided, players: set[str], withdrawn: set[str]) -> Iterator[str]:
-    gone = set(event.withdrawn)
-    if not gone or not gone <= players & withdrawn:
-        yield f"a walkover in {event.match_id} though not all of {sorted(gone)} were withdrawn"
-    staying = players - gone
-    if event.winner != (min(staying) if len(staying) == 1 else None):
-        yield f"the walkover in {event.match_id} went to {event.winner}"
+    def _walkover(self, event: e.WalkoverDecided) -> Iterator[str]:
+        slot = self._schedule.get(event.match_id)
+        players = set(slot.players) if slot else set()
+        gone = set(event.withdrawn)
+        if not gone or not gone <= players & self._withdrawn:
+            yield f"a walkover in {event.match_id} though not all of {sorted(gone)} were withdrawn"
+        staying = players - gone
+        winner = min(staying) if len(staying) == 1 else None
+        if event.winner != winner:
+            yield f"the walkover in {event.match_id} went to {event.winner}"
 
 
 # --- promise 8: nothing is invented -----------------------------------------------------------------------------------
@@ -81,7 +100,7 @@ def invented(evidence: Evidence) -> Iterator[Breach]:
 
 
 class _Origins:
-    """The registrations, assignments and reports that a result can come from."""
+    """The registrations, assignments and reports from which a result can come."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -90,7 +109,8 @@ class _Origins:
         self._leases: set[tuple[str, str, int]] = set()
         self._reports: dict[tuple[str, str], list[RecordedCall]] = {}
         for call in evidence.to_manager("MATCH_RESULT_REPORT"):
-            key = (text(call.message, "match_id") or "", evidence.agent(call.sender_node))
+            match_id = text(call.message, "match_id") or ""
+            key = (match_id, evidence.agent(call.sender_node))
             self._reports.setdefault(key, []).append(call)
 
     def take(self, event: e.Event) -> Iterator[str]:
@@ -104,7 +124,11 @@ class _Origins:
         elif isinstance(event, e.WalkoverDecided):
             yield from self._parties(event.match_id, set())
 
-    def _parties(self, match_id: str, referees: set[str]) -> Iterator[str]:
+    def _parties(
+        self,
+        match_id: str,
+        referees: set[str],
+    ) -> Iterator[str]:
         slot = self._schedule.get(match_id)
         if slot is None:
             yield f"there is no match {match_id}"
@@ -118,25 +142,32 @@ class _Origins:
         if (result.match_id, referee, result.attempt) not in self._leases:
             yield f"{result.match_id} was never assigned to {referee} as attempt {result.attempt}"
         reports = self._reports.get((result.match_id, referee), ())
-        if self._evidence.traffic is not None and not any(_says(call, result) for call in reports):
+        # Without recorded traffic there is nothing to compare with.
+        has_traffic = self._evidence.traffic is not None
+        if has_traffic and not any(_says(call, result) for call in reports):
             yield f"no report from {referee} says what is stored of {result.match_id}"
 
 
-def _says(report: RecordedCall, result: e.ResultAccepted) -> bool:
+def winner_in(report: RecordedCall) -> str | None:
+    """The winner that a report names; some referees write DRAW for none."""
     winner = text(inner(report.message, "result"), "winner")
+    return None if winner == "DRAW" else winner
+
+
+def _says(report: RecordedCall, result: e.ResultAccepted) -> bool:
     return (
         whole(report.message, "attempt") in (None, result.attempt)
-        and (None if winner == "DRAW" else winner) == result.winner
+        and winner_in(report) == result.winner
         and report.delivered > 0
         and report.sent_at <= result.at + SAME_MOMENT_S
     )
 
 
-# --- promise 11: a technical loss only through the player's own fault -------------------------------------------------
+# --- promise 11: a player loses technically only through its own fault ------------------------------------------------
 
 
 def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
-    """Only results in force count: a loss decided by the referee of a superseded attempt is none."""
+    """Only accepted results count, not the decisions of referees that had lost the match."""
     if evidence.faulted is None:
         return
     schedule = schedule_of(evidence.manager)
@@ -149,6 +180,7 @@ def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
 
 
 def faults_unobservable(evidence: Evidence) -> str | None:
-    some = any(result.status == "TECHNICAL_LOSS" for _, result in places(evidence.manager, e.ResultAccepted))
-    unknown = "who was made to fail is not known" if evidence.faulted is None and some else None
-    return no_manager_journal(evidence) or unknown
+    reason = no_manager_journal(evidence)
+    if reason is None and evidence.faulted is None and has_technical_loss(evidence.manager):
+        return "who was made to fail is not known"
+    return reason

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from league import events as e
 from league_lab.promises.evidence import Evidence, Object
-from league_lab.promises.findings import Breach, call_at, event_at
+from league_lab.promises.findings import Breach, breaches_at, call_at, event_at
 from league_lab.promises.history import (
     Attempt,
+    attempt_in,
+    attempt_of,
     by_attempt,
     inner,
+    of_kind,
     outcome_of,
     places,
     schedule_of,
@@ -33,61 +37,78 @@ from league_lab.promises.rules import (
 def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from _stored(evidence)
     for referee, journal in evidence.referees.items():
-        for place, detail in _decided(journal):
-            yield Breach(detail, event_at(referee, place))
+        yield from _decided(referee, journal)
     yield from _game_overs(evidence)
     yield from _commitments(evidence)
 
 
 def unobservable(evidence: Evidence) -> str | None:
-    return None if evidence.manager or any(evidence.referees.values()) else "there is no journal"
+    if not evidence.manager and not any(evidence.referees.values()):
+        return "there is no journal"
+    return None
 
 
 # --- the manager's results --------------------------------------------------------------------------------------------
 
 
 def _stored(evidence: Evidence) -> Iterator[Breach]:
-    settings, schedule = settings_of(evidence.manager), schedule_of(evidence.manager)
+    settings = settings_of(evidence.manager)
+    schedule = schedule_of(evidence.manager)
     for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
         if settings is None or slot is None:
             continue
-        for detail in _result(result, settings.game_type, settings.league_id, slot.players):
+        for detail in _result(result, settings, slot.players):
             yield Breach(f"{result.match_id}: {detail}", event_at("manager", place))
 
 
-def _result(result: e.ResultAccepted, game_type: str, league_id: str, players: Players) -> Iterator[str]:
+def _result(
+    result: e.ResultAccepted,
+    settings: e.LeagueSettings,
+    players: Players,
+) -> Iterator[str]:
     stored = outcome_of(result)
     if result.points != points(players, stored):
         yield f"{result.points} are not the points of winner {result.winner}, {result.status}"
-    if (result.status == "DRAW" and result.winner is not None) or (result.status == "WIN" and result.winner is None):
+    has_winner = result.winner is not None
+    if (result.status == "DRAW" and has_winner) or (result.status == "WIN" and not has_winner):
         yield f"{result.status} with winner {result.winner}"
+    # The manager vouches only for verified results.
     if not result.verified:
         return
     try:
-        proven = judge(game_type, players, result.details)
+        outcome = judge(settings.game_type, players, result.details)
     except CannotJudgeError as error:
         yield f"called verified, yet {error}"
         return
-    if proven is not None and proven != stored:
-        yield f"{_text(stored)}, but the details prove {_text(proven)}"
-    yield from _number(result.details, game_type, league_id, (result.match_id, result.attempt))
+    if outcome is not None and outcome != stored:
+        yield f"{_text(stored)}, but the details say {_text(outcome)}"
+    if settings.game_type == "even_odd":
+        attempt = attempt_of(result)
+        yield from _number(result.details, settings.league_id, attempt)
 
 
 def _text(outcome: MatchOutcome) -> str:
-    return f"winner {outcome.winner}{' by fault' if outcome.technical else ''}"
+    suffix = " by fault" if outcome.technical else ""
+    return f"winner {outcome.winner}{suffix}"
 
 
-def _number(details: Object, game_type: str, league_id: str, attempt: Attempt) -> Iterator[str]:
-    seed, number = text(details, "draw_seed"), whole(details, "drawn_number")
-    if game_type != "even_odd":
-        return
+def _number(
+    details: Object,
+    league_id: str,
+    attempt: Attempt,
+) -> Iterator[str]:
+    """The drawn number must follow from the seed."""
+    seed = text(details, "draw_seed")
+    number = whole(details, "drawn_number")
     if seed is None:
-        yield "called verified, yet no seed proves its draw"
+        yield "called verified, yet no seed confirms its draw"
     elif not _is_seed(seed):
-        yield f"{seed!r} is no seed"
-    elif number is not None and number != drawn(seed, league_id, *attempt):
-        yield f"the seed gives {drawn(seed, league_id, *attempt)}, not {number}"
+        yield f"{seed!r} is not a seed"
+    elif number is not None:
+        right_number = drawn(seed, league_id, attempt.match_id, attempt.number)
+        if number != right_number:
+            yield f"the seed gives {right_number}, not {number}"
 
 
 def _is_seed(value: str) -> bool:
@@ -97,11 +118,11 @@ def _is_seed(value: str) -> bool:
 # --- the referees' results --------------------------------------------------------------------------------------------
 
 
-class _Played:
-    """What a referee's journal holds of one attempt."""
+class _PlayedMatch:
+    """What a referee's journal says about one attempt."""
 
-    def __init__(self, taken: e.MatchTaken) -> None:
-        self.taken = taken
+    def __init__(self, assignment: e.MatchTaken) -> None:
+        self.assignment = assignment
         self.moves: dict[int, dict[str, str]] = {}
         self.faults: set[str] = set()
         self.number: int | None = None
@@ -115,90 +136,114 @@ class _Played:
             self.number = event.number
 
     def problems(self, decided: e.MatchDecided) -> Iterator[str]:
-        players = self.taken.players
         stored = MatchOutcome(decided.winner, decided.status == "TECHNICAL_LOSS")
-        if decided.points != points(players, stored):
+        if decided.points != points(self.assignment.players, stored):
             yield f"{decided.points} are not the points of winner {decided.winner}, {decided.status}"
         try:
-            proven = by_faults(players, self.faults) if self.faults else self._judged()
+            outcome = self._outcome()
         except CannotJudgeError as error:
             yield f"decided, yet {error}"
             return
-        if proven is not None and proven != stored:
-            yield f"{_text(stored)}, but what happened proves {_text(proven)}"
-        yield from self._shown(decided)
+        if outcome is not None and outcome != stored:
+            yield f"{_text(stored)}, but what happened means {_text(outcome)}"
+        if self.assignment.game_type == "even_odd":
+            yield from self._wrong_details(decided.details)
 
-    def _judged(self) -> MatchOutcome | None:
-        last = {player: choice for turn in sorted(self.moves) for player, choice in self.moves[turn].items()}
-        details = {
-            "status": None,
-            "choices": last,
-            "drawn_number": self.number,
-            "moves": [self.moves[turn] for turn in sorted(self.moves)],
-        }
-        return judge(self.taken.game_type, self.taken.players, details)
+    def _outcome(self) -> MatchOutcome | None:
+        if self.faults:
+            return by_faults(self.assignment.players, self.faults)
+        moves = [self.moves[turn] for turn in sorted(self.moves)]
+        choices: dict[str, str] = {}
+        for move in moves:
+            choices.update(move)
+        details = {"status": None, "choices": choices, "drawn_number": self.number, "moves": moves}
+        return judge(self.assignment.game_type, self.assignment.players, details)
 
-    def _shown(self, decided: e.MatchDecided) -> Iterator[str]:
-        """The details sent to everybody are what happened."""
-        taken, details = self.taken, decided.details
-        if taken.game_type != "even_odd":
-            return
-        shown = {"draw_seed": taken.seed, "drawn_number": self.number}
-        yield from _number(shown, taken.game_type, taken.league_id, (taken.match_id, taken.attempt))
-        made = {player: self.moves.get(1, {}).get(player) for player in taken.players}
-        if inner(details, "choices") != made:
-            yield f"told the choices {details.get('choices')}, but they were {made}"
-        if details.get("drawn_number") != (None if self.faults else self.number):
+    def _wrong_details(self, details: Object) -> Iterator[str]:
+        """The details sent to everybody must be what happened."""
+        assignment = self.assignment
+        attempt = attempt_of(assignment)
+        draw = {"draw_seed": assignment.seed, "drawn_number": self.number}
+        yield from _number(draw, assignment.league_id, attempt)
+        moves = self.moves.get(1, {})
+        choices = {player: moves.get(player) for player in assignment.players}
+        if inner(details, "choices") != choices:
+            yield f"told the choices {details.get('choices')}, but they were {choices}"
+        # After a fault no number counts, even if one was drawn.
+        number = None if self.faults else self.number
+        if details.get("drawn_number") != number:
             yield f"told the number {details.get('drawn_number')}, but it was {self.number}"
-        if details.get("draw_seed") not in (None, taken.seed):
+        if details.get("draw_seed") not in (None, assignment.seed):
             yield "told another seed than the one promised"
 
 
-def _decided(journal: Sequence[e.Event]) -> Iterator[tuple[int, str]]:
-    played: dict[Attempt, _Played] = {}
+def _decided(
+    referee: str,
+    journal: Sequence[e.Event],
+) -> Iterator[Breach]:
+    matches: dict[Attempt, _PlayedMatch] = {}
     for place, event in enumerate(journal):
+        where = event_at(referee, place)
         if isinstance(event, e.MatchTaken):
-            played.setdefault((event.match_id, event.attempt), _Played(event))
+            matches.setdefault(attempt_of(event), _PlayedMatch(event))
         elif isinstance(event, e.MoveMade | e.PlayerFaulted | e.NumberDrawn | e.MatchDecided):
-            one = played.get((event.match_id, event.attempt))
-            if one is None:
-                yield place, f"{event.match_id} was never taken as attempt {event.attempt}"
+            match = matches.get(attempt_of(event))
+            if match is None:
+                yield Breach(f"{event.match_id} was never taken as attempt {event.attempt}", where)
             elif isinstance(event, e.MatchDecided):
-                yield from ((place, f"{event.match_id}: {detail}") for detail in one.problems(event))
+                yield from breaches_at(where, (f"{event.match_id}: {detail}" for detail in match.problems(event)))
             else:
-                one.take(event)
+                match.take(event)
 
 
 # --- the traffic ------------------------------------------------------------------------------------------------------
 
 
 def _game_overs(evidence: Evidence) -> Iterator[Breach]:
-    """GAME_OVER says what its referee decided."""
+    """Every GAME_OVER says what its referee decided."""
     for referee, journal in evidence.referees.items():
-        decided = {(event.match_id, event.attempt): event for _, event in places(journal, e.MatchDecided)}
-        for call in evidence.sent("GAME_OVER", referee) if journal else ():
-            shown = inner(call.message, "game_result")
-            one = decided.get((text(call.message, "match_id") or "", whole(shown, "attempt") or 0))
-            if one is None:
+        if not journal:
+            continue
+        decisions = {attempt_of(event): event for event in of_kind(journal, e.MatchDecided)}
+        for call in evidence.sent("GAME_OVER", referee):
+            result = inner(call.message, "game_result")
+            attempt = Attempt(text(call.message, "match_id") or "", whole(result, "attempt") or 0)
+            decided = decisions.get(attempt)
+            if decided is None:
                 yield Breach("GAME_OVER of a match that was not decided", call_at(call))
-            elif (text(shown, "status"), text(shown, "winner_player_id")) != (one.status, one.winner):
-                yield Breach(f"GAME_OVER does not say {one.status}, {one.winner}", call_at(call))
+                continue
+            winner = text(result, "winner_player_id")
+            if text(result, "status") != decided.status or winner != decided.winner:
+                yield Breach(f"GAME_OVER does not say {decided.status}, {decided.winner}", call_at(call))
+
+
+class _Seed(NamedTuple):
+    """A seed of a league, perhaps none."""
+
+    value: str | None
+    league_id: str
 
 
 def _commitments(evidence: Evidence) -> Iterator[Breach]:
-    """The commitment in each invitation is that of the seed in the result, or in the referee's journal."""
-    settings, taken = settings_of(evidence.manager), by_attempt(evidence, e.MatchTaken)
-    shown = {
-        (result.match_id, result.attempt): text(result.details, "draw_seed")
-        for _, result in places(evidence.manager, e.ResultAccepted)
+    """Every invitation has the commitment of the seed in the result, or in the referee's journal."""
+    settings = settings_of(evidence.manager)
+    if settings is None or settings.game_type != "even_odd":
+        return
+    assignments = by_attempt(evidence, e.MatchTaken)
+    revealed = {
+        attempt_of(result): text(result.details, "draw_seed") for result in of_kind(evidence.manager, e.ResultAccepted)
     }
     for call in evidence.calls.get("GAME_INVITATION", ()):
-        attempt = (text(call.message, "match_id") or "", whole(call.message, "attempt") or 0)
+        attempt = attempt_in(call.message)
         promised = text(call.message, "draw_commitment")
-        ours = taken.get(attempt)
-        told = text(call.message, "league_id") or ""
-        seed, league_id = (ours.seed, ours.league_id) if ours else (shown.get(attempt), told)
-        if settings is None or settings.game_type != "even_odd" or not seed or not _is_seed(seed):
+        assignment = assignments.get(attempt)
+        if assignment is not None:
+            seed = _Seed(assignment.seed, assignment.league_id)
+        else:
+            seed = _Seed(revealed.get(attempt), text(call.message, "league_id") or "")
+        if not seed.value or not _is_seed(seed.value):
             continue
-        if (promised or ours) and promised != commitment(seed, league_id, *attempt):
+        # Referees by others need not promise anything; ours must.
+        is_due = promised is not None or assignment is not None
+        if is_due and promised != commitment(seed.value, seed.league_id, attempt.match_id, attempt.number):
             yield Breach("the commitment is not that of the seed", call_at(call))

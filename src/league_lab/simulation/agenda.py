@@ -9,7 +9,7 @@ EPOCH = 1_800_000_000.0
 
 
 class Agenda:
-    """Callbacks by time; at equal times in the order they were added."""
+    """Callbacks in the order of their times; at equal times in the order in which they were added."""
 
     def __init__(self) -> None:
         self.now = EPOCH
@@ -18,14 +18,17 @@ class Agenda:
         self._count = 0
 
     def after(self, seconds: float, do: Callable[[], None]) -> None:
+        """Run a callback so many seconds from now."""
         self.at(self.now + seconds, do)
 
     def at(self, moment: float, do: Callable[[], None]) -> None:
+        """Run a callback at this moment, or now if it has passed."""
+        # The count keeps the order at equal times, and callbacks cannot be compared.
         self._count += 1
         heapq.heappush(self._heap, (max(moment, self.now), self._count, do))
 
     def step(self, until: float) -> bool:
-        """Run the next callback; False if none is left before `until`."""
+        """Run the next callback. Return False if there is none before `until`."""
         if not self._heap or self._heap[0][0] > until:
             return False
         self.now, _, do = heapq.heappop(self._heap)

@@ -1,4 +1,4 @@
-"""Fault injection: one seeded random source decides every fault, so that a seed reproduces a run exactly."""
+"""Fault injection: one seeded source of chance decides every fault, so that a seed reproduces a run exactly."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ class Travel(Enum):
 
 
 class Moment(Enum):
-    """When a process may be killed: before it saw an input, before its events are on disk, before anything left."""
+    """The moments at which a process may be killed."""
 
     ARRIVAL = "arrival"
+    """Before it handles an input."""
     DECIDED = "decided"
+    """Before its events are on disk."""
     DURABLE = "durable"
+    """Before anything leaves it."""
 
 
 KINDS = (
@@ -40,7 +43,12 @@ KINDS = (
 )
 """All kinds of faults, by the names they are excluded and counted under."""
 
-_NETWORK_FAULTS = (Travel.REQUEST_LOST, Travel.ANSWER_LOST, Travel.TWICE, Travel.LATE)
+_NETWORK_FAULTS = (
+    Travel.REQUEST_LOST,
+    Travel.ANSWER_LOST,
+    Travel.TWICE,
+    Travel.LATE,
+)
 
 
 @dataclass(slots=True)
@@ -50,31 +58,36 @@ class Faults:
     rate: float
     dice: Random
     excluded: frozenset[str] = frozenset()
-    """Kinds of faults that are left out, to find out which of them break a promise."""
-    seen: Counter[str] = field(default_factory=Counter)
+    """Kinds of faults that never occur, to find out which of them break a promise."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How often each kind has occurred."""
 
     def occurs(self, probability: float, kind: str) -> bool:
-        """Does a fault of this kind occur, whose probability at rate 1 is given?"""
-        return self.rate > 0 and self.dice.random() < probability * self.rate and kind not in self.excluded
+        """Decide whether a fault of this kind occurs; `probability` is that at rate 1."""
+        if self.rate <= 0:
+            return False
+        # An excluded kind still takes its number, so that the others fall as before.
+        is_drawn = self.dice.random() < probability * self.rate
+        return is_drawn and kind not in self.excluded
 
     def travel(self) -> Travel:
-        """How a call travels."""
+        """Decide how a call travels."""
         if not self.occurs(0.2, "network"):
             return Travel.WELL
-        how = self.dice.choice(_NETWORK_FAULTS)
-        self.seen[how.value] += 1
-        return how
+        travel = self.dice.choice(_NETWORK_FAULTS)
+        self.counts[travel.value] += 1
+        return travel
 
     def latency(self) -> float:
-        """One way through the network."""
+        """Draw the seconds of one way through the network."""
         return self.dice.uniform(0.0005, 0.02)
 
     def delay(self) -> float:
-        """How much later a late message comes."""
+        """Draw the seconds by which a late message is late."""
         return self.dice.choice((0.3, 2.0, 6.0, 12.0, 40.0)) * self.dice.uniform(0.8, 1.2)
 
     def kills(self, moment: Moment) -> bool:
-        """Does a process die here?"""
+        """Decide whether a process dies here."""
         return self._counted(0.004, f"killed at {moment.value}")
 
     def fails_to_write(self) -> bool:
@@ -87,11 +100,13 @@ class Faults:
         return self._counted(1.0, "died for good")
 
     def clock_jump(self) -> float:
-        """By how much the wall clock jumps at a restart."""
-        return self.dice.uniform(-3600, 3600) if self._counted(1.5, "clock jumped") else 0.0
+        """Draw the seconds by which the wall clock jumps at a restart."""
+        if self._counted(1.5, "clock jumped"):
+            return self.dice.uniform(-3600, 3600)
+        return 0.0
 
-    def _counted(self, probability: float, what: str) -> bool:
-        occurs = self.occurs(probability, what)
+    def _counted(self, probability: float, kind: str) -> bool:
+        occurs = self.occurs(probability, kind)
         if occurs:
-            self.seen[what] += 1
+            self.counts[kind] += 1
         return occurs

@@ -7,22 +7,76 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from league.machine import Failure
 from league.protocol.tokens import MANAGER
 
-MATCH_CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+MATCH_CALLS = (
+    "GAME_INVITATION",
+    "CHOOSE_PARITY_CALL",
+    "GAME_MOVE_CALL",
+)
 _CHOICE_CALLS = MATCH_CALLS[1:]
 
-Misanswer = tuple[float, bytes, Failure | None]
-"""Seconds to wait, the bytes that are sent, and the failure of HTTP that the caller sees, if any."""
+
+class Misanswer(NamedTuple):
+    """The bytes that are sent, how long the caller waits for them, and the HTTP failure it sees, if any."""
+
+    raw: bytes
+    seconds: float = 0.0
+    failure: Failure | None = None
+
+
 Misbehaviour = Callable[[str, bytes, Random], Misanswer | None]
-"""From the kind of call and the honest answer to what is sent; None: nothing."""
+"""Turns an honest answer to a call of this type into what is sent; None sends nothing."""
 
 
 def honest(_kind: str, raw: bytes, _dice: Random) -> Misanswer | None:
-    return 0.0, raw, None
+    """Send the honest answer."""
+    return Misanswer(raw)
+
+
+def _instead(kinds: tuple[str, ...], answer: Misanswer | None) -> Misbehaviour:
+    """Answer calls of these types in one way only, and all others honestly."""
+
+    def misbehave(kind: str, raw: bytes, _dice: Random) -> Misanswer | None:
+        if kind in kinds:
+            return answer
+        return Misanswer(raw)
+
+    return misbehave
+
+
+def _slow(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
+    if kind in MATCH_CALLS:
+        return Misanswer(raw, dice.uniform(1, 9))
+    return Misanswer(raw, dice.uniform(0, 20))
+
+
+_BABBLE = (
+    b"banana",
+    b"",
+    b"[]",
+    b"null",
+    b'{"jsonrpc":"2.0","id":1}',
+    b"\xff\xfe",
+)
+
+
+def _babbling(_kind: str, raw: bytes, dice: Random) -> Misanswer | None:
+    return Misanswer(dice.choice((*_BABBLE, raw + raw)))
+
+
+def _overloaded(_kind: str, raw: bytes, dice: Random) -> Misanswer | None:
+    failure = Failure.BUSY if dice.random() < 0.7 else None
+    return Misanswer(raw, failure=failure)
+
+
+def _declining(kind: str, raw: bytes, _dice: Random) -> Misanswer | None:
+    if kind == "GAME_INVITATION":
+        return Misanswer(_changed(raw, {"accept": False}))
+    return Misanswer(raw)
 
 
 _LIES: tuple[Mapping[str, object], ...] = (
@@ -42,45 +96,64 @@ _LIES: tuple[Mapping[str, object], ...] = (
 
 def _lying(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     lie = dice.choice(_LIES)
-    return 0.0, _changed(raw, lie) if kind in MATCH_CALLS and dice.random() < 0.7 else raw, None
+    # Sometimes it tells the truth, so that its matches get beyond the first call.
+    if kind in MATCH_CALLS and dice.random() < 0.7:
+        return Misanswer(_changed(raw, lie))
+    return Misanswer(raw)
+
+
+_CRASH = Misanswer(b"<html>Internal Server Error</html>", failure=Failure.BROKEN)
+_REFUSAL = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
+_EXCUSE = b'{"jsonrpc":"2.0","id":1,"error":{"code":4014,"message":"PROVIDER_UNAVAILABLE"}}'
+
+
+def _flapping(_kind: str, raw: bytes, dice: Random) -> Misanswer | None:
+    answers = (
+        None,
+        Misanswer(raw),
+        Misanswer(raw, failure=Failure.BROKEN),
+        Misanswer(raw, 7.0),
+    )
+    return dice.choice(answers)
 
 
 def _changed(raw: bytes, changes: Mapping[str, object]) -> bytes:
-    """The honest answer with some of its fields changed."""
+    """Return the honest answer with some of its fields changed."""
     answer: dict[str, Any] = json.loads(raw)
     result = answer.get("result", answer)  # without JSON-RPC the answer is the message itself
     if isinstance(result, dict):
-        result.update({name: value for name, value in changes.items() if name in result})
+        for name, value in changes.items():
+            if name in result:
+                result[name] = value
     return json.dumps(answer).encode()
 
 
-_BABBLE = (b"banana", b"", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"\xff\xfe")
-_REFUSAL = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
-_EXCUSE = b'{"jsonrpc":"2.0","id":1,"error":{"code":4014,"message":"PROVIDER_UNAVAILABLE"}}'
-"""The service that thinks for it does not answer: its matches are played again, but not for ever."""
-
 MISBEHAVIOURS: Mapping[str, Misbehaviour] = {
-    "silent": lambda kind, raw, _: None if kind in MATCH_CALLS else (0.0, raw, None),
-    "undecided": lambda kind, raw, _: None if kind in _CHOICE_CALLS else (0.0, raw, None),
-    "slow": lambda kind, raw, dice: (dice.uniform(1, 9) if kind in MATCH_CALLS else dice.uniform(0, 20), raw, None),
-    "babbling": lambda _, raw, dice: (0.0, dice.choice((*_BABBLE, raw + raw)), None),
-    "crashing": lambda *_: (0.0, b"<html>Internal Server Error</html>", Failure.BROKEN),
-    "overloaded": lambda _, raw, dice: (0.0, raw, Failure.BUSY if dice.random() < 0.7 else None),
-    "declining": lambda kind, raw, _: (
-        (0.0, _changed(raw, {"accept": False}), None) if kind == "GAME_INVITATION" else (0.0, raw, None)
-    ),
+    "silent": _instead(MATCH_CALLS, None),
+    "undecided": _instead(_CHOICE_CALLS, None),
+    "slow": _slow,
+    "babbling": _babbling,
+    "crashing": lambda *_: _CRASH,
+    "overloaded": _overloaded,
+    "declining": _declining,
     "lying": _lying,
-    "refusing": lambda kind, raw, _: (0.0, _REFUSAL if kind in MATCH_CALLS else raw, None),
-    "excusing": lambda kind, raw, _: (0.0, _EXCUSE if kind in _CHOICE_CALLS else raw, None),
-    "flapping": lambda _, raw, dice: dice.choice(
-        (None, (0.0, raw, None), (0.0, raw, Failure.BROKEN), (7.0, raw, None))
-    ),
-    "thieving": honest,
+    "refusing": _instead(MATCH_CALLS, Misanswer(_REFUSAL)),
+    # The service it thinks with does not answer: its matches are played again, but not forever.
+    "excusing": _instead(_CHOICE_CALLS, Misanswer(_EXCUSE)),
+    "flapping": _flapping,
+    "thieving": honest,  # it answers honestly, and sends forgeries besides
 }
 
 
-def forgeries(invitation: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """What a thieving player makes of an invitation and the token in it: (receiver, forged message)."""
+class Forgery(NamedTuple):
+    """A forged message, and the agent it is sent to."""
+
+    receiver: str
+    message: dict[str, Any]
+
+
+def forgeries(invitation: Mapping[str, Any]) -> list[Forgery]:
+    """Return what a thieving player makes of an invitation and the token in it: a report, a choice and a decline."""
     shared = {
         "protocol": "league.v2",
         "timestamp": invitation["timestamp"],
@@ -88,7 +161,8 @@ def forgeries(invitation: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
         "auth_token": invitation.get("auth_token", "tok_none"),
         "match_id": invitation["match_id"],
     }
-    mine, other = invitation["player_id"], invitation["opponent_id"]
+    thief = invitation["player_id"]
+    victim = invitation["opponent_id"]
     report = {
         **shared,
         "message_type": "MATCH_RESULT_REPORT",
@@ -98,14 +172,33 @@ def forgeries(invitation: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
         "game_type": invitation["game_type"],
         "attempt": invitation.get("attempt", 1),
         "result": {
-            "winner": mine,
-            "score": {mine: 3, other: 0},
-            "details": {"drawn_number": None, "choices": {mine: None, other: None}, "status": "TECHNICAL_LOSS"},
+            "winner": thief,
+            "score": {thief: 3, victim: 0},
+            "details": {
+                "drawn_number": None,
+                "choices": {thief: None, victim: None},
+                "status": "TECHNICAL_LOSS",
+            },
         },
     }
-    choice = {**shared, "message_type": "CHOOSE_PARITY_RESPONSE", "sender": f"player:{other}", "player_id": other,
-              "parity_choice": "odd"}  # fmt: skip
-    decline = {**shared, "message_type": "GAME_JOIN_ACK", "sender": f"player:{other}", "player_id": other,
-               "arrival_timestamp": invitation["timestamp"], "accept": False}  # fmt: skip
+    choice = {
+        **shared,
+        "message_type": "CHOOSE_PARITY_RESPONSE",
+        "sender": f"player:{victim}",
+        "player_id": victim,
+        "parity_choice": "odd",
+    }
+    decline = {
+        **shared,
+        "message_type": "GAME_JOIN_ACK",
+        "sender": f"player:{victim}",
+        "player_id": victim,
+        "arrival_timestamp": invitation["timestamp"],
+        "accept": False,
+    }
     referee = str(invitation["sender"]).removeprefix("referee:")
-    return [(MANAGER, report), (referee, choice), (referee, decline)]
+    return [
+        Forgery(MANAGER, report),
+        Forgery(referee, choice),
+        Forgery(referee, decline),
+    ]

@@ -1,41 +1,71 @@
-"""One process of a simulated league: a pump and a journal in memory; it may be killed or frozen at any moment."""
+"""One process of a simulated league: a pump and a journal in memory; it may be killed or frozen at any moment.
+
+A node outlives its processes. Each `boot` begins a new *generation*, with a pump that loads the journal. `kill` ends
+it, and everything in `_Process` is lost with it. Callbacks of an earlier generation do nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
 from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
-from league.machine import Answering, Ask, Blame, Chance, Content, Failure, Machine, Operate, Ping
-from league.manager.dispatch import METHODS
+from league.gateway.giving import METHODS
+from league.gateway.words import Words
+from league.machine import (
+    Answering,
+    Ask,
+    Blame,
+    Chance,
+    Content,
+    Failure,
+    Machine,
+    Operate,
+    Ping,
+)
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
-from league.storage.journal import Entry, MemoryJournal
+from league.storage.journal import MemoryJournal
 from league.transport import letters
 from league.transport.letters import Asked, Speaker
 from league_lab.promises.evidence import Recovery
 from league_lab.simulation.faults import Moment
+from league_lab.simulation.foreign import UNKNOWN_METHOD, ForeignServer
 
 if TYPE_CHECKING:
     from league_lab.simulation.world import World
 
-UNKNOWN_METHOD = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'
+BUSY_STATUS = (429, 503)
 Answered = Callable[[bytes, Failure | None], None]
-"""How an answer leaves: its bytes, or the failure the caller sees instead (busy)."""
+"""Takes an answer that leaves: its bytes, or the failure that the caller sees instead (busy)."""
+
+
+@dataclass(slots=True)
+class Habits:
+    """What an agent by others does in its own way; an agent of ours has none of these."""
+
+    speaks: Convention | None = None
+    """The only convention it understands; None if it understands all of them."""
+    posts: bool = False
+    """True if its answers in matches are requests of their own, after an empty acknowledgement."""
+    begins_by: str = ""
+    """The only method that gives a match to this referee; empty if all of them do."""
+    server: ForeignServer | None = None
+    """The server that stands before its machine, if it wants to be called in other words."""
 
 
 @dataclass(slots=True)
 class NodeLog:
-    """What the simulator records about a node, for the promises to be judged by."""
+    """What the simulator records about a node, as evidence for the promises."""
 
     recoveries: list[Recovery] = field(default_factory=list)
     most: dict[str, int] = field(default_factory=dict)
@@ -43,13 +73,34 @@ class NodeLog:
     offsets: list[float] = field(default_factory=list)
     """The offset of the clock when each entry was written."""
     base: int = 0
-    """How many entries were on disk when the pump was started."""
+    """Number of entries on disk when the pump was started."""
     acknowledged: int = 0
-    """How many entries the process has let others depend on."""
+    """Number of entries on which others may depend."""
+
+
+class _OpenRequest(NamedTuple):
+    """A request that the machine has not answered."""
+
+    asked: Asked
+    answered: Answered
+
+
+@dataclass(slots=True)
+class _Process:
+    """The state of a running process; all of it is lost when the process is killed."""
+
+    pump: Pump
+    words: Words = field(default_factory=Words)
+    requests: dict[int, _OpenRequest] = field(default_factory=dict)
+    calls: dict[int, Call] = field(default_factory=dict)
+    wake_at: float | None = None
+    is_sync_planned: bool = False
+    is_lazy_sync_planned: bool = False
+    frozen_until: float = 0.0
 
 
 class Node:
-    """A process. `build` makes its machine from secrets; replaying the journal restores its state."""
+    """A process and its disk. `build` makes its machine from secrets; the journal restores the machine's state."""
 
     def __init__(
         self,
@@ -60,17 +111,18 @@ class Node:
         chance: Chance,
         build: Callable[[Node, Mapping[str, str]], Machine],
     ) -> None:
-        self.world, self.name, self.role, self.endpoint, self.chance = world, name, role, endpoint, chance
-        self.speaks: Convention | None = None
-        """The only convention it understands; None for an agent of ours, which understands all."""
-        self.posts = False
-        """Are its answers in matches requests of their own, after an empty acknowledgement?"""
-        self.begins_by = ""
-        """The only method that gives it a match, as with some referees by others; empty: all of them."""
+        self.world = world
+        self.name = name
+        self.role = role
+        self.endpoint = endpoint
+        self.chance = chance
+        self.habits = Habits()
         self.journal = MemoryJournal()
         self.offset = 0.0
+        """By how much this machine's wall clock is ahead of the world's."""
         self.alive = False
         self.gone = False
+        """True if it never comes back."""
         self.generation = 0
         self.log = NodeLog()
         self._build = build
@@ -85,34 +137,37 @@ class Node:
         self.alive = True
         self.generation += 1
         self.log.base = self.journal.entries
-        self._open: dict[int, tuple[Asked, Answered]] = {}
-        self._calls: dict[int, Call] = {}
-        self._wake_at: float | None = None
-        self._sync_due = self._lazy_sync_due = False
-        self._frozen_until = 0.0
-        self.pump = Pump(self._load)
-        self._carry_out(self.pump.start(self.now))
+        self._process = _Process(Pump(self._load))
+        self._carry_out(self._process.pump.start(self.now))
 
     def kill(self) -> None:
-        """SIGKILL: what is not on disk is gone, and whoever is connected sees a broken connection."""
+        """Kill the process: everything that is not on disk is lost, and open connections break."""
         if not self.alive:
             return
         self.alive = False
+        # Everything that was planned for this process is void.
         self.generation += 1
+        if self.habits.server is not None:
+            self.habits.server.restarted()
         self.journal.crash()
         self._went_back()
         self.world.died(self)
 
     def _went_back(self) -> None:
-        """The state is what is on disk again; record whether anything that had left the process is missing there."""
-        del self.log.offsets[self.journal.entries :]
-        self.log.recoveries.append(
-            Recovery(self.name, self.world.agenda.now, self.log.acknowledged, self.journal.entries)
+        """Record whether anything on which others depend is missing on disk, which is the state again."""
+        entries = self.journal.entries
+        del self.log.offsets[entries:]
+        recovery = Recovery(
+            self.name,
+            self.world.agenda.now,
+            self.log.acknowledged,
+            entries,
         )
+        self.log.recoveries.append(recovery)
 
     def freeze(self, seconds: float) -> None:
         """Stop the process for a while: inputs wait, timers are late."""
-        self._frozen_until = self.world.agenda.now + seconds
+        self._process.frozen_until = self.world.agenda.now + seconds
 
     @property
     def now(self) -> float:
@@ -124,8 +179,14 @@ class Node:
         """The network address this process calls from."""
         return self.endpoint.removeprefix("http://").partition(":")[0]
 
+    @property
+    def words(self) -> Words:
+        """The words in which this process calls others."""
+        return self._process.words
+
     def is_waiting_for(self, call_id: int) -> bool:
-        return call_id in self._calls
+        """Return True while this call has no answer."""
+        return call_id in self._process.calls
 
     @property
     def speaker(self) -> Speaker:
@@ -146,149 +207,186 @@ class Node:
     # --- inputs -------------------------------------------------------------------------------------------------------
 
     def receive(self, raw: bytes, origin: str, answered: Answered) -> None:
-        """A request arrives."""
+        """Take a request."""
         if not self._can_proceed(partial(self.receive, raw, origin, answered)):
             return
         try:
             asked = letters.read_request(raw, self.speaker, jsonrpc.MANAGER_LIMIT)
         except BadRequestError as bad:
-            answered(letters.write_bad_request(bad, self.speaker, self.now), None)
+            answered(
+                letters.write_bad_request(bad, self.speaker, self.now),
+                None,
+            )
             return
         if self._knows(asked):
             self._ask(asked, origin, answered)
-        elif self.speaks is Convention.BARE:
-            answered(b"", Failure.NOT_UNDERSTOOD)  # as with 400 and a page: whoever has no JSON-RPC has no such error
+        elif self.habits.speaks is Convention.BARE:
+            # An agent without JSON-RPC cannot say "no such method": it answers with status 400 and a page.
+            answered(b"", Failure.NOT_UNDERSTOOD)
         else:
             answered(UNKNOWN_METHOD, None)
 
     def _knows(self, asked: Asked) -> bool:
-        """Is it a method that this agent has, in its convention? Referees by others have no ping that lists matches."""
+        """Return True if this agent has the method, in its convention."""
+        habits = self.habits
         if isinstance(asked.content, Ping):
-            return not self.begins_by
+            # Referees by others have no ping that lists matches.
+            return not habits.begins_by
+        if habits.speaks is not None and habits.speaks is not asked.convention:
+            return False
         kind = asked.content.message_type if isinstance(asked.content, Unsealed) else ""
-        is_known = not self.begins_by or kind not in METHODS or kind == self.begins_by
-        return is_known and self.speaks in (None, asked.convention)
+        return not habits.begins_by or kind not in METHODS or kind == habits.begins_by
 
     def operate(self, order: Operate, answered: Answered) -> None:
-        """An order of the operator."""
+        """Take an order of the operator."""
         if self._can_proceed(partial(self.operate, order, answered)):
             self._ask(Asked(0, order), "operator", answered)
 
     def _ask(self, asked: Asked, origin: str, answered: Answered) -> None:
-        letter_id, actions = self.pump.request(asked.content, origin, self.now, asked.convention)
-        self._open[letter_id] = (asked, answered)
+        process = self._process
+        letter_id, actions = process.pump.request(asked.content, origin, self.now, asked.convention)
+        process.requests[letter_id] = _OpenRequest(asked, answered)
         self._carry_out(actions)
 
     def answer(self, call_id: int, raw: bytes) -> None:
-        """An answer to a call of ours arrives."""
+        """Take an answer to a call of ours."""
         if not self._can_proceed(partial(self.answer, call_id, raw)):
             return
-        call = self._calls.pop(call_id, None)
+        call = self._process.calls.pop(call_id, None)
         if call is not None:
             content: Content = letters.read_answer(raw, call.message, Reading(), jsonrpc.MANAGER_LIMIT)
-            self._carry_out(self.pump.answer(call_id, content, self.now))
+            self._carry_out(self._process.pump.answer(call_id, content, self.now))
 
-    def fail(self, call_id: int, failure: Failure, retry_after: float | None = None) -> None:
-        """A call of ours failed."""
+    def fail(
+        self,
+        call_id: int,
+        failure: Failure,
+        retry_after: float | None = None,
+    ) -> None:
+        """Take the failure of a call of ours."""
         if not self._can_proceed(partial(self.fail, call_id, failure, retry_after)):
             return
-        if self._calls.pop(call_id, None) is not None:
-            self._carry_out(self.pump.failed(call_id, failure, self.now, Blame.PEER, retry_after))
+        if self._process.calls.pop(call_id, None) is not None:
+            actions = self._process.pump.failed(call_id, failure, self.now, Blame.PEER, retry_after)
+            self._carry_out(actions)
 
     def strategy_answered(self, ask: Ask, value: object) -> None:
-        """The strategy has chosen."""
+        """Take the choice of the strategy."""
         if self._can_proceed(partial(self.strategy_answered, ask, value)):
-            self._carry_out(self.pump.strategy_answered(ask.key, value, self.now))
+            self._carry_out(self._process.pump.strategy_answered(ask.key, value, self.now))
 
-    def _can_proceed(self, again: Callable[[], None]) -> bool:
-        """Not if the process is dead, frozen (then later), or killed right here."""
+    def _can_proceed(self, retry: Callable[[], None]) -> bool:
+        """Return False if the process is dead, frozen (then `retry` is called later), or killed right here."""
         if not self.alive:
             return False
         self.world.may_freeze(self)
-        if self.world.agenda.now < self._frozen_until:
-            self._later(self._frozen_until, again)
+        frozen_until = self._process.frozen_until
+        if self.world.agenda.now < frozen_until:
+            self._later(frozen_until, retry)
             return False
         return not self.world.may_be_killed(self, Moment.ARRIVAL)
 
     def _later(self, moment: float, do: Callable[[], None]) -> None:
         generation = self.generation
-        self.world.agenda.at(moment, lambda: do() if self.generation == generation else None)
+
+        def do_in_this_generation() -> None:
+            if self.generation == generation:
+                do()
+
+        self.world.agenda.at(moment, do_in_this_generation)
 
     # --- what the pump says must be done ------------------------------------------------------------------------------
 
     def _carry_out(self, actions: Actions) -> None:
-        for events, secrets in actions.append:
-            self.journal.append(Entry(events, secrets))
+        for entry in actions.append:
+            self.journal.append(entry)
             self.log.offsets.append(self.offset)
-        self._have_written(is_awaited=actions.is_awaited)
+        self._plan_sync(is_awaited=actions.is_awaited)
         self.log.acknowledged = max(self.log.acknowledged, self.log.base + actions.released)
-        for one in actions.replies:
-            self._reply(one)
+        for reply in actions.replies:
+            self._reply(reply)
+        # A call is known before it leaves: its failure may come at once.
         for call in actions.calls:
-            self._calls[call.id] = call
+            self._process.calls[call.id] = call
             self.world.network.carry(self, call)
         for call_id in actions.cancel:
-            self._calls.pop(call_id, None)
+            self._process.calls.pop(call_id, None)
         for ask in actions.asks:
             seconds, value = self.world.strategy(self, ask)
-            self._later(self.world.agenda.now + seconds, partial(self.strategy_answered, ask, value))
+            choose = partial(self.strategy_answered, ask, value)
+            self._later(self.world.agenda.now + seconds, choose)
         self._set_alarm()
 
-    def _have_written(self, *, is_awaited: bool) -> None:
-        """What nothing waits for is written with the next that something does, or after a while."""
-        if not self.journal.dirty or self._sync_due:
+    def _plan_sync(self, *, is_awaited: bool) -> None:
+        """Plan the next write of the journal."""
+        process = self._process
+        if not self.journal.dirty or process.is_sync_planned:
             return
+        now = self.world.agenda.now
         if is_awaited:
-            self._sync_due = True
-            self._later(self.world.agenda.now + self.world.sync_time(), self._sync)
-        elif not self._lazy_sync_due:
-            self._lazy_sync_due = True
-            self._later(self.world.agenda.now + FLUSH_S, self._sync_lazily)
+            process.is_sync_planned = True
+            self._later(now + self.world.sync_time(), self._sync)
+        elif not process.is_lazy_sync_planned:
+            # Entries that nothing waits for are written with the next awaited one, or after a while.
+            process.is_lazy_sync_planned = True
+            self._later(now + FLUSH_S, self._sync_lazily)
 
     def _sync_lazily(self) -> None:
-        self._lazy_sync_due = False
-        if self.journal.dirty and not self._sync_due:
+        self._process.is_lazy_sync_planned = False
+        if self.journal.dirty and not self._process.is_sync_planned:
             self._sync()
 
-    def _reply(self, one: Answering) -> None:
-        asked, answered = self._open.pop(one.letter_id)
-        busy = isinstance(one.content, PeerError) and one.content.row.http_status in (429, 503)
-        answered(letters.write_answer(asked, one, self.speaker, self.now), Failure.BUSY if busy else None)
+    def _reply(self, reply: Answering) -> None:
+        asked, answered = self._process.requests.pop(reply.letter_id)
+        failure = None
+        if isinstance(reply.content, PeerError) and reply.content.row.http_status in BUSY_STATUS:
+            failure = Failure.BUSY
+        answered(
+            letters.write_answer(asked, reply, self.speaker, self.now),
+            failure,
+        )
 
     def _sync(self) -> None:
         if self.world.may_be_killed(self, Moment.DECIDED):
             return
-        self._sync_due = False
+        process = self._process
+        process.is_sync_planned = False
         if self.world.faults.fails_to_write():
+            # The disk is full for a while: the process goes back to what is on it, and lives on.
             self.journal.fail()
             self._went_back()
             self.log.base = self.journal.entries
-            self._carry_out(self.pump.storage_failed())
-            self._later(self.world.agenda.now + self.world.faults.dice.uniform(0.2, 5), self._storage_back)
+            self._carry_out(process.pump.storage_failed())
+            seconds = self.world.faults.dice.uniform(0.2, 5)
+            self._later(self.world.agenda.now + seconds, self._storage_back)
             return
         entries = self.journal.sync()
         if not self.world.may_be_killed(self, Moment.DURABLE):
-            self._carry_out(self.pump.durable(entries - self.log.base))
+            self._carry_out(process.pump.durable(entries - self.log.base))
 
     def _storage_back(self) -> None:
-        if self.pump.storage_down:
-            self._carry_out(self.pump.storage_back(self.now))
+        pump = self._process.pump
+        if pump.storage_down:
+            self._carry_out(pump.storage_back(self.now))
 
     def _set_alarm(self) -> None:
         """Keep one alarm for the pump's next timer, and record its load."""
-        for name, held in self.pump.load_of.items():
-            self.log.most[name] = max(self.log.most.get(name, 0), held)
-        timer = self.pump.timer
-        if timer is not None and (self._wake_at is None or timer < self._wake_at):
-            self._wake_at = timer
+        process = self._process
+        most = self.log.most
+        for name, load in process.pump.load_of.items():
+            most[name] = max(most.get(name, 0), load)
+        timer = process.pump.timer
+        if timer is not None and (process.wake_at is None or timer < process.wake_at):
+            process.wake_at = timer
             self._later(timer - self.offset, partial(self._wake, timer))
 
     def _wake(self, timer: float) -> None:
-        if self._wake_at != timer:
+        process = self._process
+        if process.wake_at != timer:
+            return  # an earlier alarm took its place
+        if self.world.agenda.now < process.frozen_until:
+            self._later(process.frozen_until, partial(self._wake, timer))
             return
-        if self.world.agenda.now < self._frozen_until:
-            self._later(self._frozen_until, partial(self._wake, timer))
-            return
-        self._wake_at = None
+        process.wake_at = None
         # Rounding must not leave us before the time we were woken for.
-        self._carry_out(self.pump.advance(max(self.now, timer)))
+        self._carry_out(process.pump.advance(max(self.now, timer)))

@@ -1,4 +1,4 @@
-"""The operator of a simulated league: unparks matches, and by chance pauses, voids or withdraws.
+"""The operator of a simulated league: has parked matches replayed, and by chance pauses, voids or withdraws.
 
 An order is sent again under the same key until it is answered, as a person would press the button again.
 """
@@ -19,20 +19,25 @@ AGAIN_S = 15.0
 
 
 class Operator:
-    """Somebody who looks at the league every two minutes."""
+    """A person who looks at the league every two minutes."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self._orders = 0
 
     def start(self) -> None:
-        """Decide which orders to give by chance, and begin to look."""
-        faults, after = self.world.faults, self.world.agenda.after
+        """Decide by chance which orders to give, and begin to look."""
+        faults = self.world.faults
+        after = self.world.agenda.after
         after(LOOK_S, self._look)
+        # Each order has a chance of its own, so that they also meet.
         if faults.occurs(1.0, "operator"):
             pause = faults.dice.uniform(5, 60)
             after(pause, partial(self.order, "pause"))
-            after(pause + faults.dice.uniform(1, 100), partial(self.order, "resume"))
+            after(
+                pause + faults.dice.uniform(1, 100),
+                partial(self.order, "resume"),
+            )
         if faults.occurs(1.0, "operator"):
             after(faults.dice.uniform(5, 200), self._void_some_match)
         if faults.occurs(0.5, "operator"):
@@ -41,7 +46,7 @@ class Operator:
             after(LOOK_S, self._void_after_the_end)
 
     def order(self, name: str, target: str = "") -> None:
-        """Give an order until it is answered."""
+        """Give an order, and repeat it until it is answered."""
         self._orders += 1
         self._give(Operate(name, f"order-{self._orders}", target), answered=[])
 
@@ -57,12 +62,13 @@ class Operator:
         self.world.manager.operate(order, heard)
 
     def _look(self) -> None:
+        """End every state in which the league waits for its operator."""
         if self.world.league.is_finished:
             return
         league = self.world.league
         if league.ledger.settings.enrolment == "approve":
-            for one in league.ledger.roster.applicants.waiting:
-                self.order("approve", one.applicant_id)
+            for applicant in league.ledger.roster.applicants.waiting:
+                self.order("approve", applicant.applicant_id)
         if league.waiting == "WAITING_FOR_REGISTRATIONS":
             self.order("start")
         if league.waiting == "PAUSED":
@@ -75,7 +81,7 @@ class Operator:
         self._pick("replay-match", list(self.world.league.completed))
 
     def _void_after_the_end(self) -> None:
-        """Soon after the league is over; then it ends once more."""
+        """Void a match soon after the league is over; then it ends once more."""
         if self.world.league.is_finished:
             self._void_some_match()
             self.world.agenda.after(LOOK_S, self._look)
@@ -83,8 +89,8 @@ class Operator:
             self.world.agenda.after(AGAIN_S, self._void_after_the_end)
 
     def _withdraw_somebody(self) -> None:
-        """Not before the start if one player would be left: no other would come."""
         league = self.world.league
+        # A league that has not started needs two players, and nobody would take the place of this one.
         if league.waiting != "WAITING_FOR_REGISTRATIONS" or len(self.world.players) > FEWEST_PLAYERS:
             self._pick("withdraw", list(league.player_ids))
 

@@ -1,5 +1,8 @@
-"""Power cuts of a simulated league: whole machines go dark at once, and come back tens of seconds later: the players'
-half or all of them, with or without the manager and referees; or all referees, and nobody else."""
+"""Power cuts of a simulated league: whole machines go dark at once, and come back tens of seconds later.
+
+A cut affects half of the players or all of them, with or without the manager and some referees; or all referees and
+nobody else.
+"""
 
 from __future__ import annotations
 
@@ -15,64 +18,82 @@ if TYPE_CHECKING:
 KIND = "power cut"
 MOST_CUTS = 3
 REFEREES_ALONE = 0.25
-FIRST_S, BETWEEN_S, DARK_S, STARTING_S = (5.0, 60.0), (5.0, 200.0), (8.0, 90.0), (0.0, 3.0)
-"""When the first comes, how long until the next, how long it is dark, how long a process takes to start again."""
+"""Probability that a cut affects the referees and nobody else."""
+FIRST_S = (5.0, 60.0)
+"""Range of the time until the first cut."""
+BETWEEN_S = (5.0, 200.0)
+"""Range of the time between two cuts."""
+DARK_S = (8.0, 90.0)
+"""Range of the length of a cut."""
+STARTING_S = (0.0, 3.0)
+"""Range of the time that a process takes to start again."""
 
 
 class PowerCuts:
-    """Switches processes off and on. `probability`: that there is any."""
+    """Switches processes off and on. `probability` is that of any cut at all."""
 
     def __init__(self, world: World, probability: float) -> None:
-        self._world, self._probability = world, probability
+        self._world = world
+        self._probability = probability
         self._dice = Random(f"{world.seed}/power")
         self._dark_until: dict[str, float] = {}
-        self._down: dict[str, list[tuple[float, float]]] = {}
+        self._downtimes: dict[str, list[tuple[float, float]]] = {}
 
     def start(self) -> None:
-        """Decide whether there are any, and when."""
+        """Decide whether there are any cuts, and when."""
+        # The cuts have dice of their own: with or without them, the other faults of a seed are the same.
         if self._dice.random() >= self._probability or KIND in self._world.faults.excluded:
             return
-        at = self._dice.uniform(*FIRST_S)
+        moment = self._dice.uniform(*FIRST_S)
         for _ in range(self._dice.randint(1, MOST_CUTS)):
-            self._world.agenda.after(at, self._cut)
-            at += self._dice.uniform(*BETWEEN_S)
+            self._world.agenda.after(moment, self._cut)
+            moment += self._dice.uniform(*BETWEEN_S)
 
     def _cut(self) -> None:
-        dice, world = self._dice, self._world
-        affected = world.referees if dice.random() < REFEREES_ALONE else self._affected()
+        dice = self._dice
+        world = self._world
+        nodes = world.referees
+        if dice.random() >= REFEREES_ALONE:
+            nodes = self._affected()
         until = world.agenda.now + dice.uniform(*DARK_S)
-        world.faults.seen[KIND] += 1
-        for node in affected:
+        world.faults.counts[KIND] += 1
+        # All are dark before the first one dies: a process that dies is started again at once if it has power.
+        for node in nodes:
             self._dark_until[node.name] = until + dice.uniform(*STARTING_S)
-        for node in affected:
+        for node in nodes:
             node.kill()
 
     def _affected(self) -> list[Node]:
-        dice, world = self._dice, self._world
-        players = list(world.players)
-        affected = players if dice.random() < 0.5 else dice.sample(players, math.ceil(len(players) / 2))
+        dice = self._dice
+        world = self._world
+        nodes = list(world.players)
+        if dice.random() >= 0.5:
+            nodes = dice.sample(nodes, math.ceil(len(nodes) / 2))
         if dice.random() < 0.5:
-            affected = [*affected, world.manager]
+            nodes.append(world.manager)
         if dice.random() < 0.5:
-            affected = [*affected, *dice.sample(world.referees, dice.randint(1, len(world.referees)))]
-        return affected
+            nodes += dice.sample(world.referees, dice.randint(1, len(world.referees)))
+        return nodes
 
     # --- processes ----------------------------------------------------------------------------------------------------
 
     def boot(self, node: Node) -> None:
-        """Start a process, or when there is power again."""
+        """Start a process, as soon as it has power."""
+        now = self._world.agenda.now
         dark_until = self._dark_until.get(node.name, 0.0)
-        if self._world.agenda.now < dark_until:
+        if now < dark_until:
             self._world.agenda.at(dark_until, partial(self.boot, node))
             return
-        down = self._down.get(node.name)
-        if down and not node.gone:
-            down[-1] = (down[-1][0], self._world.agenda.now)
+        downtimes = self._downtimes.get(node.name)
+        if downtimes and not node.gone:
+            began, _ = downtimes[-1]
+            downtimes[-1] = (began, now)
         node.boot()
 
     def went_down(self, node: Node) -> None:
-        self._down.setdefault(node.name, []).append((self._world.agenda.now, math.inf))
+        """Note that a process does not run from now on."""
+        self._downtimes.setdefault(node.name, []).append((self._world.agenda.now, math.inf))
 
     def downtimes(self) -> dict[str, list[tuple[float, float]]]:
-        """By name: from when to when it did not run."""
-        return self._down
+        """Return from when to when each process did not run, by its name."""
+        return self._downtimes

@@ -19,11 +19,13 @@ from league_lab.simulation.world import World
 Some = TypeVar("Some")
 TWIN_EVERY = 50
 """Promise 18 costs a second run: it is checked on every fiftieth seed."""
+LARGEST_CHUNK = 10
+"""Maximum number of seeds that a process gets at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is simulated, whatever the seed."""
+    """The shape of simulated leagues, whatever their seeds."""
 
     players: int = 8
     referees: int = 2
@@ -32,13 +34,14 @@ class Plan:
     double: bool = False
     dialects: float = 0.0
     outages: float = 0.0
-    """How many of the leagues have power cuts, 0 to 1."""
+    """The share of leagues with power cuts, 0 to 1."""
     cheats: float = 0.0
-    """How many of the players cheat, and how many of the leagues have a rogue referee, 0 to 1."""
+    """The share of players that cheat, and of leagues with a rogue referee, 0 to 1."""
     late: int = 0
-    """How many more players come when the league may have begun."""
+    """Number of additional players that come when the league may have begun."""
 
     def settings(self, seed: int) -> LeagueSettings:
+        """Return the settings of the league of this seed."""
         return LeagueSettings(
             league_id=f"sim_{seed}",
             game_type=self.game_type,
@@ -50,13 +53,20 @@ class Plan:
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
-        """A shape by chance, mostly small: some faults need many matches for few referees, or all kinds at once."""
+        """Draw a shape, mostly a small one: some faults need many matches for few referees, or all kinds at once."""
         dice = Random(f"{seed}/shape")
         return cls(
             players=min(dice.randint(2, 20) for _ in range(3)),
             referees=dice.randint(1, 6),
             faults=dice.choice((0.0, 0.1, 0.3, 0.5, 0.8, 1.0)),
-            game_type=dice.choice(("even_odd", "even_odd", "rock_paper_scissors", "tic_tac_toe")),
+            game_type=dice.choice(
+                (
+                    "even_odd",
+                    "even_odd",
+                    "rock_paper_scissors",
+                    "tic_tac_toe",
+                )
+            ),
             double=dice.random() < 0.1,
             dialects=dice.choice((0.0, 0.0, 0.4, 1.0)),
             outages=dice.choice((0.0, 0.0, 1.0)),
@@ -65,21 +75,31 @@ class Plan:
         )
 
     def command(self, seed: int) -> str:
-        """What plays this league again."""
-        shares = {"dialects": self.dialects, "outages": self.outages, "cheats": self.cheats, "late": self.late}
-        return " ".join(
-            [
-                f"league simulate --leagues 1 --seed {seed} --players {self.players} --referees {self.referees}",
-                f"--faults {self.faults} --game {self.game_type}",
-                *(["--double"] if self.double else []),
-                *(f"--{name} {share}" for name, share in shares.items() if share),
-            ]
-        )
+        """Return the command that plays this league again."""
+        words = [
+            f"league simulate --leagues 1 --seed {seed} --players {self.players} --referees {self.referees}",
+            f"--faults {self.faults} --game {self.game_type}",
+        ]
+        if self.double:
+            words.append("--double")
+        for name in ("dialects", "outages", "cheats", "late"):
+            value = getattr(self, name)
+            if value:
+                words.append(f"--{name} {value}")
+        return " ".join(words)
 
     def world(self, seed: int, excluded: frozenset[str] = frozenset()) -> World:
-        """The league of this seed, ready to run."""
-        shares = (self.dialects, self.outages, self.cheats)
-        return World(self.settings(seed), seed, self.faults, excluded, *shares, self.late)
+        """Return the league of this seed, ready to run."""
+        return World(
+            self.settings(seed),
+            seed,
+            self.faults,
+            excluded,
+            dialects=self.dialects,
+            outages=self.outages,
+            cheats=self.cheats,
+            late=self.late,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,58 +115,67 @@ class Run:
     unobservable: tuple[int, ...] = ()
     excluded: frozenset[str] = field(default_factory=frozenset)
 
+    @property
+    def broken_promises(self) -> set[int]:
+        """The numbers of the promises that were broken."""
+        return {finding.promise for finding in self.broken}
+
 
 def play_drawn(seed: int) -> tuple[Plan, Run]:
-    """The league of this seed, of a shape that is drawn from it too."""
+    """Play the league of this seed, in a shape that is drawn from it too."""
     plan = Plan.drawn(seed)
     return plan, play(plan, seed)
 
 
 def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
-    """One league, from its seed to the verdict on its promises."""
+    """Play one league, from its seed to the verdict on its promises."""
     world = plan.world(seed, excluded)
     evidence = world.run()
     if seed % TWIN_EVERY == 0:
+        # The same seed must lead to the same journals, byte for byte.
         twin = plan.world(seed, excluded)
         twin.run()
         evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
-    report = check(evidence)
+    findings = check(evidence).findings
     results = in_force(evidence.manager)
     return Run(
         seed,
         matches=len(results),
         technical_losses=sum(event.status == "TECHNICAL_LOSS" for event in results),
         finished=evidence.finished,
-        faults=world.faults.seen,
-        broken=tuple(one for one in report.findings if one.verdict == "broken"),
-        unobservable=tuple(one.promise for one in report.findings if one.verdict == "unobservable"),
+        faults=world.faults.counts,
+        broken=tuple(finding for finding in findings if finding.verdict == "broken"),
+        unobservable=tuple(finding.promise for finding in findings if finding.verdict == "unobservable"),
         excluded=excluded,
     )
 
 
 def play_many(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:
-    """All these seeds, in order."""
+    """Play all these seeds; yield the runs in order."""
     return _on_all_cores(partial(play, plan), seeds, jobs)
 
 
 def play_drawn_many(seeds: Sequence[int], jobs: int) -> Iterator[tuple[Plan, Run]]:
-    """All these seeds, in order, each league of a shape of its own."""
+    """Play all these seeds, each league in a shape of its own; yield the runs in order."""
     return _on_all_cores(play_drawn, seeds, jobs)
 
 
-def _on_all_cores(play_one: Callable[[int], Some], seeds: Sequence[int], jobs: int) -> Iterator[Some]:
+def _on_all_cores(play_seed: Callable[[int], Some], seeds: Sequence[int], jobs: int) -> Iterator[Some]:
     if jobs == 1:
-        yield from map(play_one, seeds)
+        yield from map(play_seed, seeds)
         return
+    # Large chunks save messages between processes, small ones keep all of them busy to the end.
+    chunk = min(LARGEST_CHUNK, len(seeds) // (jobs * 4))
     with worker_pool(jobs) as pool:
-        yield from pool.map(play_one, seeds, chunksize=max(1, min(10, len(seeds) // (jobs * 4))))
+        yield from pool.map(play_seed, seeds, chunksize=max(1, chunk))
 
 
 def shortest(plan: Plan, seed: int) -> Run:
-    """The same seed with as few kinds of faults as still break the same promise."""
+    """Play the same seed with as few kinds of faults as still break the same promise."""
     worst = play(plan, seed)
+    # One kind after the other is left out for good, unless the promise is kept without it.
     for kind in KINDS:
         fewer = play(plan, seed, worst.excluded | {kind})
-        if {one.promise for one in fewer.broken} & {one.promise for one in worst.broken}:
+        if fewer.broken_promises & worst.broken_promises:
             worst = fewer
     return worst

@@ -179,13 +179,13 @@ def test_a_status_that_denies_its_winner_breaks_promise_4(status: str) -> None:
 def test_a_referee_that_names_the_wrong_winner_breaks_promise_4() -> None:
     honest, place, _ = decided()
     planted = changed(honest, "REF01", place, winner="P01", points={"P01": 3, "P04": 0})
-    assert breaches(planted, 4) == ["R1M1: winner P01, but what happened proves winner P04"]
+    assert breaches(planted, 4) == ["R1M1: winner P01, but what happened means winner P04"]
 
 
 def test_a_referee_that_punishes_the_wrong_player_breaks_promise_4() -> None:
     honest, place, _ = decided(silent={"R1M1": ("P04",)})
     planted = changed(honest, "REF01", place, winner="P04", points={"P01": 0, "P04": 3})
-    assert breaches(planted, 4) == ["R1M1: winner P04 by fault, but what happened proves winner P01 by fault"]
+    assert breaches(planted, 4) == ["R1M1: winner P04 by fault, but what happened means winner P01 by fault"]
 
 
 def test_a_referee_that_draws_or_shows_another_seed_breaks_promise_4() -> None:

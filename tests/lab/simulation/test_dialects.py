@@ -27,13 +27,14 @@ def test_every_promise_is_kept_also_when_much_goes_wrong(seed: int) -> None:
 def test_players_of_every_convention_take_part() -> None:
     plan = Plan(30, 2, faults=0.0, dialects=1.0)
     world = World(plan.settings(7), 7, 0.0, dialects=1.0)
-    assert {one.speaks for one in world.players} == set(Convention)
+    assert {one.habits.speaks for one in world.players} == set(Convention)
 
 
+@pytest.mark.slow
 def test_some_of_them_post_their_answers() -> None:
     plan = Plan(30, 2, faults=0.0, dialects=1.0)
     world = World(plan.settings(7), 7, 0.0, dialects=1.0)
-    assert {one.posts for one in world.players} == {True, False}
+    assert {one.habits.posts for one in world.players} == {True, False}
     traffic = world.run().traffic
     assert traffic is not None
     posted = {one.message["message_type"] for one in traffic if one.receiver_node in REFEREES and one.message}

@@ -11,7 +11,7 @@ from league.calling.breaker import FAILURES_TO_OPEN, OPEN_S
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.calling.engine import Calls
 from league.calling.timers import Timers
-from league.dialects.negotiation import Negotiation, routes
+from league.gateway.book import FormLine, forms_of
 from league.machine import (
     Acknowledged,
     Address,
@@ -53,8 +53,13 @@ class Desk:
         known: dict[str, Any] = {"address": lambda: Address(peer, HERE), **more}
         return Delivery(peer, "hello", NOTICE, policy, on_end=self._ended, on_attempt_failed=self._failed, **known)
 
-    def negotiation(self, **more: Any) -> Negotiation:
-        return Negotiation(routes(HERE, Convention.SPEC), on_understood=lambda one, _: self.learned.append(one), **more)
+    def line(self, **more: Any) -> FormLine:
+        return FormLine(
+            forms_of(HERE, Convention.SPEC),
+            learns=True,
+            learn=lambda form, _: self.learned.append(form.convention),
+            **more,
+        )
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self.ended.append((delivery.peer, outcome, now - 100.0))
@@ -255,7 +260,7 @@ def test_what_is_no_longer_wanted_is_not_tried_again(gone: str) -> None:
 
 def test_what_is_not_understood_is_tried_in_the_next_convention_at_once_and_counts_as_nothing() -> None:
     desk = Desk()
-    desk.go(desk.delivery(negotiation=desk.negotiation()))
+    desk.go(desk.delivery(line=desk.line()))
     for nth, _ in enumerate(Convention):
         desk.now += 1
         if nth < len(Convention) - 1:
@@ -270,7 +275,7 @@ def test_if_no_convention_helps_it_is_a_failed_attempt_or_a_refusal_as_the_polic
     for reaction, outcome in ((Reaction.FAILED, None), (Reaction.REFUSED, Ending.REFUSED)):
         desk = Desk()
         policy = Policy(5.0, RETRIED, if_not_understood=reaction)
-        desk.go(desk.delivery(policy=policy, negotiation=desk.negotiation()))
+        desk.go(desk.delivery(policy=policy, line=desk.line()))
         for _ in Convention:
             desk.answer(UNKNOWN)
         assert [one for _, one, _ in desk.ended] == ([outcome] if outcome else [])
@@ -280,11 +285,11 @@ def test_if_no_convention_helps_it_is_a_failed_attempt_or_a_refusal_as_the_polic
 def test_a_proven_peer_that_hangs_up_has_failed_an_unproven_one_may_not_have_understood() -> None:
     for is_proven, conventions in ((True, ["SPEC"]), (False, ["SPEC", "TYPE"])):
         desk = Desk()
-        desk.go(desk.delivery(negotiation=desk.negotiation(is_proven=is_proven))).fail(Failure.BROKEN)
+        desk.go(desk.delivery(line=desk.line(is_proven=is_proven))).fail(Failure.BROKEN)
         assert desk.conventions == conventions
 
 
-def test_without_negotiation_nothing_is_found_out() -> None:
+def test_on_a_plain_line_nothing_is_found_out() -> None:
     desk = Desk()
     desk.go(desk.delivery()).answer(UNKNOWN)
     assert desk.failed == [(Failure.NOT_UNDERSTOOD, 102.0)]
@@ -323,7 +328,7 @@ def test_an_attempt_whose_end_we_slept_through_is_made_again() -> None:
 
 def test_an_acknowledgement_in_an_unproven_convention_is_doubted_after_a_second() -> None:
     desk = Desk()
-    one = asking(desk, [Reaction.ACKNOWLEDGED, Reaction.ANSWERED], negotiation=desk.negotiation())
+    one = asking(desk, [Reaction.ACKNOWLEDGED, Reaction.ANSWERED], line=desk.line())
     desk.go(one).answer(Acknowledged()).wait(1)
     assert desk.conventions == ["SPEC", "TYPE"]
     desk.answer(Acknowledged())

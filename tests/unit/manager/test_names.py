@@ -93,3 +93,8 @@ def test_a_joiner_has_something_to_join(name: str) -> None:
 def test_a_name_is_its_own_look_alike() -> None:
     for name in HONEST:
         assert set(names.skeletons(name)) & set(names.skeletons(name.upper()))
+
+
+def test_names_that_differ_by_an_accent_do_not_look_alike() -> None:
+    assert set(names.skeletons("Benoît")).isdisjoint(names.skeletons("Benoit"))
+    assert set(names.skeletons("A=B")).isdisjoint(names.skeletons("AB"))

@@ -569,7 +569,7 @@ def with_policy(policy: EndpointPolicy, **changed: Any) -> Managed:
 def test_who_names_its_loopback_from_another_machine_is_told_what_to_do() -> None:
     answer = with_policy(EndpointPolicy("lan", "same")).register("player", 1, origin="10.0.0.7")
     assert code_of(answer) == "E026"
-    assert plain(answer)["reason"].endswith("register the address others reach you at: --host 10.0.0.7")
+    assert plain(answer)["reason"].endswith("register the address where others can reach you: --host 10.0.0.7")
 
 
 @pytest.mark.requirement("ENDPOINT.pinned")

@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from league.calling.line import Sign
 from league.events import DeviationRecorded, Registered
 from league.machine import Address, Blame, Content, Failure, Pong, Refusal
 from league.protocol import jsonrpc
@@ -165,13 +167,12 @@ def test_coming_back_begins_with_what_worked() -> None:
 
 def test_a_message_the_manager_must_understand_is_negotiated_and_what_it_understood_is_remembered() -> None:
     agent = Agent(RefereeMeta(**META)).started().accept()
-    negotiation = agent.membership.negotiation()
-    assert negotiation is not None
-    spoken = [negotiation.route.convention]
-    while negotiation.not_understood():
-        spoken.append(negotiation.route.convention)
+    line, manager = agent.membership.line(), agent.membership.manager
+    spoken = [line.routed(manager).convention]
+    while line.next_form(Sign.REFUSED, None, False) is not None:
+        spoken.append(line.routed(manager).convention)
     assert spoken == list(Convention)
-    negotiation.on_understood(Convention.NESTED, agent.now)
+    line.understood(structs.replace(manager, convention=Convention.NESTED), agent.now)
     assert agent.membership.manager.convention is Convention.NESTED
     assert agent.restarted().membership.manager.convention is Convention.NESTED
 

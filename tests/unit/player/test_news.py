@@ -170,7 +170,7 @@ def test_strict_refuses_a_league_error_of_somebody_else() -> None:
     [
         ({"error_code": "E777", "error_description": "ODD_DAY"}, "ODD_DAY", ""),
         ({"error_code": "E777", "error_description": "ODD_DAY", "error_detail": "a sentence"}, "ODD_DAY", "a sentence"),
-        ({"error_code": "E001"}, "TIMEOUT_ERROR", "no complete valid answer in time"),
+        ({"error_code": "E001"}, "TIMEOUT_ERROR", "no complete and valid answer arrived in time"),
     ],
 )
 def test_errors_of_others_are_told_as_far_as_they_say_something(

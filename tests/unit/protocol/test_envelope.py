@@ -38,7 +38,7 @@ def changed(name: str, changes: Mapping[str, object]) -> dict[str, Any]:
 FORMATS = [
     ("game_invitation", {"timestamp": "now"}, "YYYY-MM-DDTHH:MM:SSZ", "is not an ISO 8601 time in UTC"),
     ("game_invitation", {"protocol": "league.v1"}, "league.v2", "must be exactly"),
-    ("game_invitation", {"sender": "a:b"}, "league_manager, referee:{id} or player:{id}", "names no sender"),
+    ("game_invitation", {"sender": "a:b"}, "league_manager, referee:{id} or player:{id}", "is not a sender"),
     ("game_invitation", {"round_id": 0}, "from 1 to 2147483647", "must be at least 1, not 0"),
     ("game_invitation", {"round_id": 2**31}, "from 1 to 2147483647", "must be at most 2147483647, not 2147483648"),
     ("game_invitation", {"round_id": "1"}, "a whole number", "must be a whole number, not a string"),
@@ -46,7 +46,7 @@ FORMATS = [
     ("choose_parity_response", {"parity_choice": None}, "a string", "null is not a choice here"),
     ("choose_parity_response", {"parity_choice": True}, "a string", "true is not a choice here"),
     ("choose_parity_response", {"parity_choice": "Even"}, "even, odd", "'Even' is not a choice here"),
-    ("league_query", {"query_type": "WHO"}, "GET_STANDINGS, ", "is no query"),
+    ("league_query", {"query_type": "WHO"}, "GET_STANDINGS, ", "is not a query type"),
     ("league_register_request", {"player_meta.version": "one"}, "MAJOR.MINOR.PATCH", "is not a semantic version"),
     ("league_register_request", {"player_meta.display_name": ""}, "1 to 50 characters", "at least 1 character,"),
     ("league_register_request", {"player_meta.display_name": "x" * 51}, "1 to 50 characters", "at most 50 characters,"),
@@ -55,10 +55,10 @@ FORMATS = [
         ("league_register_request", {"player_meta.contact_endpoint": url}, "http://{host}:{port}/{path}", told)
         for url, told in (
             ("somewhere", "is not an address"),
-            ("http://127.0.0.1:70000/mcp", "a port is at most 65535, not 70000"),
-            ("http://127.0.0.1:0/mcp", "a port is at least 1, not 0"),
-            ("http://127.0.0.256/mcp", "are at most 255"),
-            ("http://a/" + "x" * 2040, "at most 2048 characters; this has 2049"),
+            ("http://127.0.0.1:70000/mcp", "a port must be at most 65535, not 70000"),
+            ("http://127.0.0.1:0/mcp", "a port must be at least 1, not 0"),
+            ("http://127.0.0.256/mcp", "up to 255"),
+            ("http://a/" + "x" * 2040, "at most 2048 characters; this one has 2049"),
         )
     ),
     (

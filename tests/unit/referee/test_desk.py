@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league.dialects.reports import ReportInAllWords
+from league.gateway.reports import ReportInAllWords
 from league.machine import Failure, Operate, Ping, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.messages import (

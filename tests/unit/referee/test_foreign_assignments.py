@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.dialects.reports import ReportInAllWords
+from league.gateway.reports import ReportInAllWords
 from league.machine import Failure, Information, Inquiry, Letter
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError

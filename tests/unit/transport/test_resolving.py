@@ -126,7 +126,7 @@ def test_a_member_calls_whom_its_manager_names_wherever_that_is(player: str) -> 
 @pytest.mark.requirement("ENDPOINT.never")
 @pytest.mark.parametrize("player", ["169.254.169.254", "0.0.0.0", "224.0.0.1", "[fe80::1]", "[::ffff:127.0.0.1]"])
 def test_what_is_never_called_is_not_called_on_a_managers_word(player: str) -> None:
-    assert "no agent is called there" in refused(member("http://127.0.0.1:8000/"), f"http://{player}:8101/mcp", "")
+    assert "agents are never called there" in refused(member("http://127.0.0.1:8000/"), f"http://{player}:8101/mcp", "")
 
 
 def test_who_the_manager_is_must_be_known_before_anybody_is_called_on_its_word() -> None:

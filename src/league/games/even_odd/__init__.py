@@ -6,6 +6,7 @@ from league.games.even_odd.wire import EvenOddWire
 
 RULES_TEXT = (
     'Both players choose "even" or "odd" at the same time, and then a number from 1 to 10 is drawn. If both chose the '
-    "same it is a draw, 1 point each. Otherwise whoever named the parity of the number wins 3 points, the other none."
+    "same, it is a draw and each player gets 1 point. Otherwise the player who named the parity of the number wins "
+    "3 points, and the other gets none."
 )
 GAME = Game("even_odd", EvenOdd(), EvenOddWire(), turns=1, measure="points", rules_text=RULES_TEXT)

@@ -1,4 +1,8 @@
-"""Even/Odd: both name a parity at once, a number from 1 to 10 is drawn, whoever alone was right wins."""
+"""Even/Odd: both players name a parity at once, a number from 1 to 10 is drawn, and a player who alone was right wins.
+
+The state goes through three phases: nobody has chosen, both have chosen, the number is drawn. Nobody sees a choice
+before both are in.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,6 +22,7 @@ from league.games.contract import (
     require_legal,
 )
 
+# In this order, a number modulo 2 is the index of its parity.
 PARITIES: Final = ("even", "odd")
 LOWEST: Final = 1
 HIGHEST: Final = 10
@@ -45,7 +50,9 @@ class EvenOdd:
     def to_move(self, state: EvenOddState) -> Mover:
         if state.choices is None:
             return BOTH
-        return CHANCE if state.number is None else NOBODY
+        if state.number is None:
+            return CHANCE
+        return NOBODY
 
     def legal_moves(self, state: EvenOddState, seat: Seat) -> tuple[str, ...]:
         return PARITIES if state.choices is None else ()
@@ -64,23 +71,22 @@ class EvenOdd:
     def outcome(self, state: EvenOddState) -> Outcome | None:
         if state.choices is None or state.number is None:
             return None
-        won = winner(state.choices, state.number)
+        seat = winner(state.choices, state.number)
+        # These sentences are the documents' own; agents by others may read them.
         drawn = f"number was {state.number} ({parity(state.number)})"
-        if won is None:
-            shared = state.choices[PLAYER_A]
-            right = "correct" if shared == parity(state.number) else "incorrect"
-            return Outcome(None, f"Both chose {shared}, {drawn} - both {right}")
-        name = "{A}" if won == PLAYER_A else "{B}"
-        return Outcome(won, f"{name} chose {state.choices[won]}, {drawn}")
+        if seat is None:
+            choice = state.choices[PLAYER_A]
+            correctness = "correct" if choice == parity(state.number) else "incorrect"
+            return Outcome(None, f"Both chose {choice}, {drawn} - both {correctness}")
+        name = "{A}" if seat == PLAYER_A else "{B}"
+        return Outcome(seat, f"{name} chose {state.choices[seat]}, {drawn}")
 
     def view(self, state: EvenOddState, seat: Seat) -> dict[str, object]:
         if state.choices is None:
             return {}
-        own: dict[str, object] = {"your_choice": state.choices[seat]}
-        if state.number is None:
-            return own
-        return own | {
-            "opponent_choice": state.choices[opponent(seat)],
-            "drawn_number": state.number,
-            "number_parity": parity(state.number),
-        }
+        view: dict[str, object] = {"your_choice": state.choices[seat]}
+        if state.number is not None:
+            view["opponent_choice"] = state.choices[opponent(seat)]
+            view["drawn_number"] = state.number
+            view["number_parity"] = parity(state.number)
+        return view

@@ -1,10 +1,24 @@
-"""Even/Odd on the wire: its messages, the drawn number, and what reported details prove (R-10)."""
+"""Even/Odd on the wire: its messages, the drawn number, and what reported details say about the winner (R-10)."""
 
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from league.games.contract import NOTHING_PENDING, PLAYER_A, PLAYER_B, Players, Seat, Verdict
-from league.games.even_odd.rules import HIGHEST, LOWEST, PARITIES, EvenOddState, parity, winner
+from league.games.contract import (
+    NOTHING_PENDING,
+    PLAYER_A,
+    PLAYER_B,
+    Players,
+    Seat,
+    Verdict,
+)
+from league.games.even_odd.rules import (
+    HIGHEST,
+    LOWEST,
+    PARITIES,
+    EvenOddState,
+    parity,
+    winner,
+)
 
 
 class EvenOddWire:
@@ -22,6 +36,7 @@ class EvenOddWire:
         technical: bool,
         pending: Mapping[Seat, str] = NOTHING_PENDING,
     ) -> dict[str, object]:
+        # After a technical loss nothing counts as drawn, even if a number was.
         number = None if technical else state.number
         return {
             "drawn_number": number,
@@ -46,23 +61,30 @@ class EvenOddWire:
         if choices is None:
             choices = {}
         if not _may_be_choices(choices, players):
-            return Verdict("impossible", None, "choices are even, odd or null, of the two players")
+            return Verdict("impossible", None, "each choice must be even, odd or null, and by one of the two players")
         if "drawn_number" not in details:
-            return Verdict("insufficient", None, "no number is given")
+            return Verdict("insufficient", None, "the drawn number is missing")
         number = details["drawn_number"]
         if number is None:
             return Verdict("technical", None, "no number was drawn")
         if type(number) is not int:  # true is not 1
-            return Verdict("insufficient", None, "the number is not a whole number")
-        return _judged(choices.get(players[PLAYER_A]), choices.get(players[PLAYER_B]), number)
+            return Verdict("insufficient", None, "the drawn number is not a whole number")
+        return _verdict(choices.get(players[PLAYER_A]), choices.get(players[PLAYER_B]), number)
 
 
-def _choices(state: EvenOddState, players: Players, pending: Mapping[Seat, str]) -> dict[str, object]:
-    made = state.choices or (pending.get(PLAYER_A), pending.get(PLAYER_B))
-    return {players[PLAYER_A]: made[PLAYER_A], players[PLAYER_B]: made[PLAYER_B]}
+def _choices(
+    state: EvenOddState,
+    players: Players,
+    pending: Mapping[Seat, str],
+) -> dict[str, object]:
+    choices = state.choices or (pending.get(PLAYER_A), pending.get(PLAYER_B))
+    return {players[PLAYER_A]: choices[PLAYER_A], players[PLAYER_B]: choices[PLAYER_B]}
 
 
-def _may_be_choices(choices: object, players: Players) -> TypeGuard[Mapping[str, str | None]]:
+def _may_be_choices(
+    choices: object,
+    players: Players,
+) -> TypeGuard[Mapping[str, str | None]]:
     if not isinstance(choices, Mapping):
         return False
     for player, choice in choices.items():
@@ -71,11 +93,11 @@ def _may_be_choices(choices: object, players: Players) -> TypeGuard[Mapping[str,
     return True
 
 
-def _judged(first: str | None, second: str | None, number: int) -> Verdict:
+def _verdict(first: str | None, second: str | None, number: int) -> Verdict:
     if first is None or second is None:
         # D1 and D2 want a number in every report, so others' referees invent one for a technical loss.
         return Verdict("insufficient", None, "a number is given, but not both choices")
-    won = winner((first, second), number)
+    seat = winner((first, second), number)
     if not LOWEST <= number <= HIGHEST:
-        return Verdict("insufficient", won, f"{number} is not from {LOWEST} to {HIGHEST}", implied=True)
-    return Verdict("proven", won, f"{first} and {second} were chosen, {number} was drawn")
+        return Verdict("insufficient", seat, f"{number} is not from {LOWEST} to {HIGHEST}", implied=True)
+    return Verdict("confirmed", seat, f"{first} and {second} were chosen, {number} was drawn")

@@ -1,4 +1,4 @@
-"""Rock, paper, scissors: simultaneous choices without chance. `best_of(n)` makes one with another number of throws."""
+"""Rock, paper, scissors: simultaneous choices without chance. `best_of` makes the game for any number of throws."""
 
 from league.games.contract import Game
 from league.games.rock_paper_scissors.rules import RockPaperScissors
@@ -9,7 +9,7 @@ def best_of(throws: int) -> Game:
     rules = RockPaperScissors(throws)
     rules_text = (
         'Both players throw "rock", "paper" or "scissors" at the same time: rock beats scissors, scissors beat paper, '
-        f"paper beats rock. Of {throws} throws, whoever wins more of them wins the match."
+        f"paper beats rock. A match has {throws} throws, and the player who wins more of them wins the match."
     )
     return Game("rock_paper_scissors", rules, wire(rules), turns=throws, rules_text=rules_text)
 

@@ -1,6 +1,6 @@
-"""Rock, paper, scissors: both throw at the same time, best of an odd number of throws.
+"""Rock, paper, scissors: both players throw at the same time, best of an odd number of throws.
 
-A drawn throw is a throw too, so a match always ends; equally many won throws make a draw.
+Drawn throws count as throws, so a match always ends. If both players won equally many throws, the match is a draw.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class RockPaperScissors(WithoutChance):
 
     def __post_init__(self) -> None:
         if self.best_of < 1 or self.best_of % 2 == 0:
-            raise ValueError(f"best of an odd number of throws, not {self.best_of}")
+            raise ValueError(f"the number of throws must be odd, not {self.best_of}")
 
     def start(self) -> Throws:
         return Throws()
@@ -60,12 +60,14 @@ class RockPaperScissors(WithoutChance):
     def outcome(self, state: Throws) -> Outcome | None:
         if not self._decided(state):
             return None
-        first, second = state.won_by(PLAYER_A), state.won_by(PLAYER_B)
-        if first == second:
-            return Outcome(None, f"Both won {first} of {len(state.finished)} throws")
-        won, name = (PLAYER_A, "{A}") if first > second else (PLAYER_B, "{B}")
-        score = f"{max(first, second)} to {min(first, second)}"
-        return Outcome(won, f"{name} won {score} in {len(state.finished)} throws")
+        throws = len(state.finished)
+        won_by_a = state.won_by(PLAYER_A)
+        won_by_b = state.won_by(PLAYER_B)
+        if won_by_a > won_by_b:
+            return Outcome(PLAYER_A, f"{{A}} won {won_by_a} to {won_by_b} in {throws} throws")
+        if won_by_b > won_by_a:
+            return Outcome(PLAYER_B, f"{{B}} won {won_by_b} to {won_by_a} in {throws} throws")
+        return Outcome(None, f"Both won {won_by_a} of {throws} throws")
 
     def view(self, state: Throws, seat: Seat) -> dict[str, object]:
         other = opponent(seat)
@@ -77,5 +79,6 @@ class RockPaperScissors(WithoutChance):
 
     def _decided(self, state: Throws) -> bool:
         lead = abs(state.won_by(PLAYER_A) - state.won_by(PLAYER_B))
-        left = self.best_of - len(state.finished)
-        return left == 0 or lead > left
+        remaining = self.best_of - len(state.finished)
+        # A lead that the remaining throws cannot make up ends the match early.
+        return remaining == 0 or lead > remaining

@@ -6,8 +6,9 @@ from league.games.tic_tac_toe.wire import wire
 
 RULES = TicTacToe()
 RULES_TEXT = (
-    'Players take turns to mark a free cell of a board of three by three. The cells are called "0" to "8", row by row '
-    "from the top left. PLAYER_A marks X and begins, PLAYER_B marks O. Three marks of one's own in a row, column or "
-    "diagonal win; a full board without is a draw. Choose the cell to mark."
+    "Players take turns to mark a free cell on a board of three by three cells. The cells are numbered "
+    '"0" to "8", row by row from the top left. PLAYER_A marks X and begins; PLAYER_B marks O. A player with three '
+    "marks in a row, column or diagonal wins. If the board is full and nobody has three, the match is a draw. "
+    "Choose the cell to mark."
 )
 GAME = Game("tic_tac_toe", RULES, wire(RULES), turns=len(CELLS), rules_text=RULES_TEXT, board=RULES.board)

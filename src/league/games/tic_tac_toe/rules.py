@@ -1,4 +1,4 @@
-"""Tic-tac-toe: PLAYER_A marks X and begins; three in a row win, a full board without is a draw.
+"""Tic-tac-toe: PLAYER_A marks X and begins; three in a row win, and a full board without a winner is a draw.
 
 The cells are "0" to "8", row by row from the top left.
 """
@@ -32,6 +32,7 @@ class Marked:
     cells: tuple[str, ...] = ()
 
     def by(self, seat: Seat) -> frozenset[str]:
+        # X has the even places, O the odd ones.
         return frozenset(self.cells[seat::2])
 
 
@@ -40,7 +41,9 @@ class TicTacToe(WithoutChance):
         return Marked()
 
     def to_move(self, state: Marked) -> Mover:
-        return NOBODY if self.outcome(state) else TURN[len(state.cells) % 2]
+        if self.outcome(state):
+            return NOBODY
+        return TURN[len(state.cells) % 2]
 
     def legal_moves(self, state: Marked, seat: Seat) -> tuple[str, ...]:
         if seat not in self.to_move(state).seats:
@@ -62,8 +65,11 @@ class TicTacToe(WithoutChance):
         return None
 
     def view(self, state: Marked, seat: Seat) -> dict[str, object]:
-        return {"your_mark": MARKS[seat], "board": [text for row in self.board(state) for text in row]}
+        # Players get the board as one list of nine cells; pages get it in rows.
+        cells = [text for row in self.board(state) for text in row]
+        return {"your_mark": MARKS[seat], "board": cells}
 
     def board(self, state: Marked) -> Board:
         marks = {cell: MARKS[place % 2] for place, cell in enumerate(state.cells)}
-        return tuple(tuple(marks.get(cell, "") for cell in CELLS[start : start + 3]) for start in (0, 3, 6))
+        texts = tuple(marks.get(cell, "") for cell in CELLS)
+        return texts[0:3], texts[3:6], texts[6:9]

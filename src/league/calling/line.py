@@ -1,0 +1,179 @@
+"""Lines: the form in which a call reaches a peer.
+
+The calling engine speaks league.v2 and nothing else. Peers that other people wrote may want the same message in another
+form: another calling convention, or another path. So every delivery has a line, and the engine asks it three things:
+where and in which form the next call goes (`routed`), how long an acknowledgement is believed (`acknowledged`), and,
+when a call was not understood, whether there is another form to try (`next_form`).
+
+The engine changes a line by telling it what happened; the gateway's lines remember what they were told, `PLAIN` does
+not: it has one form, the documents'. Three things must never happen. A form must not count as an attempt: each one
+gets a time limit of its own. No form is tried after a wrong answer, because the peer has read the call. And a call
+whose repetition could do harm (`Purpose.CHOOSE`) is repeated only after "no such method".
+
+A book opens the lines of one role and remembers, through the role's journal, which form each peer understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from league.events import Event
+from league.machine import Address
+from league.protocol.conventions import Convention
+from league.protocol.exchanges import EXCHANGES
+
+if TYPE_CHECKING:
+    from league.calling.delivery import Interpretation
+
+
+class Sign(Enum):
+    """How a peer shows that it did not understand a call."""
+
+    REFUSED = "it says so"
+    NOT_JSON_RPC = "it answers without JSON-RPC"
+    HUNG_UP = "it breaks the connection"
+    IGNORED = "it acknowledges the call, and nothing follows"
+
+
+class Purpose(Enum):
+    """What a call is for: this decides which forms there are, and what their repetition may cost."""
+
+    TELL = "a message that may arrive twice"
+    INVITE = "the first call of a match to a player"
+    CHOOSE = "a call for a choice, which must not be understood twice"
+    REGISTER = "a registration with a manager"
+    START = "one match for a referee"
+
+
+class Line(Protocol):
+    """The forms of one delivery."""
+
+    is_proven: bool
+    """True if the peer answered in the first form before: then a broken connection says nothing about the form."""
+    learns: bool
+    """True if the line wants to be told in which form it was understood."""
+    verdict: Interpretation | None
+    """The answer to the likeliest form that was not understood; it counts when no form helps."""
+
+    def routed(self, address: Address) -> Address:
+        """Return where and in which form the next call goes."""
+
+    def understood(self, to: Address | None, now: float) -> None:
+        """The peer answered a call to this address; None if its answer came as a request of its own."""
+
+    def acknowledged(self) -> float | None:
+        """The call was acknowledged: return after how many seconds of silence to doubt that, None for never."""
+
+    def next_form(self, sign: Sign, verdict: Interpretation | None, tells_more: bool) -> float | None:
+        """Go to the next form: return the pause before it, None if there is no other. `tells_more`: the answer is about
+        more than the form of the call."""
+
+    def begin_again(self) -> None:
+        """Another attempt begins."""
+
+    def rule_out(self) -> None:
+        """The current form is better not used in the next attempt."""
+
+    def forget(self) -> None:
+        """Somebody else may be at this address by now: no form is ruled out any more."""
+
+
+class PlainLine:
+    """The line of a peer that is called in one form only."""
+
+    is_proven = True
+    learns = False
+    verdict: Interpretation | None = None
+
+    def routed(self, address: Address) -> Address:
+        return address
+
+    def understood(self, to: Address | None, now: float) -> None:
+        pass
+
+    def acknowledged(self) -> float | None:
+        return None
+
+    def next_form(self, sign: Sign, verdict: Interpretation | None, tells_more: bool) -> float | None:
+        return None
+
+    def begin_again(self) -> None:
+        pass
+
+    def rule_out(self) -> None:
+        pass
+
+    def forget(self) -> None:
+        pass
+
+
+PLAIN: Final[Line] = PlainLine()
+
+
+class Conventions(Protocol):
+    """The convention of each peer, by its agent id or its endpoint."""
+
+    def get(self, key: str, /) -> Convention | None:
+        """Return the convention, None if nothing is known of this peer."""
+
+
+class Book(Protocol):
+    """What a role knows about the forms in which its peers are called."""
+
+    conventions: Conventions
+
+    def line(self, to: Address, purpose: Purpose, pause_s: float = 0.0) -> Line:
+        """Open a line for a delivery to this address; `pause_s` is the pause before each further form."""
+
+    def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
+        """This agent understands this convention: record it, unless that is known."""
+
+    def apply(self, event: Event) -> None:
+        """Make an event of the journal true."""
+
+    def forget(self, endpoint: str) -> None:
+        """Somebody else may be at this endpoint by now."""
+
+    def method_names(self, convention: Convention, message_type: str) -> str:
+        """Return the names that a call goes by, for people."""
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """Return all that the journal says of endpoints, as plain data."""
+
+
+class OpenBook(Protocol):
+    """Opens the book of a role. `happened` journals an event; `is_strict` says whether only the documents count;
+    `roster`, if given, knows the peers' conventions."""
+
+    def __call__(
+        self, happened: Callable[[Event], None], is_strict: Callable[[], bool], roster: Conventions | None = None, /
+    ) -> Book: ...
+
+
+class PlainBook:
+    """The book of a role that calls everybody by the documents."""
+
+    def __init__(
+        self, happened: Callable[[Event], None], is_strict: Callable[[], bool], roster: Conventions | None = None, /
+    ) -> None:
+        self.conventions: Conventions = {}
+
+    def line(self, to: Address, purpose: Purpose, pause_s: float = 0.0) -> Line:
+        return PLAIN
+
+    def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
+        pass
+
+    def apply(self, event: Event) -> None:
+        pass
+
+    def forget(self, endpoint: str) -> None:
+        pass
+
+    def method_names(self, convention: Convention, message_type: str) -> str:
+        return EXCHANGES[message_type].method
+
+    def snapshot(self) -> Mapping[str, Any]:
+        return {}

@@ -1,0 +1,199 @@
+"""The form of calls and answers (spec section 13.1): a message wrapped in each calling convention, and answers of every
+shape unwrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from league.gateway import tools
+from league.gateway.normalise import OTHER_TYPES
+from league.gateway.registrations import META_FIELDS
+from league.gateway.tools import Session, Tool
+from league.protocol import jsonrpc
+from league.protocol.conventions import Convention
+from league.protocol.errors import PeerError, Stage, Violation
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import ENVELOPED, NESTED_METHODS, TOOLS_CALL, RpcAnswer, is_int, joined_halves
+from league.protocol.judge import ENVELOPE
+from league.protocol.messages import Message
+
+_NESTED = (*NESTED_METHODS[:2], ENVELOPED)
+_ENVELOPE = frozenset((*ENVELOPE, "auth_token"))
+_OUTSIDE = _ENVELOPE | {"league_id", "round_id", "match_id"}
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+
+def spellings(convention: Convention, message_type: str) -> tuple[str, ...]:
+    """Return the names that the method or the tool may have, the likeliest first."""
+    if convention is Convention.NESTED:
+        return _NESTED
+    verbs = tools.verbs(message_type)
+    if convention not in (Convention.TYPE, Convention.LOWER):
+        return verbs
+    names = (message_type, *OTHER_TYPES.get(message_type, ()))
+    if convention is Convention.LOWER:
+        names = tuple(map(str.lower, names))
+    if message_type in EXCHANGES:
+        return names
+    # A message of no document has no type either: everybody may go by its verb.
+    return tuple(dict.fromkeys((*names, *verbs)))
+
+
+def retyped(message: Message, body: bytes, name: str) -> bytes:
+    """Return the message under the type that it has at an agent whose method for it has that name."""
+    if name.upper() not in OTHER_TYPES.get(message.type, ()):
+        return body
+    return body.replace(b'"%b"' % message.type.encode(), b'"%b"' % name.upper().encode(), 1)
+
+
+def halved(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message as `envelope` and `payload`. Any: JSON."""
+    envelope = {name: value for name, value in fields.items() if name in _OUTSIDE}
+    payload = {name: value for name, value in fields.items() if name not in _ENVELOPE}
+    return {"envelope": envelope, "payload": payload}
+
+
+def frame(
+    convention: Convention, request_id: int, tool: Tool, body: bytes, session: Session = tools.NO_SESSION
+) -> bytes:
+    """Put a request around an encoded message. Whatever the frame, the message carries its type, unless a tool declares
+    others of its fields alone."""
+    if convention is Convention.BARE:
+        return body
+    if convention is Convention.TOOLS:
+        arguments = tools.arguments(tool, msgspec.json.decode(body))
+        params = session.params({"name": tool.name, "arguments": arguments})
+        return jsonrpc.encode_call(request_id, TOOLS_CALL, msgspec.json.encode(params))
+    if convention is Convention.NESTED:
+        body = _nested(tool, body)
+    return jsonrpc.encode_call(request_id, tool.name, body)
+
+
+def _nested(tool: Tool, body: bytes) -> bytes:
+    """Put a message one level deeper, or in halves."""
+    if tool.name == ENVELOPED:
+        return msgspec.json.encode(halved(msgspec.json.decode(body)))
+    return b'{"message":' + body + b"}"
+
+
+def with_flat_meta(message: Message, body: bytes) -> bytes:
+    """Say the meta fields of a bare registration twice: some take no message at all, only these (REST)."""
+    meta = getattr(message, META_FIELDS.get(message.type, ""), None)
+    if meta is None:
+        return body
+    return body[:-1] + b"," + msgspec.json.encode(meta)[1:]
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def answer_in(value: object) -> RpcAnswer:
+    """Return what an answer says, in whatever shape (R-02): `result`, or `params`, or the body itself; then MCP
+    content."""
+    try:
+        return _unwrapped(jsonrpc.answer_in(value))
+    except PeerError as problem:
+        if not isinstance(value, dict):
+            raise
+        return _unwrapped(_loosely(value, problem))
+
+
+def _loosely(value: Mapping[str, Any], problem: PeerError) -> RpcAnswer:
+    """Read an answer that is no JSON-RPC 2.0 response, with the clause it breaks. Any: JSON of others."""
+    clause = problem.requirement or "RPC.object"
+    broken = Violation(problem.code, "", problem.detail, clause, Stage.TYPE, lenient=True)
+    if "message_type" in value:
+        return RpcAnswer(value, deviations=(broken,))
+    if value.get("error") is not None:
+        return _error(value["error"], broken)
+    for name in ("result", "params"):
+        if name in value:
+            return RpcAnswer(value[name], deviations=(broken,))
+    if "jsonrpc" in value:
+        raise problem
+    return RpcAnswer(value, deviations=(broken,))
+
+
+def _error(error: object, broken: Violation) -> RpcAnswer:
+    fields = error if isinstance(error, dict) else {"error_detail": str(error)}
+    number = fields.get("code")
+    if not is_int(number):
+        number = None
+    data = fields.get("data")
+    content = data if isinstance(data, dict) else fields
+    return RpcAnswer(content, number, True, (broken,))
+
+
+def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
+    """Unwrap MCP: the message is in `structuredContent`, or written down as text in `content`. Elsewhere it is in
+    halves."""
+    content = answer.content
+    whole = joined_halves(content)
+    if whole is not None:
+        return replace(answer, content=whole)
+    if not isinstance(content, dict) or not ("content" in content or "structuredContent" in content):
+        return answer
+    if "message_type" in content:
+        return answer
+    has_failed = content.get("isError") is True
+    is_error = answer.is_error or has_failed
+    return replace(answer, content=returned(content), is_error=is_error, is_tool_error=has_failed)
+
+
+def returned(content: Mapping[str, Any]) -> object:
+    """Return what a tool returned: a message, if it is one; a lone text under `text`, any other lone value under
+    `result`."""
+    structured = content.get("structuredContent")
+    if isinstance(structured, dict):
+        return _structured(structured)
+    parts = content.get("content")
+    first = parts[0] if isinstance(parts, list) and parts else None
+    text = first.get("text") if isinstance(first, dict) else None
+    return _read_text(text) if isinstance(text, str) else content
+
+
+def _structured(structured: Mapping[str, Any]) -> object:
+    result = structured.get("result")
+    if len(structured) != 1:
+        return structured
+    if isinstance(result, str):
+        return _read_text(result)
+    return result if isinstance(result, dict | list) else structured
+
+
+def _read_text(text: str) -> object:
+    try:
+        value = jsonrpc.parse_answer(text.encode(errors="replace"), jsonrpc.MANAGER_LIMIT)
+    except PeerError:
+        return {"text": text}
+    if isinstance(value, dict | list):
+        return value
+    if isinstance(value, str):
+        return {"text": value}
+    return {"result": value}
+
+
+def event_data(body: bytes) -> bytes:
+    """Return the data of the last event in a server-sent stream: the answer, as MCP's streamable HTTP sends it."""
+    events = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
+    data = b""
+    for event in events:
+        lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
+        if lines:
+            data = b"\n".join(lines)
+    return data
+
+
+def tool_result(result: Message | dict[str, Any], *, beside: bool = True) -> dict[str, Any]:
+    """Return the result of a `tools/call`: as MCP has it, and `beside` it plain as anybody else does. Any: JSON."""
+    plain = msgspec.to_builtins(result)
+    text = msgspec.json.encode(plain).decode()
+    content = [{"type": "text", "text": text}]
+    wrapped = {"content": content, "structuredContent": plain, "isError": False}
+    return {**plain, **wrapped} if beside else wrapped

@@ -1,0 +1,277 @@
+"""Giving matches to referees by others, which may not know the announcement (spec section 13.4).
+
+There are several ways to give a match, and nobody can see from outside which one makes a referee play. So the ways are
+tried one after the other, until a match is reported:
+
+    announced, or started with one call per match ──▶ reported: this way is journalled, and comes first from now on
+        │                         └──▶ acknowledged, and no report in time: the next way
+        └──▶ refused: the next way at once; unreadable: the next way, if no report comes in time
+    polled: the referee asked for its matches, and so has them; nothing else is tried
+
+Only this file changes the state of a `Gift`; `manager/dispatch.py` owns the dispatch that it belongs to. What must
+never happen: a referee is started again while it may be playing. A referee that acknowledged an announcement in the
+documents' words therefore gets the time of a whole match before another way is tried, and after a restart every
+referee that is given its matches one by one gets the time to report them first. Nothing is tried with our own referees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from msgspec import Struct
+
+from league.calling.delivery import Delivery, Ending, Policy
+from league.calling.line import PLAIN, Line, Purpose
+from league.events import DispatchLearned
+from league.gateway.assignments import MatchAssignment, StartMatch, spelled_out
+from league.machine import Content
+from league.manager.dispatch import ANNOUNCED, POLLED, Dispatch, Dispatches, longest_match_s
+from league.manager.ledger import ScheduledMatch
+from league.manager.roster import Member
+from league.protocol.envelope import Unsealed, seal
+from league.protocol.tokens import MANAGER
+
+STARTS: Final[Mapping[str, type[StartMatch]]] = {"START_MATCH": StartMatch, "MATCH_ASSIGNMENT": MatchAssignment}
+METHODS: Final = (ANNOUNCED, *STARTS)
+"""The ways to give a match to a referee by others, in the order they are tried."""
+REPORT_S: Final = 30.0
+"""How long a referee may take for GAME_OVER and its report."""
+PAUSE_S: Final = 2.0
+"""The pause between two ways for a referee that has acknowledged its announcement."""
+NAMED_MANAGER: Final = f"{MANAGER}:LM01"
+"""The manager with an id, as the documents' "type:id" has it (R-45)."""
+
+
+class Gift(Struct, eq=False):
+    """A dispatch, with the ways in which it is given."""
+
+    dispatch: Dispatch
+    method: str
+    """The way in which it is being given, or was at last."""
+    untried: list[str]
+    acknowledged_method: str = ""
+    """The last way that was acknowledged: a report is owed to it."""
+    acknowledgements: int = 0
+
+
+class Giving:
+    """The gifts of one manager, and the habits of the referees that get them."""
+
+    def __init__(self, dispatches: Dispatches) -> None:
+        self._dispatches = dispatches
+        self._context = dispatches.context
+        self._habits = dispatches.habits
+        self._ledger = dispatches.context.ledger
+        self._gifts: dict[str, Gift] = {}
+        self._polling: set[str] = set()
+        self._patience_s: dict[str, float] = {}
+        """How long a referee gets that once was slow to report."""
+
+    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+        methods = self._methods(referee)
+        first = methods[0]
+        for dispatch in dispatches:
+            self._gifts[dispatch.match.match_id] = Gift(dispatch, first, methods[1:])
+        if first == ANNOUNCED:
+            return False
+        for dispatch in dispatches:
+            gift = self._gifts[dispatch.match.match_id]
+            if again:
+                # The referee might play this match twice: it gets the time to report first.
+                gift.untried = methods
+                dispatch.is_under_way = False
+                dispatch.may_have_arrived = True
+                self._await_report(gift, now)
+            else:
+                self._start(gift, now)
+        return True
+
+    def _methods(self, referee: Member) -> list[str]:
+        """Return the ways to try; the one that made it play before comes first."""
+        if not self._context.accepts_deviations:
+            return [ANNOUNCED]
+        if referee.dispatch_method in ("", ANNOUNCED):
+            return list(METHODS)
+        return sorted(METHODS, key=lambda method: method != referee.dispatch_method)
+
+    def forget(self, match_id: str) -> None:
+        self._gifts.pop(match_id, None)
+        self._context.timers.clear(("dispatch", match_id))
+
+    def taken_away(self, referee_id: str) -> None:
+        self._polling.discard(referee_id)
+        self._patience_s.pop(referee_id, None)
+
+    # --- the announcement ---------------------------------------------------------------------------------------------
+
+    def line(self, referee: Member) -> Line:
+        if self._is_polling(referee.agent_id):
+            return PLAIN
+        return self._context.line(referee)
+
+    def acknowledged(self, dispatch: Dispatch, now: float) -> None:
+        gift = self._gift(dispatch)
+        gift.acknowledged_method = gift.method
+        gift.acknowledgements += 1
+        if self._context.member(dispatch.referee_id).dispatch_method != ANNOUNCED:
+            self._await_report(gift, now)
+
+    def not_acknowledged(self, dispatch: Dispatch, answer: Content | None, now: float) -> None:
+        gift = self._gift(dispatch)
+        if _is_unreadable(answer):
+            self._await_report(gift, now)
+        elif dispatch.may_have_arrived:
+            self._try_next_method(gift, now)
+
+    def _gift(self, dispatch: Dispatch) -> Gift:
+        return self._gifts[dispatch.match.match_id]
+
+    # --- one match at a time ------------------------------------------------------------------------------------------
+
+    def _start(self, gift: Gift, now: float) -> None:
+        """Give one match with one call. The referee may answer when the match is over: the call has as long as the
+        match, and nobody waits for its end. It is retried only if it cannot have arrived."""
+        dispatch = gift.dispatch
+        dispatch.is_under_way = True
+        referee = self._context.member(dispatch.referee_id)
+        message = self._start_message(STARTS[gift.method], referee, dispatch.match, now)
+        pause_s = PAUSE_S if dispatch.is_promised else 0.0
+        delivery = Delivery(
+            referee.agent_id,
+            f"{dispatch.match.match_id}/{dispatch.attempt}/start/{referee.agent_id}",
+            message,
+            Policy(dispatch.limit_s, self._context.retries(refused_only=True), is_waited_for=False),
+            address=lambda: self._context.address(referee),
+            on_end=partial(self._started, gift),
+            on_attempt_failed=partial(self._dispatches.attempt_failed, [dispatch]),
+            compose=lambda *_: message if self._dispatches.is_open(dispatch) else None,
+            line=self._context.line(referee, Purpose.START, pause_s),
+        )
+        self._context.calls.deliver([delivery], now)
+
+    def _started(self, gift: Gift, delivery: Delivery, outcome: Ending, now: float) -> None:
+        dispatch = gift.dispatch
+        if not self._dispatches.is_open(dispatch):
+            return
+        dispatch.is_under_way = False
+        if outcome is Ending.ANSWERED:
+            dispatch.acknowledged_at = now
+            self.acknowledged(dispatch, now)
+        elif outcome is Ending.REFUSED and not _is_unreadable(delivery.answer):
+            self._refused(gift, now)
+        elif outcome is Ending.REFUSED or dispatch.may_have_arrived:
+            self._await_report(gift, now)
+
+    def _start_message(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
+        """Write one match in all the spellings that the referee may look for. START_MATCH names the manager with an id,
+        MATCH_ASSIGNMENT without: some referees know only one of the two."""
+        messages = self._dispatches.messages
+        player_a = self._context.member(match.player_a)
+        player_b = self._context.member(match.player_b)
+        envelope = seal(MANAGER, now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        if kind is StartMatch:
+            envelope["sender"] = NAMED_MANAGER
+        return kind(
+            **envelope,
+            referee_endpoint=referee.endpoint,
+            move_seconds=self._ledger.settings.move_seconds,
+            player_A_token=messages.token_for(player_a, referee, match),
+            player_B_token=messages.token_for(player_b, referee, match),
+            player_A_other_tokens=messages.other_tokens_for(player_a, referee, match),
+            player_B_other_tokens=messages.other_tokens_for(player_b, referee, match),
+            **self.listed(match),
+        )
+
+    def listed(self, match: ScheduledMatch) -> Mapping[str, Any]:
+        # No token is in it: whoever asks gets it.
+        return {
+            "league_id": self._context.ledger.settings.league_id,
+            "round_id": match.round_id,
+            "match_id": match.match_id,
+            "game_type": self._ledger.settings.game_type,
+            "referee_id": match.referee_id,
+            "attempt": match.attempt,
+            **spelled_out([(player, self._context.member(player).endpoint) for player in match.players]),
+        }
+
+    # --- the next way -------------------------------------------------------------------------------------------------
+
+    def _is_known(self, referee_id: str) -> bool:
+        """There is nothing to find out about our referees, and about those that ask for their matches."""
+        return self._habits.is_ours(referee_id) or self._is_polling(referee_id)
+
+    def _is_polling(self, referee_id: str) -> bool:
+        return referee_id in self._polling or self._context.member(referee_id).dispatch_method == POLLED
+
+    def _await_report(self, gift: Gift, now: float) -> None:
+        """Many referees acknowledge whatever they get and then do nothing. One that plays already answers the next way
+        with an error, or ignores it: whatever it reports first counts."""
+        if gift.untried and not self._is_known(gift.dispatch.referee_id):
+            self._try_next_at(gift, now + self._report_expected_in(gift.dispatch))
+
+    def _report_expected_in(self, dispatch: Dispatch) -> float:
+        """Return the seconds that a referee gets before it is given the match in another way."""
+        settings = self._ledger.settings
+        patience_s = settings.start_match_after_s
+        if dispatch.is_promised:
+            patience_s = longest_match_s(settings) + REPORT_S
+            if settings.referee_patience_s is not None:
+                patience_s = settings.referee_patience_s
+        return max(patience_s, self._patience_s.get(dispatch.referee_id, 0.0))
+
+    def _refused(self, gift: Gift, now: float) -> None:
+        """Try the next way at once, unless the referee may be playing already."""
+        if gift.dispatch.is_promised:
+            self._try_next_at(gift, now + PAUSE_S)
+        else:
+            self._try_next_method(gift, now)
+
+    def _try_next_at(self, gift: Gift, at: float) -> None:
+        name = ("dispatch", gift.dispatch.match.match_id)
+        self._context.timers.set(name, at, partial(self._try_next_method, gift))
+
+    def _try_next_method(self, gift: Gift, now: float) -> None:
+        dispatch = gift.dispatch
+        if not gift.untried or not self._dispatches.is_open(dispatch) or self._is_known(dispatch.referee_id):
+            return
+        gift.method = gift.untried.pop(0)
+        dispatch.may_have_arrived = False
+        if dispatch.is_promised:
+            self._dispatches.on_begun_anew(dispatch.match, now)
+        if not self.repeat(dispatch, now):
+            self._dispatches.announce(self._context.member(dispatch.referee_id), [dispatch], now)
+
+    def repeat(self, dispatch: Dispatch, now: float) -> bool:
+        gift = self._gift(dispatch)
+        if gift.method in STARTS and not self._is_known(dispatch.referee_id):
+            self._start(gift, now)
+            return True
+        gift.method = ANNOUNCED
+        return False
+
+    # --- what makes it play -------------------------------------------------------------------------------------------
+
+    def polled(self, referee: Member, dispatches: Sequence[Dispatch]) -> None:
+        self._polling.add(referee.agent_id)
+        for dispatch in dispatches:
+            gift = self._gift(dispatch)
+            gift.method = POLLED
+            gift.acknowledged_method = POLLED
+            self._context.timers.clear(("dispatch", dispatch.match.match_id))
+
+    def reported(self, dispatch: Dispatch, referee: Member, now: float) -> None:
+        gift = self._gift(dispatch)
+        if gift.acknowledgements > 1:
+            # Which of the ways it was is not known. The next match shows it, if it gets the time to be played.
+            twice_s = 2 * (now - dispatch.begun_at)
+            self._patience_s[referee.agent_id] = min(twice_s, dispatch.limit_s / 2)
+        method = gift.method if dispatch.is_under_way else gift.acknowledged_method
+        if method and method != referee.dispatch_method:
+            self._context.happened(DispatchLearned(at=now, agent_id=referee.agent_id, method=method))
+
+
+def _is_unreadable(answer: Content | None) -> bool:
+    """Did the referee say something, and it is not known whether yes or no? It may well be playing."""
+    return isinstance(answer, Unsealed) and answer.message is None

@@ -1,0 +1,439 @@
+"""A referee of ours as the guest of a manager by others (spec section 13.5).
+
+Two conversations with the manager, each with one call at a time and a timer of its own:
+
+- *Polling*: a manager that announces nothing is asked for matches (`get_assigned_matches`), as long as we are a member
+  and no match is played. It ends as soon as a match comes by itself, or the manager does not know the question.
+- *Address search*: a match may come without its players' addresses. Each source is asked in turn, the ports of the
+  documents come last, and the search begins again after a while, until every player is found.
+
+What must never happen: our own manager, which announces, is polled; a player loses a match because we guessed its
+address (a guess counts only where somebody answers a ping). The matches are journalled like any others; what was asked
+and answered is lost in a crash and asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.gateway import assignments as foreign
+from league.gateway.assignments import Assignee, Fields, GetAssignedMatches
+from league.gateway.reports import in_all_words
+from league.machine import ADDRESS_QUERIES, Address, Content, Failure, Information, Inquiry, Ping, Refusal
+from league.membership import Membership
+from league.protocol.envelope import Unsealed
+from league.protocol.errors import PeerError, Violation
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.messages import LeagueQuery, MatchResultReport, Message, RoundAnnouncement
+from league.protocol.parts import QueryParams
+from league.protocol.tokens import MANAGER
+from league.referee import assignments
+from league.referee.context import RefereeContext, RefereeSettings, Take, quotable
+from league.referee.match import Match
+
+POLL_AFTER_S: Final = 3.0
+"""How long a new member waits for matches before it asks for them."""
+POLL_S: Final = 3.0
+POLLS_IN_VAIN: Final = 10
+"""After this many polls in a row that brought nothing, the next one comes later."""
+POLL_SLOWLY_S: Final = 15.0
+
+SEARCH_S: Final = 3.0
+SEARCHES_IN_VAIN: Final = 3
+"""After this many searches in vain the next one begins later."""
+SEARCH_SLOWLY_S: Final = 15.0
+PORTS: Final = range(8101, 8200)
+"""Where the documents have players live: P01 at the first, P02 at the next (D1 1910, D3 43)."""
+BY_PORT: Final = "the documents' ports"
+
+_METHOD: Final = "get_assigned_matches"
+_QUESTION: Final = Policy(EXCHANGES["LEAGUE_QUERY"].limit_s, if_not_understood=Reaction.FAILED)
+_PING: Final = Policy(limit_s=3.0, is_waited_for=False)
+_IS_THERE: Final = (Failure.BUSY, Failure.NOT_UNDERSTOOD, Failure.ERROR)
+"""Failures that show that somebody answered the ping, if not as the documents do."""
+
+Envelope = dict[str, Any]
+"""An envelope as `seal` writes it."""
+
+
+class Guest:
+    """Both conversations, and the words of a manager by others."""
+
+    def __init__(self, context: RefereeContext, take: Take, on_located: Callable[[float], None]) -> None:
+        self._context = context
+        self._polling = Polling(context, take)
+        self._search = AddressSearch(context, on_located)
+
+    @property
+    def trouble(self) -> str:
+        return self._search.trouble
+
+    def begin(self, now: float) -> None:
+        self._polling.begin(now)
+
+    def seek(self, now: float) -> None:
+        self._search.seek(now)
+
+    def announced(self) -> None:
+        self._polling.end()
+
+    def end(self) -> None:
+        self._polling.end()
+        self._search.end()
+
+    def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
+        if self._context.settings.is_strict:
+            raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+        return foreign.announcement_in(inquiry.params, _assignee(self._context), now)
+
+    def assigned(self, method: str, now: float) -> None:
+        self._polling.end()
+        self._context.membership.record((foreign.deviation(method),), now)
+
+    def worded(self, report: MatchResultReport, round_name: str) -> Message:
+        if self._context.membership.derived_tokens or self._context.settings.is_strict:
+            return report
+        return in_all_words(report, round_name)
+
+
+def _assignee(context: RefereeContext) -> Assignee:
+    """Name ourselves as the one that a match is given to."""
+    membership = context.membership
+    return Assignee(membership.agent_id, membership.meta.contact_endpoint, membership.league_id)
+
+
+def _question(membership: Membership, envelope: Envelope) -> Message:
+    """Ask which matches we are to play."""
+    return GetAssignedMatches(**envelope, referee_id=membership.agent_id, league_id=membership.league_id or None)
+
+
+def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
+    if isinstance(content, Refusal) and not content.understood:
+        return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
+    return Interpretation(Reaction.ANSWERED)
+
+
+def _heed(content: Content | None, context: RefereeContext, now: float) -> None:
+    """Note whether the manager still takes our token."""
+    registration = context.membership.registration
+    if isinstance(content, Information):
+        registration.request_accepted()
+    elif isinstance(content, Refusal):
+        registration.request_refused(content.code, now)
+
+
+# --- asking for matches -----------------------------------------------------------------------------------------------
+
+
+class Polling:
+    """Asks for matches: one call at a time, and none while a match is played. `take` opens new matches like those of
+    any announcement."""
+
+    def __init__(self, context: RefereeContext, take: Take) -> None:
+        self._context = context
+        self._take = take
+        self._polls = 0
+        self._in_vain = 0
+        self._delivery: Delivery | None = None
+
+    def begin(self, now: float) -> None:
+        """We have become a member, or are one again."""
+        self.end()
+        membership = self._context.membership
+        is_guest = membership.is_registered and not membership.derived_tokens
+        if is_guest and not self._context.settings.is_strict and self._context.docket.state != "SHUTDOWN":
+            self._in_vain = 0
+            self._context.timers.set(self, now + POLL_AFTER_S, self._poll)
+
+    def end(self) -> None:
+        """Matches come by themselves, or none will come: ask no more in this membership."""
+        self._context.timers.clear(self)
+        if self._delivery is not None:
+            self._context.calls.drop(self._delivery, cancel=True)
+            self._delivery = None
+
+    def _poll(self, now: float) -> None:
+        if any(match.is_located for match in self._context.docket.open.values()):
+            self._poll_later(now)
+            return
+        self._polls += 1
+        self._in_vain += 1
+        membership = self._context.membership
+        envelope = membership.sealed(now, f"conv-{membership.agent_id}-poll-{self._polls}".lower())
+        self._delivery = Delivery(
+            MANAGER,
+            f"assigned/{self._polls}",
+            _question(membership, envelope),
+            _QUESTION,
+            address=lambda: membership.manager,
+            on_end=self._ended,
+            on_attempt_failed=self._failed,
+            interpret=_interpret,
+        )
+        self._context.calls.deliver([self._delivery], now)
+
+    def _poll_later(self, now: float, at_least_s: float = 0.0) -> None:
+        delay_s = POLL_SLOWLY_S if self._in_vain >= POLLS_IN_VAIN else POLL_S
+        self._context.timers.set(self, now + max(delay_s, at_least_s), self._poll)
+
+    def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
+        """A manager that does not know the question is not asked again."""
+        self._delivery = None
+        if failed.failure is not Failure.NOT_UNDERSTOOD:
+            self._poll_later(now)
+
+    def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
+        if outcome is Ending.FAILED:
+            # `_failed` was told already, unless the manager is busy: it asked for time.
+            if self._delivery is delivery:
+                self._delivery = None
+                self._poll_later(now, delivery.busy_s)
+            return
+        self._delivery = None
+        content = delivery.answer
+        _heed(content, self._context, now)
+        if isinstance(content, Information):
+            self._look_at(foreign.matches_in(content.data), now)
+        self._poll_later(now)
+
+    def _look_at(self, listed: list[Fields], now: float) -> None:
+        """Take the matches that are new and ours; of those we have, take the addresses of the players."""
+        membership = self._context.membership
+        for fields in listed:
+            try:
+                if foreign.is_wanted(fields, membership.agent_id):
+                    self._take_listed(fields, now)
+            except PeerError as error:
+                clause = error.requirement or "ROUND_ANNOUNCEMENT.matches"
+                deviation = Violation(error.code, "matches", error.detail, clause, lenient=True)
+                membership.record((deviation,), now)
+
+    def _take_listed(self, fields: Fields, now: float) -> None:
+        """Take a match from the list; PeerError for one that nobody could play."""
+        read = foreign.announcement_in(fields, _assignee(self._context), now)
+        announcement = read.open()
+        assert isinstance(announcement, RoundAnnouncement)
+        (announced,) = announcement.matches
+        is_new = assignments.is_new(announced, self._context)
+        match = self._context.docket.open.get(announced.match_id)
+        if is_new or (match is not None and not match.is_located):
+            self._take(announcement, now, read.round_name)
+        if is_new:
+            self._in_vain = 0
+            self._context.membership.record((foreign.deviation(_METHOD),), now)
+
+
+# --- looking for addresses --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AddressSource:
+    """One place where addresses may be found: the manager is asked (`ask`), or it is at hand (`look`). `read` finds the
+    players' endpoints in the answer."""
+
+    name: str
+    ask: Callable[[Membership, Envelope], Message] | None = None
+    look: Callable[[], Information | Refusal] = lambda: Information({})
+    read: Callable[[Fields], dict[str, str]] = foreign.addresses_in
+
+
+def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
+    league_id = membership.league_id or foreign.UNNAMED_LEAGUE
+    return LeagueQuery(**envelope, league_id=league_id, query_type=query_type, query_params=QueryParams())
+
+
+def sources(settings: RefereeSettings) -> Iterator[AddressSource]:
+    """Yield the sources in the order they are asked."""
+    for query_type in ADDRESS_QUERIES:
+        yield AddressSource(query_type, ask=partial(_query, query_type))
+    yield AddressSource(_METHOD, ask=_question, read=foreign.addresses_in_matches)
+    if settings.players:
+        yield AddressSource("--player", look=lambda: Information({"players": dict(settings.players)}))
+    if settings.agents_config is not None:
+        yield AddressSource("agents_config.json", look=settings.agents_config)
+
+
+class AddressSearch:
+    """Looks for the players of all open matches that have no address yet. `on_located` is called when a match can be
+    played."""
+
+    def __init__(self, context: RefereeContext, on_located: Callable[[float], None]) -> None:
+        self.trouble = ""
+        """Why a match cannot be played yet, when every source was asked in vain."""
+        self._context = context
+        self._on_located = on_located
+        self._sources = tuple(sources(context.settings))
+        self._endpoints: dict[str, str] = {}
+        self._untried: list[AddressSource] = []
+        self._replies: list[str] = []
+        """What the sources said that could not tell."""
+        self._sought: set[str] = set()
+        """The matches that this search or the last one looked at."""
+        self._deliveries: list[Delivery] = []
+        """The question that is open, or the pings."""
+        self._searches = 0
+        self._in_vain = 0
+
+    @property
+    def _missing(self) -> list[Match]:
+        return [match for match in self._context.docket.open.values() if not match.is_located]
+
+    def seek(self, now: float) -> None:
+        """A match may have come without addresses."""
+        if not self._deliveries and not self._sought.issuperset(match.name for match in self._missing):
+            self._in_vain = 0
+            self._search(now)
+
+    def end(self) -> None:
+        """The league is over."""
+        self._context.timers.clear(self)
+        self.trouble = ""
+        for delivery in self._deliveries:
+            self._context.calls.drop(delivery, cancel=True)
+        self._deliveries.clear()
+
+    def _search(self, now: float) -> None:
+        self._searches += 1
+        self._endpoints = {}
+        self._replies = []
+        self._untried = list(self._sources)
+        self._context.timers.clear(self)
+        self._next(now)
+
+    def _next(self, now: float) -> None:
+        """Go to the next source, if somebody is still to be found."""
+        self._sought = {match.name for match in self._missing}
+        while self._missing and self._untried:
+            source = self._untried.pop(0)
+            if source.ask is not None:
+                self._ask(source, source.ask, now)
+                return
+            self._hear(source, source.look(), now)
+        if self._missing and not self._context.settings.is_strict:
+            self._try_ports(now)
+        else:
+            self._conclude(now)
+
+    # --- asking the manager -------------------------------------------------------------------------------------------
+
+    def _ask(self, source: AddressSource, ask: Callable[[Membership, Envelope], Message], now: float) -> None:
+        membership = self._context.membership
+        conversation = f"conv-{membership.agent_id}-addresses-{self._searches}".lower()
+        delivery = Delivery(
+            MANAGER,
+            f"addresses/{self._searches}",
+            ask(membership, membership.sealed(now, conversation)),
+            _QUESTION,
+            address=lambda: membership.manager,
+            on_end=lambda delivery, outcome, then: self._ended(source, delivery, outcome, then),
+            on_attempt_failed=self._failed,
+            interpret=_interpret,
+        )
+        self._deliveries.append(delivery)
+        self._context.calls.deliver([delivery], now)
+
+    def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
+        self._replies.append(failed.detail or failed.failure.value)
+
+    def _ended(self, source: AddressSource, delivery: Delivery, outcome: Ending, now: float) -> None:
+        self._deliveries.clear()
+        if outcome is not Ending.FAILED:
+            _heed(delivery.answer, self._context, now)
+            self._hear(source, delivery.answer, now)
+        self._next(now)
+
+    def _hear(self, source: AddressSource, content: Content | None, now: float) -> None:
+        """Read the answer of a source."""
+        if isinstance(content, Information):
+            self._endpoints |= foreign.usable(source.read(content.data))
+        elif isinstance(content, Refusal):
+            self._replies.append(f"{content.code} {content.detail}".strip())
+        self._locate_all(source.name, now)
+
+    def _locate_all(self, source: str, now: float) -> None:
+        for match in self._missing:
+            if assignments.locate(match, self._endpoints, source, self._context, now):
+                self._on_located(now)
+
+    # --- the last resort ----------------------------------------------------------------------------------------------
+
+    def _try_ports(self, now: float) -> None:
+        """Try where the documents have players live. An address counts only where somebody answers: nobody loses a
+        match because we guessed."""
+        manager = self._context.membership.endpoint
+        players = dict.fromkeys(player for match in self._missing for player in match.taken.players)
+        for player in players:
+            home = _documented_home(player, manager)
+            if player not in self._endpoints and home is not None:
+                self._deliveries.append(self._ping(player, home))
+        if self._deliveries:
+            self._context.calls.deliver(list(self._deliveries), now)
+        else:
+            self._conclude(now)
+
+    def _ping(self, player: str, home: str) -> Delivery:
+        def failed(_: Delivery, how: FailedAttempt, __: float) -> None:
+            if how.failure in _IS_THERE:
+                self._endpoints[player] = home
+
+        def ended(delivery: Delivery, outcome: Ending, now: float) -> None:
+            if outcome is not Ending.FAILED:
+                self._endpoints[player] = home
+            self._deliveries.remove(delivery)
+            if not self._deliveries:
+                self._tried_ports(now)
+
+        address = Address(player, home)
+        label = f"addresses/{self._searches}"
+        return Delivery(player, label, Ping(), _PING, lambda: address, on_end=ended, on_attempt_failed=failed)
+
+    def _tried_ports(self, now: float) -> None:
+        before = len(self._missing)
+        self._locate_all(BY_PORT, now)
+        if len(self._missing) < before:
+            self._record("nobody says where the players live; they are called at " + BY_PORT, "A", now)
+        self._conclude(now)
+
+    # --- the end of a search ------------------------------------------------------------------------------------------
+
+    def _conclude(self, now: float) -> None:
+        if self._missing:
+            self._report(now)
+        else:
+            self.trouble = ""
+            self._in_vain = 0
+
+    def _report(self, now: float) -> None:
+        """Nobody says where a player lives: record it of the manager, tell the operator, and search again later."""
+        match = self._missing[0]
+        taken = match.taken
+        is_first_located = bool(taken.endpoints[0]) or taken.players[0] in self._endpoints
+        seat = 1 if is_first_located else 0
+        reasons = "; ".join(dict.fromkeys(self._replies)) or "nobody said"
+        names = ", ".join((*(source.name for source in self._sources), BY_PORT))
+        missing = f"player_{'AB'[seat]}_endpoint of {match.match_id} is missing"
+        hint = f"say it with --player {taken.players[seat]}=URL"
+        self.trouble = quotable(f"{missing}; {hint}. These did not tell it: {names} ({reasons})")
+        self._record(self.trouble, "AB"[seat], now)
+        self._in_vain += 1
+        delay_s = SEARCH_SLOWLY_S if self._in_vain >= SEARCHES_IN_VAIN else SEARCH_S
+        self._context.timers.set(self, now + delay_s, self._search)
+
+    def _record(self, detail: str, seat: str, now: float) -> None:
+        clause = f"ROUND_ANNOUNCEMENT.matches[].player_{seat}_endpoint"
+        deviation = Violation("E003", "matches", detail, clause, lenient=True)
+        self._context.membership.record((deviation,), now)
+
+
+def _documented_home(player_id: str, manager: str) -> str | None:
+    """Return the endpoint on the manager's machine, at the port with the number in the player's id; None if there is no
+    such number."""
+    number = foreign.number_in(player_id)
+    if number is None or not 0 < number <= len(PORTS):
+        return None
+    host, _ = assignments.place(manager)
+    return foreign.at_port(host, PORTS[number - 1])

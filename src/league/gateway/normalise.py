@@ -1,0 +1,228 @@
+"""What agents by others say, as messages of the documents (spec section 13.2): other names for a field, a field in
+another place, a type left out. Each is recorded as a deviation; a value is never repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from league.gateway import notifications, registrations, reports
+from league.gateway.assignments import name_of_round, number_in
+from league.gateway.notifications import Normalised
+from league.gateway.registrations import META_FIELDS
+from league.protocol.errors import Violation
+from league.protocol.exchanges import message_type_of
+from league.protocol.messages import MESSAGES
+from league.protocol.parts import MoveRequest
+
+OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
+    "LEAGUE_REGISTER_REQUEST": ("PLAYER_REGISTER_REQUEST", "PLAYER_REGISTRATION_REQUEST"),
+    "REFEREE_REGISTER_REQUEST": ("REFEREE_REGISTRATION_REQUEST",),
+    "CHOOSE_PARITY_CALL": ("CHOOSE_PARITY_REQUEST",),
+    "CHOOSE_PARITY_RESPONSE": ("CHOOSE_PARITY_REPLY", "PARITY_CHOICE"),
+}
+"""The names of messages outside the documents."""
+_STANDS_FOR: Mapping[str, str] = {alias: kind for kind, aliases in OTHER_TYPES.items() for alias in aliases}
+_JOINED = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
+_PARITIES = ("even", "odd")
+_MEMBERSHIPS = frozenset(kind.replace("REQUEST", "RESPONSE") for kind in META_FIELDS)
+_MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CONFIRMED", "ACK", "ACKNOWLEDGED"})
+_NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
+_TOKENS = ("auth_token", "token", "access_token")
+_FLAGS = ("success", "accepted", "registered")
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def normalise_answer(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> Normalised:
+    """Read an answer, in whatever words, as the message it stands for. `move`: what GAME_MOVE_CALL asks for."""
+    content = named(content, sent, move)
+    if sent == "GAME_INVITATION":
+        return _join(content)
+    if sent == "CHOOSE_PARITY_CALL":
+        return _choice(content)
+    if move is not None:
+        return _move(content, move.move_type)
+    if sent in META_FIELDS:
+        return _membership(content, sent)
+    return content, ()
+
+
+def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> dict[str, Any]:
+    """Put a lone word, number or truth value that a tool returned under the name of the field that it is."""
+    if content.keys() not in ({"text"}, {"result"}):
+        return content
+    value = next(iter(content.values()))
+    text = str(value) if isinstance(value, str | int) else ""
+    word = text.strip()
+    if sent == "CHOOSE_PARITY_CALL" and word.lower() in _PARITIES:
+        return {"parity_choice": text}
+    if move is not None and word.lower() in map(str.lower, move.valid_options):
+        return {"move_data": {"move_type": move.move_type, "choice": text}}
+    if sent == "GAME_INVITATION" and word.upper() in _JOINED:
+        return {"status": word.upper()}
+    if sent == "GAME_INVITATION" and isinstance(value, bool):
+        return {"accept": value}
+    return content
+
+
+def _join(content: dict[str, Any]) -> Normalised:
+    message_type = content.get("message_type")
+    accept = content.get("accept")
+    is_documented = message_type == "GAME_JOIN_ACK" and accept is not None
+    if is_documented or _is_another(message_type, "GAME_JOIN_ACK"):
+        return content, ()
+    if accept is None:
+        accept = content.get("accepted")
+    if accept is None and content.get("status") in _JOINED:
+        accept = True
+    if not isinstance(accept, bool):
+        return content, ()
+    deviations = []
+    if "accept" not in content:
+        deviations.append(_deviation("accept", "the answer is under accept", "GAME_JOIN_ACK.accept"))
+    return _typed({**content, "accept": accept}, "GAME_JOIN_ACK", deviations)
+
+
+def _choice(content: dict[str, Any]) -> Normalised:
+    """Read a choice in even_odd."""
+    return _chosen(content, "CHOOSE_PARITY_RESPONSE", "parity_choice", content.get("choice"))
+
+
+def _move(content: dict[str, Any], move_type: str) -> Normalised:
+    """Read a choice in any other game."""
+    choice = content.get("choice")
+    move = {"move_type": move_type, "choice": choice} if isinstance(choice, str) else None
+    return _chosen(content, "GAME_MOVE_RESPONSE", "move_data", move)
+
+
+def _chosen(content: dict[str, Any], kind: str, place: str, value: object) -> Normalised:
+    """Put a choice that stands under `choice` at its place."""
+    message_type = content.get("message_type")
+    if _is_another(message_type, kind):
+        return content, ()
+    if place in content:
+        return (content, ()) if message_type == kind else _typed(content, kind, [])
+    if not isinstance(content.get("choice"), str):
+        return content, ()
+    deviation = _deviation(place, f"the choice is under {place}, not choice", f"{kind}.{place}")
+    return _typed({**content, place: value}, kind, [deviation])
+
+
+def _membership(content: dict[str, Any], sent: str) -> Normalised:
+    """Read the answer to a registration: one that says that we are in, and as whom, or one that says in the answer's
+    own type that we are not."""
+    kind = sent.replace("REQUEST", "RESPONSE")
+    id_field = "player_id" if sent.startswith("LEAGUE") else "referee_id"
+    message_type = content.get("message_type")
+    if message_type is not None and not isinstance(message_type, str):
+        return content, ()
+    if message_type in MESSAGES and message_type not in _MEMBERSHIPS:
+        return content, ()
+    data = content.get("data")
+    fields = {**data, **content} if isinstance(data, dict) else content
+    agent_id = _first_text(fields, (id_field, "agent_id", "assigned_id", "id"))
+    status = _membership_status(fields, has_id=agent_id is not None)
+    is_foreign_refusal = status == "REJECTED" and message_type != kind
+    if status is None or is_foreign_refusal or (status == "ACCEPTED" and agent_id is None):
+        return content, ()
+    answer = {"status": status, id_field: agent_id, "auth_token": _first_text(fields, _TOKENS)}
+    deviations = [
+        _deviation(name, f"{name} does not say it, but something else in the answer", f"{kind}.{name}")
+        for name, value in answer.items()
+        if value is not None and value != content.get(name)
+    ]
+    if not deviations and message_type == kind:
+        return content, ()
+    return _typed({**fields, **answer}, kind, deviations)
+
+
+def _membership_status(fields: Mapping[str, Any], has_id: bool) -> str | None:
+    """Return ACCEPTED or REJECTED, by whatever says so; an id alone says yes."""
+    status = fields.get("status")
+    word = status.upper() if isinstance(status, str) else ""
+    flags = [flag for flag in map(fields.get, _FLAGS) if isinstance(flag, bool)]
+    if word in _NO_MEMBER or not all(flags) or fields.get("error") is not None:
+        return "REJECTED"
+    if word in _MEMBER or flags or (has_id and not word):
+        return "ACCEPTED"
+    return None
+
+
+def _first_text(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def _is_another(message_type: object, kind: str) -> bool:
+    """Is it the type of another message?"""
+    return message_type is not None and message_type != kind and message_type not in OTHER_TYPES.get(kind, ())
+
+
+def _typed(content: dict[str, Any], kind: str, deviations: list[Violation]) -> Normalised:
+    """Give a message its type."""
+    message_type = content.get("message_type")
+    if message_type != kind:
+        detail = f"this is a {kind}, not {message_type}"
+        if message_type is None:
+            detail = f"message_type is missing; this is a {kind}"
+        deviations.append(_deviation("message_type", detail, "ENVELOPE.message_type"))
+    return {**content, "message_type": kind}, tuple(deviations)
+
+
+def _deviation(path: str, detail: str, clause: str) -> Violation:
+    return Violation("E003", path, detail, clause, lenient=True)
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def normalise_request(content: dict[str, Any], method: str, game_type: str = "even_odd") -> Normalised:
+    """Read a request, in whatever words: a choice or a join as its own POST, a registration whose meta fields stand
+    flat in it, a report, or what a player is told. Any: JSON of others."""
+    name = content.get("message_type") or message_type_of(method) or _STANDS_FOR.get(method.upper())
+    name = name or registrations.kind_of_method(method, content)
+    if not isinstance(name, str):
+        return content, ()
+    kind = _STANDS_FOR.get(name.upper(), name)
+    deviations: list[Violation] = []
+    if kind != name and "message_type" in content:
+        content = {**content, "message_type": kind}
+        deviations.append(_deviation("message_type", f"{kind} is called {name}", "ENVELOPE.message_type"))
+    content, of_round = _numbered_round(content, kind)
+    content, of_kind = _of_kind(content, kind, game_type)
+    deviations += of_round
+    deviations += of_kind
+    is_clear = META_FIELDS.get(kind, "") in content or method.upper() in _STANDS_FOR
+    if is_clear and "message_type" not in content:
+        return _typed(content, kind, deviations)
+    return content, tuple(deviations)
+
+
+def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
+    if kind == "GAME_JOIN_ACK":
+        return _join(content)
+    if kind == "CHOOSE_PARITY_RESPONSE":
+        return _choice(content)
+    if kind in META_FIELDS:
+        return registrations.normalise(content, kind, game_type)
+    if kind in notifications.KINDS:
+        return notifications.normalise(content, kind)
+    if kind == reports.KIND:
+        return reports.normalise(content)
+    return content, ()
+
+
+def _numbered_round(content: dict[str, Any], kind: str) -> Normalised:
+    """Read the number out of a round's name, such as "R1"; a name without a number is judged like any value."""
+    round_id = content.get("round_id")
+    if not name_of_round(round_id):
+        return content, ()
+    detail = f"a round has a number, not the name {round_id!r}"
+    deviation = Violation("E007", "round_id", detail, f"{kind}.round_id", lenient=True)
+    return {**content, "round_id": number_in(round_id)}, (deviation,)

@@ -1,0 +1,167 @@
+"""What referees and managers by others tell a player (spec section 13.5), in the words of the documents.
+
+Read are a GAME_OVER whose choices have another name or whose loser reads LOSS, a table whose rows lack what their order
+or another field says, a call whose context is a form that nobody filled in, an invitation to a seat of another name,
+and a time without a zone. None of it puts the player's own choice at risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from league.protocol import timestamps
+from league.protocol.errors import Violation
+
+GAME_OVER: Final = "GAME_OVER"
+STANDINGS: Final = "LEAGUE_STANDINGS_UPDATE"
+CALL: Final = "CHOOSE_PARITY_CALL"
+_UNFILLED: Final = {"opponent_id": "", "round_id": 0}
+_SEATS: Final = ("PLAYER_A", "PLAYER_B")
+_TIMES: Final = ("timestamp", "deadline")
+_PLAYED: Final = ("matches_played", "games_played", "matches")
+
+Normalised = tuple[dict[str, Any], tuple[Violation, ...]]
+"""A message as the documents have it, and its deviations. Any: JSON of others."""
+
+
+def normalise(content: dict[str, Any], kind: str) -> Normalised:
+    """Read a message of one of these KINDS."""
+    content, zones = _with_zones(content, kind)
+    content, deviations = KINDS[kind](content)
+    return content, (*zones, *deviations)
+
+
+def _with_zones(content: dict[str, Any], kind: str) -> Normalised:
+    """Read a time without a zone as UTC."""
+    times = {}
+    deviations = []
+    for name in _TIMES:
+        text = content.get(name)
+        if isinstance(text, str) and _lacks_zone(text):
+            times[name] = text + "Z"
+            clause = f"ENVELOPE.{name}" if name == "timestamp" else f"{kind}.{name}"
+            detail = f"{text!r} names no zone; read as UTC"
+            deviations.append(Violation("E021", name, detail, clause, lenient=True))
+    if not times:
+        return content, ()
+    return {**content, **times}, tuple(deviations)
+
+
+def _lacks_zone(text: str) -> bool:
+    return not timestamps.is_compat(text) and timestamps.is_compat(text + "Z")
+
+
+def _as_it_is(content: dict[str, Any]) -> Normalised:
+    return content, ()
+
+
+def _invitation(content: dict[str, Any]) -> Normalised:
+    """Which of the two seats it is changes nothing for a player."""
+    role = content.get("role_in_match")
+    if role in _SEATS:
+        return content, ()
+    seat = _SEATS[0]
+    if isinstance(role, str) and role.lower().rstrip(" ")[-1:] in ("b", "2"):
+        seat = _SEATS[1]
+    code = "E008"
+    detail = f"{role!r:.80} is no seat"
+    if role is None:
+        code = "E003"
+        detail = "role_in_match is missing"
+    deviation = Violation(code, "role_in_match", detail, "GAME_INVITATION.role_in_match", lenient=True)
+    return {**content, "role_in_match": seat}, (deviation,)
+
+
+def _call(content: dict[str, Any]) -> Normalised:
+    """Leave out what nobody filled in."""
+    context = content.get("context")
+    if not isinstance(context, dict):
+        return content, ()
+    empty = [name for name, nothing in _UNFILLED.items() if _is_same(context.get(name), nothing)]
+    if not empty:
+        return content, ()
+    filled = {name: value for name, value in context.items() if name not in empty}
+    deviations = [
+        Violation("E008", f"context.{name}", f"{name} says nothing", f"{CALL}.context.{name}", lenient=True)
+        for name in empty
+    ]
+    return {**content, "context": filled}, tuple(deviations)
+
+
+def _is_same(value: object, nothing: object) -> bool:
+    # false is not 0.
+    return type(value) is type(nothing) and value == nothing
+
+
+def _game_over(content: dict[str, Any]) -> Normalised:
+    result = content.get("game_result")
+    if not isinstance(result, dict):
+        return content, ()
+    changes: dict[str, Any] = {}
+    deviations = []
+    if not isinstance(result.get("choices"), dict):
+        choices = result.get("player_choices")
+        detail = "the choices are under choices"
+        if not isinstance(choices, dict):
+            choices = {}
+            detail = "nobody's choice is told"
+        changes["choices"] = choices
+        deviations.append(_result_deviation("E003", "choices", detail))
+    if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
+        # It is said as its receiver sees it; the match itself was won by somebody.
+        changes["status"] = "WIN"
+        deviations.append(_result_deviation("E008", "status", "a match that somebody won is a WIN, also to the loser"))
+    if not deviations:
+        return content, ()
+    return {**content, "game_result": {**result, **changes}}, tuple(deviations)
+
+
+def _result_deviation(code: str, name: str, detail: str) -> Violation:
+    place = f"game_result.{name}"
+    return Violation(code, place, detail, f"{GAME_OVER}.{place}", lenient=True)
+
+
+def _standings(content: dict[str, Any]) -> Normalised:
+    rows = content.get("standings")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return content, ()
+    missing: set[str] = set()
+    whole_rows = []
+    for rank, row in enumerate(rows, start=1):
+        whole = _row(row, rank)
+        missing |= whole.keys() - row.keys()
+        whole_rows.append(whole)
+    if not missing:
+        return content, ()
+    deviations = [
+        Violation("E003", f"standings[].{name}", f"{name} is missing", f"{STANDINGS}.standings[].{name}", lenient=True)
+        for name in sorted(missing)
+    ]
+    return {**content, "standings": whole_rows}, tuple(deviations)
+
+
+def _row(row: dict[str, Any], rank: int) -> dict[str, Any]:
+    """Complete a row. The table is sorted, so the place in it is the rank; a player without a name goes by its id."""
+    whole: dict[str, Any] = {"rank": rank}
+    if row.get("player_id") is not None:
+        whole["display_name"] = row["player_id"]
+    for name in _PLAYED:
+        if name in row:
+            if row[name] is not None:
+                whole["played"] = row[name]
+            break
+    return {**whole, **row}
+
+
+KINDS: Final[Mapping[str, Callable[[dict[str, Any]], Normalised]]] = {
+    GAME_OVER: _game_over,
+    STANDINGS: _standings,
+    CALL: _call,
+    "GAME_INVITATION": _invitation,
+    "GAME_MOVE_CALL": _as_it_is,
+    "GAME_ERROR": _as_it_is,
+    "ROUND_ANNOUNCEMENT": _as_it_is,
+    "ROUND_COMPLETED": _as_it_is,
+    "LEAGUE_COMPLETED": _as_it_is,
+}

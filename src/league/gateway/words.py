@@ -1,0 +1,347 @@
+"""Words: how one call is made in the words that an agent by others knows. Without I/O; shell and simulator run it.
+
+One call may take several requests. `Words` remembers, for each endpoint, what was found out; an `Exchange` is one call:
+its runner sends the first request, hands each reply to `step`, and gets another request or the reply that counts:
+
+    usual request ──▶ "no such method": the other names of the method, one after the other
+          ├────────▶ 404 or 405 at an endpoint without a path: the same request at the usual path
+          └────────▶ an event stream: the answer is the data of its last event
+    tool call ─────▶ first a list of the tools, once; a server that gives none may want a handshake, or none at all
+          └────────▶ 400 or 404 in a session: the session is over, and opened anew, once
+
+All requests of an exchange share the deadline of their call: the runner keeps it, and ends the exchange when it is
+reached. Nothing is journalled: what is remembered is asked again after a restart, which is harmless.
+
+What must never happen: a message is understood twice. So another name is tried only after an answer that says "no such
+method", and another path or session only where nobody took the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+from msgspec import Struct, structs
+
+from league.gateway import forms, tools, understanding
+from league.gateway.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
+from league.machine import Address, Ping
+from league.protocol import jsonrpc
+from league.protocol.conventions import Convention
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import TOOLS_CALL
+from league.protocol.messages import ACKS, Message
+from league.transport import letters
+from league.transport.reply import HttpReply
+
+LIST_LIMIT: Final = 256 * 1024
+"""The largest list of tools that is read."""
+ENDPOINTS: Final = 4096
+"""The maximum number of endpoints that are remembered; then all are forgotten."""
+USUAL_PATH: Final = "/mcp"
+_EVENTS = "text/event-stream"
+_NOT_HERE = (404, 405)
+_SESSION_OVER = (400, 404)
+_LIST = "tools/list"
+_GREETING = msgspec.json.encode(tools.GREETING)
+_GREETED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+NOTIFICATIONS: Final = frozenset(
+    row.message_type for row in EXCHANGES.values() if row.replies and row.replies[0] in ACKS
+)
+"""Messages whose connection may be given to a more urgent call."""
+
+
+class Post(Struct, frozen=True):
+    """One HTTP request. `limit` is the largest answer to read, 0 for the limit of the call."""
+
+    url: str
+    raw: bytes
+    headers: bytes = b""
+    origin: str = ""
+    gives_way: bool = False
+    limit: int = 0
+
+
+@dataclass(slots=True)
+class EndpointWords:
+    """What an endpoint is known to want."""
+
+    names: dict[tuple[Convention, str], Tool] = field(default_factory=dict)
+    """The name that worked, by convention and type of the message."""
+    tools: tuple[Tool, ...] | None = None
+    """Its tools; None before it was asked."""
+    session: Session = NO_SESSION
+    url: str = ""
+    """Where it really takes messages, if it was named without a path."""
+
+
+_NOTHING = EndpointWords()
+_Steps = Generator[Post, HttpReply, HttpReply]
+
+
+class Exchange:
+    """One call: requests go out one after the other, until one reply counts."""
+
+    def __init__(self, steps: _Steps) -> None:
+        self._steps = steps
+        self.first = next(steps)
+        """The request to begin with."""
+
+    def step(self, reply: HttpReply) -> Post | HttpReply:
+        """Return the next request, or the reply that counts."""
+        try:
+            return self._steps.send(reply)
+        except StopIteration as end:
+            final: HttpReply = end.value
+            return final
+
+
+class Words:
+    """The words of all endpoints that one agent of ours calls."""
+
+    def __init__(self) -> None:
+        self.endpoints: dict[str, EndpointWords] = {}
+
+    def begin(
+        self, call_id: int, message: Message | Ping, body: bytes, to: Address, *, was_sent: bool = False
+    ) -> Exchange:
+        """Begin a call in whatever words are known there. `was_sent`: the usual request has left already, and its reply
+        is the first to step on."""
+        call = _Call(self, call_id, message, body, to)
+        return Exchange(call.steps(was_sent))
+
+    def of(self, endpoint: str) -> EndpointWords:
+        """Return what is known of an endpoint, to read it."""
+        return self.endpoints.get(endpoint, _NOTHING)
+
+    def learn(self, endpoint: str) -> EndpointWords:
+        """Return what is known of an endpoint, to add to it."""
+        if len(self.endpoints) >= ENDPOINTS:
+            self.endpoints.clear()
+        return self.endpoints.setdefault(endpoint, EndpointWords())
+
+    def forget(self, endpoint: str, tried: Iterable[Tool]) -> None:
+        """No name worked. If one of them did before, somebody else answers there now."""
+        words = self.endpoints.get(endpoint)
+        if words is None:
+            return
+        worked = {*words.names.values(), *(words.tools or ())}
+        if not worked.isdisjoint(tried):
+            del self.endpoints[endpoint]
+
+
+class _Call:
+    """The requests of one call, as generators: each yields a request and is sent its reply."""
+
+    def __init__(self, words: Words, call_id: int, message: Message | Ping, body: bytes, to: Address) -> None:
+        self._words = words
+        self._call_id = call_id
+        self._message = message
+        self._body = body
+        self._to = to
+        self._gives_way = not isinstance(message, Ping) and message.type in NOTIFICATIONS
+
+    def steps(self, was_sent: bool) -> _Steps:
+        message = self._message
+        if isinstance(message, Ping):
+            return (yield from self._post(self._written()))
+        if self._to.convention is Convention.TOOLS:
+            yield from self._learn_tools()
+        elif was_sent or self._to.endpoint not in self._words.endpoints:
+            return (yield from self._usual(message))
+        return (yield from self._try(self._candidates(message.type), message))
+
+    def _usual(self, message: Message) -> _Steps:
+        """Call an endpoint of which nothing is known: as the documents say, and then by the other names."""
+        raw = self._written()
+        reply = yield Post(self._to.endpoint, raw, b"", self._to.origin, self._gives_way)
+        reply = yield from self._settled(reply, raw, b"")
+        names = _names(self._to.convention, message.type)[1:]
+        if not names or not is_unknown(reply.body):
+            return reply
+        return (yield from self._try(names, message))
+
+    def _written(self) -> bytes:
+        return letters.write_call(self._call_id, self._message, self._body, self._to)
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def _try(self, names: tuple[Tool, ...], message: Message) -> _Steps:
+        """Try one name after the other, until one is known there; that one is remembered."""
+        endpoint = self._to.endpoint
+        for name in names:
+            session = self._words.of(endpoint).session
+            raw = letters.write_call(self._call_id, message, self._body, self._to, name, session)
+            reply = yield from self._post_in_session(raw, name.name)
+            if not is_unknown(reply.body):
+                self._words.learn(endpoint).names[self._to.convention, message.type] = name
+                return reply
+        self._words.forget(endpoint, names)
+        return reply
+
+    def _candidates(self, message_type: str) -> tuple[Tool, ...]:
+        """Return the names to try: the one that worked last, one from the list of tools, or all there are."""
+        convention = self._to.convention
+        words = self._words.of(self._to.endpoint)
+        name = words.names.get((convention, message_type))
+        if name is not None:
+            return (name,)
+        names = _names(convention, message_type)
+        if convention is Convention.TOOLS and words.tools:
+            # What it does not offer it need not hear: one call, so that it is its own answer that says so.
+            return (tools.pick(message_type, words.tools) or names[0],)
+        return names
+
+    # --- tools and sessions -------------------------------------------------------------------------------------------
+
+    def _learn_tools(self) -> Generator[Post, HttpReply, None]:
+        """Ask for the list of tools, once. A server that does not give it may want a handshake first, or to hear of no
+        session at all."""
+        words = self._words.learn(self._to.endpoint)
+        if words.tools is not None:
+            return
+        listed = yield from self._listed_tools()
+        if not listed and (yield from self._greet(words)):
+            listed = yield from self._listed_tools()
+        if not listed:
+            words.session = WITHOUT_HANDSHAKE
+            listed = yield from self._listed_tools()
+        if not listed:
+            words.session = NO_SESSION
+        # Only now: the deadline may end the call anywhere above, and the next call begins anew.
+        words.tools = listed
+
+    def _greet(self, words: EndpointWords) -> Generator[Post, HttpReply, bool]:
+        """Make MCP's handshake: return whether the server answered it."""
+        reply = yield from self._post(jsonrpc.encode_call(1, "initialize", _GREETING), limit=LIST_LIMIT)
+        content = _content(reply)
+        if reply.status >= 300 or content is None:
+            return False
+        words.session = tools.greeted(content, reply.session)
+        yield from self._post(_GREETED, limit=LIST_LIMIT)
+        return True
+
+    def _listed_tools(self) -> Generator[Post, HttpReply, tuple[Tool, ...]]:
+        session = self._words.of(self._to.endpoint).session
+        listed = ToolList()
+        while listed.params is not None:
+            raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params(listed.params)))
+            reply = yield from self._post(raw, method=_LIST, limit=LIST_LIMIT)
+            listed.add(_content(reply))
+        return listed.tools
+
+    def _post_in_session(self, raw: bytes, tool: str) -> _Steps:
+        """A session that is over is opened anew, once: without one the server did nothing."""
+        had_session = bool(self._words.of(self._to.endpoint).session.id)
+        reply = yield from self._post(raw, TOOLS_CALL, tool)
+        if had_session and reply.status in _SESSION_OVER:
+            self._words.endpoints.pop(self._to.endpoint, None)
+            yield from self._learn_tools()
+            reply = yield from self._post(raw, TOOLS_CALL, tool)
+        return reply
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def _post(self, raw: bytes, method: str = "", tool: str = "", limit: int = 0) -> _Steps:
+        words = self._words.of(self._to.endpoint)
+        headers = _headers(words.session, method, tool) if words.session.version else b""
+        gives_way = self._gives_way and not limit
+        reply = yield Post(words.url or self._to.endpoint, raw, headers, self._to.origin, gives_way, limit)
+        if words.url:
+            return _without_events(reply)
+        return (yield from self._settled(reply, raw, headers, limit))
+
+    def _settled(self, reply: HttpReply, raw: bytes, headers: bytes, limit: int = 0) -> _Steps:
+        """Find the reply that counts: out of its event, or from the path that was meant."""
+        endpoint = self._to.endpoint
+        if reply.status in _NOT_HERE and _has_no_path(endpoint):
+            # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
+            usual = endpoint.rstrip("/") + USUAL_PATH
+            reply = yield Post(usual, raw, headers, self._to.origin, self._gives_way and not limit, limit)
+            if reply.status not in _NOT_HERE:
+                self._words.learn(endpoint).url = usual
+        return _without_events(reply)
+
+
+def _has_no_path(endpoint: str) -> bool:
+    return "/" not in endpoint.partition("://")[2].rstrip("/")
+
+
+def _headers(session: Session, method: str, tool: str) -> bytes:
+    lines = (f"{name}: {value}\r\n" for name, value in session.headers(method, tool))
+    return "".join(lines).encode("latin-1")
+
+
+@lru_cache(maxsize=128)
+def _names(convention: Convention, message_type: str) -> tuple[Tool, ...]:
+    return tuple(map(Tool, forms.spellings(convention, message_type)))
+
+
+def _without_events(reply: HttpReply) -> HttpReply:
+    if not reply.content_type.startswith(_EVENTS):
+        return reply
+    return structs.replace(reply, body=forms.event_data(reply.body), content_type="application/json")
+
+
+def _content(reply: HttpReply) -> object:
+    try:
+        answer = jsonrpc.decode_answer(reply.body, LIST_LIMIT)
+    except PeerError:
+        return None
+    return None if answer.is_error else answer.content
+
+
+# --- "no such method" -------------------------------------------------------------------------------------------------
+
+_SIGNS_OF_UNKNOWN = (
+    *(b"-32601", b"e036", b"unknown", b"unsupport", b"unrecogni", b"unhandled", b"unexpected", b"invalid", b"bad"),
+    *(b"wrong", b"no such", b"no handler", b"not ", b"not_", b"not-", b"n't"),
+)
+"""Every answer that says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""
+# An answer can say it in an `error`, with `isError` or `success`, in text within text, or as its `status`.
+_ERROR = b"rror"
+_SUCCESS = b'"success"'
+_ESCAPE = b"\\"
+_STATUS = b'"status"'
+_GOOD_STATUS = b'"status":"A'
+"""ACKNOWLEDGED and ACCEPTED."""
+
+
+def is_final(reply: HttpReply) -> bool:
+    """Does this answer count as it is? Another one is to be unwrapped, or says that the call went wrong."""
+    return not (reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS) or is_unknown(reply.body))
+
+
+def is_unknown(body: bytes) -> bool:
+    """Does this answer say that there is no such method or tool? Then nothing happened."""
+    if not _could_say_unknown(body):
+        return False
+    text = body.lower()
+    for sign in _SIGNS_OF_UNKNOWN:
+        if sign in text:
+            return _says_unknown(body)
+    return False
+
+
+def _could_say_unknown(body: bytes) -> bool:
+    if body.find(_ERROR) >= 0 or body.find(_SUCCESS) >= 0 or body.find(_ESCAPE) >= 0:
+        return True
+    status = body.find(_STATUS)
+    while status >= 0:
+        if not body.startswith(_GOOD_STATUS, status):
+            return True
+        status = body.find(_STATUS, status + 1)
+    return False
+
+
+def _says_unknown(body: bytes) -> bool:
+    try:
+        answer = forms.answer_in(jsonrpc.parse_answer(body, LIST_LIMIT))
+    except PeerError:
+        return False
+    return understanding.says_unknown(answer.content, answer.number, is_error=answer.is_error)

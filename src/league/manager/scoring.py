@@ -1,0 +1,427 @@
+"""From a report to the table: the second half of a match, from top to bottom (spec sections 8.4, 8.5).
+
+    1. take     LeagueManager has authenticated the sender of MATCH_RESULT_REPORT. The report must name a match that
+                this referee holds, and its current attempt (E014, E016).
+    2. judge    The rules of the game decide who won and how many points that is. The report's own score is only
+                compared with them (R-10). A contradiction is refused or, in `compat`, corrected and recorded (E039).
+    3. accept   The result comes into force with ResultAccepted, which changes the table in the ledger. The exception
+                is a technical loss that an outage excuses: it is refused, and the match is played again.
+    4. follow   Two technical losses in a row suspend a player. The referee's record of the match is kept.
+    5. answer   The referee gets MATCH_RESULT_ACK.
+
+The step then ends as every step of the manager does (`LeagueManager._conclude`):
+
+    6. advance  Rounds.advance finishes the round if this was its last match.
+    7. tell     Broadcasts.flush writes the new table and sends LEAGUE_STANDINGS_UPDATE.
+
+A match has at most one result in force. A report that comes when there is one changes nothing, whatever it says
+(E017 if it says the same, E040 if not). Nothing leaves the process before ResultAccepted is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from league.calling.delivery import Delivery, Ending, Policy
+from league.events import MatchRecordKept, RequestRefused, ResultAccepted, Status
+from league.games import draw, registry
+from league.games.contract import SEATS, Game, Seat, Verdict
+from league.machine import Letter, MatchRecord, RecordRequest
+from league.manager.assignments import Assignments
+from league.manager.context import LONGEST_DETAIL, ManagerPart
+from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.ledger import ScheduledMatch
+from league.manager.outages import Outages
+from league.manager.roster import FAULTS_THAT_SUSPEND, Member
+from league.manager.standings import Decided
+from league.protocol import timestamps, tokens
+from league.protocol.envelope import Reading, Unsealed, seal, unseal
+from league.protocol.errors import PeerError, Violation, as_error
+from league.protocol.messages import MatchResultAck, MatchResultReport, Message
+
+DRAW = "DRAW"
+RECORD_LIMIT_S = 10.0
+COMES_TOO_LATE = frozenset({"E017", "E040"})
+"""Errors for a report of a match that has a result already."""
+HAS_NO_RESULT = frozenset({"E003", "E004", "E007", "E008", "E021", "E039"})
+"""Errors for a report in which no result can be found."""
+
+Object = dict[str, Any]
+_JSON = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a report amounts to. The result is verified if nothing deviates and the seed proves the draw (S-27)."""
+
+    status: Status
+    winner: str | None
+    points: dict[str, int]
+    deviations: list[Violation]
+    draw_is_proven: bool
+
+
+@dataclass(slots=True)
+class Scoring(ManagerPart):
+    """Turns reports into results."""
+
+    assignments: Assignments
+    dispatches: Dispatches
+    habits: RefereeHabits
+    outages: Outages
+    _game: Game | None = None
+
+    def take(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
+        """Take the report of an authenticated sender. PeerError refuses it."""
+        try:
+            report = self._read(read, referee, now)
+            match = self._match_of(report, referee)
+            details: Object = msgspec.to_builtins(report.result.details or {})
+            # Before it is judged: a second report changes nothing, however wrong it may be.
+            if match.result is not None:
+                raise _already_reported(match, report, details)
+            judgement = self._judge(match, report, details)
+            self._accept(match, referee, judgement, details, now)
+        except PeerError as error:
+            self._refused(error, read, referee, now)
+            raise
+        self._suspend_or_recover(match, now)
+        # A technical loss may be the first sign of an outage: the players are probed before the round may end.
+        if self._ledger.rounds[self._ledger.current_round - 1].unchecked:
+            self.outages.reported()
+        self._keep_record(match, referee, report, now)
+        acknowledgement = MatchResultAck(
+            **seal(tokens.MANAGER, now, report.conversation_id),
+            status="ACCEPTED",
+            match_id=match.match_id,
+            round_id=match.round_id,
+        )
+        self.context.reply(letter, acknowledgement)
+
+    # --- 1. take: who reports which match -----------------------------------------------------------------------------
+
+    def _read(self, read: Unsealed, referee: Member, now: float) -> MatchResultReport:
+        if referee.role == "player":
+            raise PeerError("E032", "a match is reported by its referee")
+        if read.field("league_id") != self._ledger.settings.league_id:
+            self._check_league(read, referee, now)
+        report = read.message
+        if report is None:
+            report = self._filled_in(read, referee, now) or read.open()
+        assert isinstance(report, MatchResultReport)
+        return report
+
+    def _check_league(self, read: Unsealed, referee: Member, now: float) -> None:
+        """Some referees call every league by the same name. Their token and their match leave no doubt about it."""
+        try:
+            self.context.check_league(read)
+        except PeerError as error:
+            match = self._ledger.matches.get(str(read.field("match_id")))
+            is_holder = match is not None and match.referee_id == referee.agent_id
+            if not is_holder or not self.context.accepts_deviations:
+                raise
+            deviation = Violation("E028", "league_id", error.detail, "MATCH_RESULT_REPORT.league_id")
+            self.context.record(referee.agent_id, [deviation], now)
+
+    def _filled_in(self, read: Unsealed, referee: Member, now: float) -> Message | None:
+        """In `compat`, fill in what a report lacks if its match says it anyway, and record the deviation."""
+        match = self._ledger.matches.get(str(read.content.get("match_id")))
+        if match is None or not self.context.accepts_deviations:
+            return None
+        settings = self._ledger.settings
+        fields = {
+            "league_id": settings.league_id,
+            "round_id": match.round_id,
+            "game_type": settings.game_type,
+        }
+        absent = {name: value for name, value in fields.items() if name not in read.content}
+        if any(violation.path not in absent for violation in read.violations):
+            return None
+        self.context.record(referee.agent_id, read.violations, now)
+        completed = unseal({**read.content, **absent}, Reading())
+        self.context.record(referee.agent_id, completed.deviations, now)
+        return completed.message
+
+    def _match_of(self, report: MatchResultReport, referee: Member) -> ScheduledMatch:
+        match = self._ledger.matches.get(report.match_id)
+        if match is None:
+            match_id = report.match_id[:80]
+            raise PeerError("E014", f"there is no match {match_id!r}", {"match_id": match_id})
+        context = {"match_id": match.match_id}
+        is_held = match.status == "ASSIGNED" or isinstance(match.result, ResultAccepted)
+        if not is_held or match.referee_id != referee.agent_id:
+            raise PeerError(
+                "E016",
+                f"{match.match_id} is not assigned to {referee.agent_id}",
+                context,
+            )
+        if report.attempt not in (None, match.attempt):
+            raise PeerError(
+                "E016",
+                f"attempt {report.attempt} of {match.match_id} is not the current one",
+                context,
+            )
+        return match
+
+    # --- 2. judge: what the report proves -----------------------------------------------------------------------------
+
+    def _judge(self, match: ScheduledMatch, report: MatchResultReport, details: Object) -> Judgement:
+        # Looked up at the first report: until then a replayed journal may replace the settings.
+        if self._game is None:
+            self._game = registry.find(self._ledger.settings.game_type)
+            assert self._game is not None, "a league is made with a game that is installed"
+        players = match.players
+        deviations: list[Violation] = []
+        verdict = self._game.wire.verdict(details, players)
+        seat = self._winner(match, report, verdict, details, deviations)
+        winner = None if seat is None else players[seat]
+        status = _status(verdict, seat, details)
+        decided = Decided(players, winner, status == "TECHNICAL_LOSS")
+        points = {player: decided.points(player) for player in players}
+        self._compare(match, report, verdict, points, deviations)
+        if deviations and not self.context.accepts_deviations:
+            raise as_error(deviations[0])
+        # In a game without chance there is no draw to prove.
+        draw_is_proven = "drawn_number" not in details or draw.proves(
+            details.get("draw_seed"),
+            self._ledger.settings.league_id,
+            match.match_id,
+            match.attempt,
+            details["drawn_number"],
+        )
+        return Judgement(status, winner, points, deviations, draw_is_proven)
+
+    def _winner(
+        self,
+        match: ScheduledMatch,
+        report: MatchResultReport,
+        verdict: Verdict,
+        details: Object,
+        deviations: list[Violation],
+    ) -> Seat | None:
+        """Return the seat that won.
+
+        In `compat` a report that contradicts itself is corrected if everything that decides the match is in it: both
+        choices and the number. If one of them is missing, nobody can tell who won.
+        """
+        try:
+            seat = _reported_seat(match, report.result.winner)
+            if verdict.contradicts(seat):
+                raise PeerError(
+                    "E039",
+                    verdict.note,
+                    {"match_id": match.match_id},
+                    "REPORT.recomputed",
+                )
+        except PeerError as error:
+            is_played = verdict.kind == "confirmed" and details.get("status") != "TECHNICAL_LOSS"
+            if not is_played or not self.context.accepts_deviations:
+                raise
+            detail = f"{report.result.winner!r:.80} was reported as the winner, but {error.detail}"
+            deviations.append(_deviation("result.winner", detail, "REPORT.corrected"))
+            return verdict.winner
+        return seat
+
+    def _compare(
+        self,
+        match: ScheduledMatch,
+        report: MatchResultReport,
+        verdict: Verdict,
+        points: dict[str, int],
+        deviations: list[Violation],
+    ) -> None:
+        """Note what does not fit but leaves no doubt about the winner."""
+        game_type = self._ledger.settings.game_type
+        if verdict.kind == "insufficient":
+            deviations.append(_deviation("result.details", verdict.note, "REPORT.recomputed"))
+        if report.result.winner == DRAW and (verdict.kind != "confirmed" or verdict.winner is None):
+            detail = "a draw has no winner: null"
+            deviations.append(_deviation("result.winner", detail, "MATCH_RESULT_REPORT.result.winner"))
+        if dict(report.result.score) != points:
+            detail = f"the points of this result are {points}"
+            deviations.append(_deviation("result.score", detail, "REPORT.wrong_score"))
+        if report.round_id != match.round_id:
+            detail = f"{match.match_id} is of round {match.round_id}"
+            deviations.append(_deviation("round_id", detail, "MATCH_RESULT_REPORT.round_id"))
+        if report.game_type != game_type:
+            detail = f"this league plays {game_type}"
+            deviations.append(_deviation("game_type", detail, "MATCH_RESULT_REPORT.game_type"))
+
+    # --- 3. accept: the result comes into force, unless an outage excuses the loss ------------------------------------
+
+    def _accept(
+        self,
+        match: ScheduledMatch,
+        referee: Member,
+        judgement: Judgement,
+        details: Object,
+        now: float,
+    ) -> None:
+        if judgement.deviations:
+            self.context.record(referee.agent_id, judgement.deviations, now)
+        # Whatever becomes of the result, this referee has played the match that it was given.
+        self.dispatches.reported(match, referee, now)
+        result = ResultAccepted(
+            at=now,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            referee_id=match.referee_id or "",
+            status=judgement.status,
+            winner=judgement.winner,
+            points=judgement.points,
+            details=details,
+            verified=judgement.draw_is_proven and not judgement.deviations,
+            reported_at=timestamps.write(now),
+        )
+        if result.status == "TECHNICAL_LOSS":
+            reason = self.outages.refuses(match, result)
+            if reason is not None:
+                self.outages.hold(match, result, reason, now)
+                detail = f"{match.match_id} is played again: {reason}"
+                raise PeerError("E016", detail, {"match_id": match.match_id})
+        self.assignments.forget(match.match_id)
+        self.context.happened(result)
+
+    def _refused(self, error: PeerError, read: Unsealed, referee: Member, now: float) -> None:
+        """Show the operator a report that was refused.
+
+        Many referees never report again. If no result can be found in the report, the match goes to another referee
+        at once.
+        """
+        if error.code in COMES_TOO_LATE or referee.role == "player":
+            return
+        match = self._ledger.matches.get(str(read.field("match_id")))
+        self.context.refused(
+            RequestRefused(
+                at=now,
+                request="report",
+                role="referee",
+                name=referee.agent_id,
+                endpoint=referee.endpoint,
+                code=error.code,
+                detail=error.detail[:LONGEST_DETAIL],
+                match_id=match.match_id if match else "",
+                attempt=match.attempt if match else 0,
+            )
+        )
+        if match is None or error.code not in HAS_NO_RESULT:
+            return
+        is_holder = match.status == "ASSIGNED" and match.referee_id == referee.agent_id
+        if is_holder and read.field("attempt") in (None, match.attempt):
+            self.assignments.failed(match, f"the report of {referee.agent_id} was refused ({error})", now)
+
+    # --- 4. follow: what a result does to its players, and the record of the match ------------------------------------
+
+    def _suspend_or_recover(self, match: ScheduledMatch, now: float) -> None:
+        """R-51: two technical losses in a row suspend a player, a match without a fault of its own reactivates it."""
+        for player in match.players:
+            member = self._ledger.roster.members[player]
+            if member.faults_in_a_row == 0 and member.state == "SUSPENDED":
+                self.context.change(member, "recover", now)
+            elif member.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
+                self.context.change(member, "max_fail", now)
+
+    def _keep_record(
+        self,
+        match: ScheduledMatch,
+        referee: Member,
+        report: MatchResultReport,
+        now: float,
+    ) -> None:
+        """Keep what the referee wrote down. If the report leaves it out, a referee of ours is asked for it."""
+        if report.match_record is not None:
+            record = [event for event in report.match_record if isinstance(event, dict)]
+            self._record_kept(match.match_id, match.attempt, referee.agent_id, record, now)
+        elif self.habits.is_ours(referee.agent_id):
+            self._fetch_record(match, referee, now)
+
+    def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
+        """Ask once per result, with the usual retries. Without an answer the league goes on without the record."""
+        delivery = Delivery(
+            referee.agent_id,
+            f"{match.match_id}/{match.attempt}/record/{referee.agent_id}",
+            RecordRequest(match.match_id, match.attempt),
+            Policy(RECORD_LIMIT_S, self.context.retries(), is_guarded=True),
+            address=partial(self.context.address, referee),
+            on_end=self._record_fetched,
+        )
+        self.context.calls.deliver([delivery], now)
+
+    def _record_fetched(self, delivery: Delivery, _: Ending, now: float) -> None:
+        request = delivery.message
+        answer = delivery.answer
+        if not isinstance(request, RecordRequest) or not isinstance(answer, MatchRecord):
+            return
+        if answer.match_id == request.match_id and answer.attempt == request.attempt:
+            self._record_kept(request.match_id, request.attempt, delivery.peer, answer.events, now)
+
+    def _record_kept(
+        self,
+        match_id: str,
+        attempt: int,
+        referee_id: str,
+        record: Sequence[Object],
+        now: float,
+    ) -> None:
+        written = Raw(_JSON.encode(record))
+        self.context.happened(
+            MatchRecordKept(
+                at=now,
+                match_id=match_id,
+                attempt=attempt,
+                referee_id=referee_id,
+                written=written,
+            )
+        )
+
+
+def _deviation(path: str, detail: str, requirement: str) -> Violation:
+    return Violation("E039", path, detail, requirement)
+
+
+def _already_reported(match: ScheduledMatch, report: MatchResultReport, details: Object) -> PeerError:
+    """Return E017 for the same result once more, E040 for a different one. Neither changes anything."""
+    stored = match.result
+    assert isinstance(stored, ResultAccepted)
+    winner = None if report.result.winner == DRAW else report.result.winner
+    is_identical = winner == stored.winner and details == stored.details
+    context = {
+        "match_id": match.match_id,
+        "previous_report_time": stored.reported_at,
+        "identical": is_identical,
+    }
+    if is_identical:
+        return PeerError("E017", f"the result of {match.match_id} was reported already", context)
+    return PeerError("E040", f"another result of {match.match_id} is stored", context)
+
+
+def _reported_seat(match: ScheduledMatch, winner: str | None) -> Seat | None:
+    # Some referees report a draw as a winner called DRAW.
+    if winner is None or winner == DRAW:
+        return None
+    for seat in SEATS:
+        if match.players[seat] == winner:
+            return seat
+    detail = f"{winner[:80]!r} does not play in {match.match_id}"
+    raise PeerError("E039", detail, {"match_id": match.match_id}, "REPORT.recomputed")
+
+
+def _status(verdict: Verdict, seat: Seat | None, details: Object) -> Status:
+    """Return how the match ended. If the details prove nothing, the referee's word counts, or what it looks like."""
+    played: Status = "DRAW" if seat is None else "WIN"
+    if verdict.kind == "confirmed" or verdict.implied:
+        return played
+    if verdict.kind == "technical":
+        return "TECHNICAL_LOSS"
+    choices = details.get("choices")
+    status = details.get("status")
+    looks_technical = isinstance(choices, dict) and None in choices.values()
+    if status == "TECHNICAL_LOSS" or (status is None and looks_technical):
+        return "TECHNICAL_LOSS"
+    return played
