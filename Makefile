@@ -70,6 +70,7 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy $(SOURCES)
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m scripts.slices
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python -m scripts.make_vectors --check
 
