@@ -86,7 +86,10 @@ class DemoRun:
         self.started = started
         self.processes = LeagueProcesses()
         self.folder = _folder(plan.journal, plan.game)
-        self.league_id = self.folder.name if plan.journal is None else _league_id(plan.game)
+        # A new folder has the id as its name, with a number if there are several of the same second.
+        self.league_id = self.folder.name
+        if plan.journal is not None:
+            self.league_id = _league_id(plan.game)
         self.journal = self.folder / "journal.db"
         self.is_over = False
         self.base = ""
@@ -145,7 +148,8 @@ class DemoRun:
         return [*arguments, "--state", str(self.folder)]
 
     def _player_arguments(self, group: Group) -> list[str]:
-        # The strategies take turns over all players, whichever process they are in.
+        # The strategies take turns over all players, whichever process they are in. Within a process the list is
+        # repeated, so it need not be longer than all strategies.
         strategies = self.plan.strategies
         turns = [
             strategies[(group.first + number) % len(strategies)] for number in range(min(group.size, len(strategies)))
@@ -194,8 +198,9 @@ class DemoRun:
 
     async def _pause(self, seconds: float | None = None) -> None:
         """Wait a moment, or until a process ends that should not; that is an error."""
-        usual_s = POLL_LARGE_S if self.plan.players > LARGE else POLL_S
-        await asyncio.wait((self.processes.failed,), timeout=seconds or usual_s)
+        if seconds is None:
+            seconds = POLL_LARGE_S if self.plan.players > LARGE else POLL_S
+        await asyncio.wait((self.processes.failed,), timeout=seconds)
         if self.processes.failed.done():
             raise CommandError(await self.processes.reason())
 
@@ -314,6 +319,7 @@ def shared_processes(referees: int, players: int, cores: int) -> ProcessCounts:
     room = max(PROCESSES, cores) - 1  # one is the manager's
     if referees + players <= room:
         return ProcessCounts(referees, players)
+    # Referees have less to do than players, who may think.
     for_referees = min(referees, max(1, room // 3))
     return ProcessCounts(for_referees, min(players, room - for_referees))
 
@@ -331,7 +337,9 @@ def _league_id(game: str) -> str:
 def _folder(chosen: str | None, game: str) -> Path:
     """Make the folder for the journals: the chosen one, or a new one that has the league's id as its name."""
     try:
-        return _new_folder(game) if chosen is None else _chosen_folder(chosen)
+        if chosen is None:
+            return _new_folder(game)
+        return _chosen_folder(chosen)
     except OSError as error:
         raise CommandError(f"{error.filename or chosen} cannot be used: {error.strerror}") from error
 
@@ -348,7 +356,8 @@ def _new_folder(game: str) -> Path:
     league_id = _league_id(game)
     # Demos that begin in the same second get numbers.
     for number in range(1, 1000):
-        folder = Path("league-data", league_id if number == 1 else f"{league_id}_{number}")
+        name = league_id if number == 1 else f"{league_id}_{number}"
+        folder = Path("league-data", name)
         with suppress(FileExistsError):
             folder.mkdir(parents=True)
             return folder

@@ -56,13 +56,17 @@ class Diagnosis:
     def mark(self) -> str:
         if self.is_well:
             return "ok"
-        return "PROBLEM" if self.is_fatal else "note"
+        if self.is_fatal:
+            return "PROBLEM"
+        return "note"
 
     @property
     def style(self) -> Style:
         if self.is_well:
             return Style.GOOD
-        return Style.BAD if self.is_fatal else Style.WARNING
+        if self.is_fatal:
+            return Style.BAD
+        return Style.WARNING
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +82,10 @@ def run(args: argparse.Namespace) -> int:
         checks.append({"check": finding.check, "verdict": finding.mark.lower(), "detail": finding.detail})
         rows.append((paint(finding.mark, finding.style), finding.check, finding.detail))
     _, *lines = terminal.table(("", "", ""), rows)
-    lines.append("\nA league can be played here: league demo" if is_ready else "\nNo league can be played here yet.")
-    print_result(args.json, {"ok": is_ready, "checks": checks}, lines)
+    conclusion = "No league can be played here yet."
+    if is_ready:
+        conclusion = "A league can be played here: league demo"
+    print_result(args.json, {"ok": is_ready, "checks": checks}, [*lines, f"\n{conclusion}"])
     return 0 if is_ready else 1
 
 
@@ -109,7 +115,7 @@ def _packages() -> Iterator[Diagnosis]:
 
 
 def _namesake() -> Iterator[Diagnosis]:
-    """Another distribution is called `league`, as our package is: it overwrites our files (decision 17)."""
+    # Another distribution is called `league`, as our package is: it overwrites our files (decision 17).
     try:
         other = version(NAMESAKE)
     except PackageNotFoundError:
@@ -148,6 +154,7 @@ def _clock() -> Iterator[Diagnosis]:
         problem = f"{detail}: set the clock, or every timestamp of the league will be wrong"
         yield Diagnosis("clock", False, problem, is_fatal=True)
         return
+    # Both clocks should have moved by the same time since.
     drift_s = (time.time() - wall) - (time.monotonic() - steady)
     if abs(drift_s) > 1.0:
         yield Diagnosis("clock", False, f"{detail}, and it jumps")
@@ -200,6 +207,7 @@ def _ports() -> Iterator[Diagnosis]:
 
 def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
+        # Without this a port counts as taken for a minute after its program has ended.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((addresses.LOOPBACK, port))
@@ -310,6 +318,7 @@ def _sync_time(folder: Path) -> float:
 def _journal_mode(folder: Path) -> str:
     with closing(sqlite3.connect(folder / "probe.db")) as connection:
         mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        # Some file systems allow the mode, and fail when something is written.
         connection.execute("CREATE TABLE probe(value)")
         connection.commit()
         return mode

@@ -77,7 +77,9 @@ class LeagueProcesses:
         """Start a process with this number of agents."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "league", *arguments, "--quiet", "--until-stdin-closes"),
+                sys.executable,
+                "-P",  # a folder called `league` in the working directory is not our package
+                *("-m", "league", *arguments, "--quiet", "--until-stdin-closes"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -96,6 +98,7 @@ class LeagueProcesses:
             asyncio.create_task(child.read_stdout(process.stdout)),
             asyncio.create_task(child.read_stderr(process.stderr)),
         ]
+        # From now on somebody notices if it ends.
         task = asyncio.create_task(process.wait())
         self._watching[task] = child
         task.add_done_callback(self._ended)
@@ -121,6 +124,7 @@ class LeagueProcesses:
     async def reason(self) -> str:
         """Say why the league cannot go on: which process ended, with its last lines."""
         child = self.failed.result()
+        # Its last lines may still be in the pipe.
         await asyncio.wait(child.readers, timeout=1.0)
         return child.exit_report
 

@@ -17,6 +17,7 @@ QUERY = "LEAGUE_QUERY"
 READS = "league_messages_read_total"
 RETRIES = "league_calls_repeated_total"
 CALLS = "league_calls_sent_total"
+SECONDS = ("_seconds_sum", "_seconds_count")
 VERDICTS = {READS: "verdict", RETRIES: "outcome", CALLS: "outcome"}
 """The counters that are added up, and the label that says how it went."""
 
@@ -39,7 +40,9 @@ class Share:
     @property
     def rate(self) -> float | None:
         """None if the total is 0."""
-        return self.part / self.of if self.of else None
+        if self.of == 0:
+            return None
+        return self.part / self.of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class Totals:
     def add_page(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
             self._add(sample)
+        # A manager registers nowhere, so it has no attempts at all.
         attempts = sum(sample.value for sample in samples if _is_registration(sample))
         self.registered += attempts > 0
         self.registered_at_once += attempts == 1
@@ -101,7 +105,8 @@ class Totals:
             if labels.get("code") in ILLEGAL:
                 self.choices += int(sample.value)
                 self.illegal_choices += int(sample.value)
-        elif sample.name.endswith(("_seconds_sum", "_seconds_count")) and labels.get("message_type", QUERY) == QUERY:
+        # Of the times to answer, only those of queries are a metric. Other times have no message type.
+        elif sample.name.endswith(SECONDS) and labels.get("message_type", QUERY) == QUERY:
             self.seconds[sample.name] += sample.value
 
     def share(self, counter: str, verdict: str) -> Share:
@@ -109,7 +114,9 @@ class Totals:
 
     def mean(self, name: str) -> float | None:
         count = self.seconds[f"{name}_count"]
-        return self.seconds[f"{name}_sum"] / count if count else None
+        if count == 0:
+            return None
+        return self.seconds[f"{name}_sum"] / count
 
 
 def _is_registration(sample: Sample) -> bool:

@@ -40,9 +40,14 @@ def write(result: TournamentResult, folder: Path) -> list[Path]:
     written = [json_file]
     has_parquet = find_spec("pyarrow") is not None
     for name in ("standings", "pairs", "matches"):
-        written.append(_write_csv(folder / f"{name}.csv", _table(result, name)))
+        csv_file = folder / f"{name}.csv"
+        _write_csv(csv_file, _table(result, name))
+        written.append(csv_file)
+        # A table can be read once, so it is made anew.
         if has_parquet:
-            written.append(_write_parquet(folder / f"{name}.parquet", _table(result, name)))
+            parquet_file = folder / f"{name}.parquet"
+            _write_parquet(parquet_file, _table(result, name))
+            written.append(parquet_file)
     return written
 
 
@@ -60,6 +65,7 @@ def repeating(result: TournamentResult) -> dict[str, Any]:
 def _digest(name: str) -> str | None:
     """Return the SHA-256 of the file that a strategy was loaded from; None for a built-in strategy."""
     file = Path(name.rpartition(":")[0])
+    # The name of a built-in strategy or of a module is not a path.
     if file.suffix == ".py" and file.is_file():
         return hashlib.sha256(file.read_bytes()).hexdigest()
     return None
@@ -87,19 +93,18 @@ def _match_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
             yield (*names, number + 1, names[number % 2], MatchEnd(end).name)
 
 
-def _write_csv(path: Path, table: Table) -> Path:
+def _write_csv(path: Path, table: Table) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(table.head)
         writer.writerows(table.rows)
-    return path
 
 
-def _write_parquet(path: Path, table: Table) -> Path:
+def _write_parquet(path: Path, table: Table) -> None:
     # An extra that few have installed.
     import pyarrow
     from pyarrow import parquet
 
     columns = zip(*table.rows, strict=True)
-    parquet.write_table(pyarrow.table(dict(zip(table.head, columns, strict=True))), path)
-    return path
+    named_columns = dict(zip(table.head, columns, strict=True))
+    parquet.write_table(pyarrow.table(named_columns), path)

@@ -58,6 +58,7 @@ class RunningLeague:
                 self.raise_failure()
             over.result()
         finally:
+            # An agent failed, or somebody gave up waiting.
             over.cancel()
         await asyncio.wait(self._members, timeout=END_S)
         return self.standings()
@@ -173,6 +174,7 @@ async def run(
     if len(entrants) < 2:
         raise CommandError("a league needs at least two players")
     with _folder(journal) as folder:
+        # The manager would make these itself, but also print where they are.
         ADMIN_TOKEN.of_manager(folder, tell=lambda _: None)
         enrolment_key = ENROLMENT_KEY.of_manager(folder, tell=lambda _: None)
         manager = replace(
@@ -196,6 +198,7 @@ async def run(
             yield running
         finally:
             await running.stop()
+        # Not after an error in the block: that one says more.
         running.raise_failure()
 
 

@@ -36,7 +36,7 @@ ROLES: Final = ("PLAYER_A", "PLAYER_B")
 REFEREE: Final = "referee:tournament"
 LONG_AGO: Final = "2000-01-01T00:00:00Z"
 DEADLINE: Final = "2000-01-01T00:00:30Z"
-FAILED: Final = ("failed",)
+FAILED: Final = ("failed",)  # in place of the moves of a match
 LOWEST: Final = 1
 HIGHEST: Final = 10
 """The range of the numbers that are drawn."""
@@ -79,7 +79,8 @@ class SeriesPlan:
 
     def first_seat(self, number: int) -> Seat:
         """Return the seat of the first strategy in match `number`."""
-        return PLAYER_A if number % 2 == 0 else PLAYER_B
+        # Both seats equally often: some games favour one of them.
+        return PLAYER_B if number % 2 else PLAYER_A
 
 
 @dataclass(slots=True)
@@ -115,7 +116,9 @@ class PlayedMatch:
     def status(self) -> Status:
         if self.failed:
             return "TECHNICAL_LOSS"
-        return "DRAW" if self.winner is None else "WIN"
+        if self.winner is None:
+            return "DRAW"
+        return "WIN"
 
 
 class SeriesHistory(MatchHistory):
@@ -138,16 +141,24 @@ class SeriesHistory(MatchHistory):
             self._last = choice
 
     def _seat(self, match: PlayedMatch) -> Seat:
-        return match.seat if self._place == 0 else opponent(match.seat)
+        if self._place == 0:
+            return match.seat
+        return opponent(match.seat)
 
     def played(self, game_type: str) -> int:
-        return len(self._played) if game_type == self._game.name else 0
+        if game_type != self._game.name:
+            return 0
+        return len(self._played)
 
     def choices(self, game_type: str, opponent_id: str) -> Mapping[str, int]:
-        return self._choices if self._is_ours(game_type, opponent_id) else {}
+        if not self._is_ours(game_type, opponent_id):
+            return {}
+        return self._choices
 
     def last_choice(self, game_type: str, opponent_id: str) -> str | None:
-        return self._last if self._is_ours(game_type, opponent_id) else None
+        if not self._is_ours(game_type, opponent_id):
+            return None
+        return self._last
 
     def _is_ours(self, game_type: str, opponent_id: str) -> bool:
         return game_type == self._game.name and opponent_id == NAMES[1 - self._place]
@@ -171,6 +182,7 @@ class SeriesHistory(MatchHistory):
         if match.winner is not None:
             winner = players[match.winner]
         result = self._game.wire.game_result(match.state, players, match.failed, match.moves)
+        # Only some games have these, and each decides what it puts there.
         number = result.get("drawn_number")
         parity = result.get("number_parity")
         return PastMatch(
@@ -197,21 +209,38 @@ def _match_id(number: int) -> str:
 class Side:
     """One strategy of a series: makes its choices, and keeps its history. `place` is 0 or 1."""
 
-    def __init__(self, game: Game, place: int, strategy: Strategy, wait: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        game: Game,
+        place: int,
+        strategy: Strategy,
+        wait: Callable[[Any], Any],
+    ) -> None:
         self.history = SeriesHistory(game, place)
         self._game = game
         self._place = place
         self._strategy = strategy
         self._wait = wait
+        # Making the message takes longer than a built-in strategy needs to choose, and it never looks at one.
         self._needs_call = not isinstance(strategy, BuiltIn)
         self._match_over = getattr(strategy, "match_over", None)
 
-    def choose(self, state: Any, seat: Seat, options: tuple[str, ...], number: int, turn: int, chance: bytes) -> str:
+    def choose(
+        self,
+        state: Any,
+        seat: Seat,
+        options: tuple[str, ...],
+        number: int,
+        turn: int,
+        chance: bytes,
+    ) -> str:
         """Return the strategy's choice. StrategyFailed if it makes no legal one."""
         match_id = _match_id(number)
         rival = NAMES[1 - self._place]
         view = self._game.rules.view(state, seat)
-        call = self._call(match_id, rival, options, view) if self._needs_call else None
+        call = None
+        if self._needs_call:
+            call = self._call(match_id, rival, options, view)
         question = Turn(
             self._game.name,
             match_id,
@@ -270,6 +299,7 @@ class Side:
 
 def play(plan: SeriesPlan, make: tuple[Make, Make]) -> SeriesResult:
     """Play a series."""
+    # One loop for the whole series: a strategy may keep connections that belong to it.
     with asyncio.Runner() as runner:
 
         async def waited(value: Any) -> Any:
@@ -290,7 +320,17 @@ def play(plan: SeriesPlan, make: tuple[Make, Make]) -> SeriesResult:
 class _Match:
     """One match of a series."""
 
-    __slots__ = ("_dice", "_failed", "_last_moves", "_moves", "_number", "_plan", "_result", "_seat", "_sides")
+    __slots__ = (
+        "_dice",
+        "_failed",
+        "_last_moves",
+        "_moves",
+        "_number",
+        "_plan",
+        "_result",
+        "_seat",
+        "_sides",
+    )
 
     def __init__(
         self,
@@ -339,13 +379,16 @@ class _Match:
         )
         for side in self._sides:
             side.remember(match)
+        # With chance, equal moves are no sign that the two always play so.
         if not has_chance:
             self._count_moves()
         return self._end(winner)
 
     def _count_moves(self) -> None:
         start = Start(self._plan.opening(self._number), int(self._seat))
-        moves = FAILED if self._failed else tuple(self._moves)
+        moves = tuple(self._moves)
+        if self._failed:
+            moves = FAILED
         self._result.moves.setdefault(start, Counter())[moves] += 1
 
     def _open(self, rules: Any) -> Any:
@@ -363,7 +406,14 @@ class _Match:
             options = rules.legal_moves(state, seat)
             chance = self._dice.randbytes(CHANCE_BYTES)
             try:
-                moves[seat] = self._sides[place].choose(state, seat, options, self._number, turn, chance)
+                moves[seat] = self._sides[place].choose(
+                    state,
+                    seat,
+                    options,
+                    self._number,
+                    turn,
+                    chance,
+                )
             except StrategyFailed as failure:
                 # The other one is still asked: both may fail.
                 self._failed.add(seat)
@@ -388,7 +438,9 @@ class _Match:
             return MatchEnd.FIRST_FAILED if self._seat in self._failed else MatchEnd.SECOND_FAILED
         if winner is None:
             return MatchEnd.DRAW
-        return MatchEnd.FIRST_WON if winner == self._seat else MatchEnd.SECOND_WON
+        if winner == self._seat:
+            return MatchEnd.FIRST_WON
+        return MatchEnd.SECOND_WON
 
 
 OPENING_MOVES: Final = 2
@@ -404,6 +456,7 @@ def openings(game: Game, count: int, seed: str) -> tuple[tuple[str, ...], ...]:
 
 def _openings(game: Game, count: int, dice: Random) -> Iterator[tuple[str, ...]]:
     openings: set[tuple[str, ...]] = set()
+    # A small game may not have as many as were ordered.
     for _ in range(TRIES * count):
         moves: list[str] = []
         state = game.rules.start()

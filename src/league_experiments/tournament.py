@@ -25,7 +25,16 @@ from league.games.contract import Game
 from league.player.strategies import Strategy
 from league.terminal import CommandError
 from league.workers import worker_pool
-from league_experiments.series import FAILED, Make, MatchEnd, SeriesPlan, SeriesResult, Start, openings, play
+from league_experiments.series import (
+    FAILED,
+    Make,
+    MatchEnd,
+    SeriesPlan,
+    SeriesResult,
+    Start,
+    openings,
+    play,
+)
 from league_statistics import points
 
 SERIES: Final = 1_000
@@ -51,6 +60,7 @@ class Pair:
 
     def add(self, series: SeriesResult) -> None:
         """Add the results of the next series."""
+        # In their order: the number of a match says who sat where.
         self.result.ends.extend(series.ends)
         for start, moves in series.moves.items():
             self.result.moves.setdefault(start, Counter()).update(moves)
@@ -119,6 +129,7 @@ def score_of(counts: Sequence[int], place: int) -> Score:
         if place in outcome.failed:
             failed += counts[end]
     draws = counts[MatchEnd.DRAW]
+    # Every other match is a loss, for both of them if both failed.
     return Score(wins, draws, sum(counts) - wins - draws, failed)
 
 
@@ -207,6 +218,7 @@ def check(plan: TournamentPlan) -> None:
         raise CommandError("a tournament needs at least two strategies")
     if plan.meetings < 1:
         raise CommandError("every pair must meet at least once")
+    # Made once here, so that an error is found before hours of play.
     for contender in plan.contenders:
         maker(contender)()
     try:
@@ -313,6 +325,7 @@ def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:
         count=task.matches,
         openings=_openings(plan),
     )
+    # Made anew for each series: a strategy must not remember an earlier one.
     return play(series, (maker(plan.contenders[first]), maker(plan.contenders[second])))
 
 
@@ -336,7 +349,10 @@ def _document(plan: TournamentPlan, pairs: Sequence[Pair], seconds: float) -> di
         totals[pair.first] += score_of(counts, 0)
         totals[pair.second] += score_of(counts, 1)
         rows.append(_pair_row(plan, pair, counts))
-    standings = [{"strategy": name, **score.row()} for name, score in zip(plan.names, totals, strict=True)]
+    standings = []
+    for name, score in zip(plan.names, totals, strict=True):
+        standings.append({"strategy": name, **score.row()})
+    standings.sort(key=lambda row: -row["points_per_match"])
     return {
         "game": plan.game,
         "seed": plan.seed,
@@ -344,7 +360,7 @@ def _document(plan: TournamentPlan, pairs: Sequence[Pair], seconds: float) -> di
         "openings": plan.openings,
         "matches": plan.matches,
         "distinct_matches": sum(row["distinct_matches"] for row in rows),
-        "standings": sorted(standings, key=lambda row: -row["points_per_match"]),
+        "standings": standings,
         "pairs": rows,
         "failures": _failures(plan, pairs),
         "seconds": round(seconds, 3),
@@ -372,6 +388,7 @@ def counts_of(pair: Pair) -> list[int]:
     repeated = {start for start, games in pair.result.moves.items() if _is_always_the_same(games)}
     if not repeated:
         return [ends.count(end) for end in MatchEnd]
+    # Matches go through all openings again and again, two matches for each.
     openings_played = 1 + max(start.opening for start in pair.result.moves)
     counted: set[Start] = set()
     counts = [0] * len(MatchEnd)
@@ -393,7 +410,10 @@ def _failures(plan: TournamentPlan, pairs: Sequence[Pair]) -> list[dict[str, Any
     for pair in pairs:
         for description, count in pair.result.failures.items():
             place, _, failure = description.partition(" ")
-            name = plan.names[pair.first if place == "0" else pair.second]
-            times[name, failure] += count
-    rows = [{"strategy": name, "failure": failure, "times": count} for (name, failure), count in times.items()]
+            # "0" is the first strategy of the pair, "1" the second.
+            strategy = (pair.first, pair.second)[int(place)]
+            times[plan.names[strategy], failure] += count
+    rows = []
+    for (name, failure), count in times.items():
+        rows.append({"strategy": name, "failure": failure, "times": count})
     return sorted(rows, key=lambda row: (-row["times"], row["strategy"]))

@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError("--meetings and --jobs must be at least 1", USAGE)
     if args.openings < 0:
         raise CommandError("--openings must be at least 0", USAGE)
+    # Before anything is played: a tournament may take hours.
     if args.to:
         files.prepare(Path(args.to))
     names = [name.strip() for name in args.strategy.split(",")]
@@ -77,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
         jobs=args.jobs,
         progress=_progress(),
     )
-    written = files.write(result, Path(args.to)) if args.to else []
+    written = []
+    if args.to:
+        written = files.write(result, Path(args.to))
     print_result(args.json, result.document, _lines(result.document, written))
     return 0
 
@@ -94,6 +97,7 @@ def _progress() -> Progress:
         now = time.monotonic()
         if played == matches:
             sys.stderr.write("\r\x1b[K")
+        # Not after every series: terminals are slow.
         elif now - drawn_at > SHOW_S:
             drawn_at = now
             seconds = (now - started) / played * (matches - played)
@@ -106,7 +110,9 @@ def _progress() -> Progress:
 
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s"
 
 
 def _lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
@@ -118,6 +124,7 @@ def _lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
         yield f"Only {distinct} of them say something new. The others repeat a match, move for move, and count once."
     if document["game"] == "even_odd":
         yield "In Even/Odd the number decides: differences within the intervals are luck."
+    # The text of an exception may hold anything, so it is made harmless.
     for failure in document["failures"][:MOST_FAILURES]:
         yield terminal.plain(f"{failure['strategy']} failed {failure['times']} times: {failure['failure']}")
     yield from (f"wrote {path}" for path in written)

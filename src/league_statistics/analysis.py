@@ -72,6 +72,7 @@ def referee_draws(observations: Observations) -> tuple[RefereeDraws, ...]:
     counts: dict[str, tuple[int, ...]] = {}
     for referee_id, numbers in observations.draws.items():
         counts[referee_id] = tuple(numbers.count(number) for number in range(1, HIGHEST + 1))
+    # A test of few draws finds nothing, but would make the correction of the others stricter.
     tested = [referee_id for referee_id in counts if sum(counts[referee_id]) >= FEWEST_DRAWS]
     corrected = holm([uniform(counts[referee_id]) for referee_id in tested])
     p_values = dict(zip(tested, corrected, strict=True))

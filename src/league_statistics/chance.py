@@ -15,6 +15,7 @@ def coin_tosses(wins: int, losses: int) -> float:
     tosses = wins + losses
     if tosses == 0:
         return 1.0
+    # Both tails are the same, so one of them is doubled.
     most = max(wins, losses)
     tail = sum(comb(tosses, heads) for heads in range(most, tosses + 1))
     share: float = tail / 2 ** (tosses - 1)

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
             args.manager = args.source
         else:
             args.journal = args.source
+    # The manager computes it, or we do from a journal: the document is the same.
     document = source_of(args).get("/api/statistics")
     if document["missing"]:
         raise CommandError(document["missing"])
@@ -55,6 +56,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     from league_statistics.findings import LeagueStatistics
     from league_statistics.tables import left_out
 
+    # Its sentences are not fields of a result, and are left out.
     statistics = msgspec.convert(document, LeagueStatistics)
     matches = terminal.counted(statistics.matches, "match")
     title = f"{statistics.league_id}, {statistics.game_type}: {matches}; left out: {left_out(statistics.left_out)}"
@@ -90,6 +92,7 @@ def _players(statistics: LeagueStatistics) -> Iterator[str]:
     yield ""
     yield from terminal.table((*HEAD, *table.columns), rows)
     yield from _explained({"technical": "technical_losses", **table.columns})
+    # Somebody who looks for a rating should not think that it got lost.
     if statistics.rating is None:
         yield f"  {NO_RATING}"
 
@@ -129,7 +132,9 @@ def _models(models: Sequence[ModelPlay]) -> Iterator[str]:
 def _referees(referees: Sequence[RefereeDraws]) -> Iterator[str]:
     rows: list[list[object]] = []
     for referee in referees:
-        p_value = None if referee.p_value is None else f"{referee.p_value:.3f}"
+        p_value = None
+        if referee.p_value is not None:
+            p_value = f"{referee.p_value:.3f}"
         rows.append([referee.referee_id, referee.draws, p_value, referee.verdict])
     yield ""
     yield from terminal.table(("referee", *REFEREES), rows)

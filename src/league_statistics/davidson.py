@@ -72,7 +72,9 @@ class Encounters:
         wins = self.played * (1 - draw - lead**2) / 4
         cross = -self.played * lead * draw / 2
         information = np.zeros((len(x), len(x)))
-        information[:SEAT, :SEAT] = np.diag(wins.sum(0) + wins.sum(1)) - wins - wins.T
+        # The matrix is symmetric: strengths, then seat, then tie.
+        by_player = np.diag(wins.sum(0) + wins.sum(1))
+        information[:SEAT, :SEAT] = by_player - wins - wins.T
         information[:SEAT, SEAT] = _by_player(wins)
         information[SEAT, :SEAT] = information[:SEAT, SEAT]
         information[:SEAT, TIE] = _by_player(cross)
@@ -86,7 +88,8 @@ class Encounters:
 
 def _margins(x: Array) -> Array:
     strengths = x[:SEAT]
-    return np.asarray((strengths[:, None] - strengths[None, :] + x[SEAT]) / 2)
+    differences = strengths[:, None] - strengths[None, :]
+    return np.asarray((differences + x[SEAT]) / 2)
 
 
 def _expected(x: Array) -> Expected:
@@ -120,14 +123,17 @@ def links(played: Array) -> Array:
     θ·links·θ is a weighted sum of squared differences of the players who met. In a full round robin it is the sum of
     squares around the mean, as if every strength were drawn from one normal distribution.
     """
+    # A prior on all pairs would compare players that no matches connect.
     met = (played + played.T) > 0
     opponents = met.sum(1)
-    weight = np.where(met, 2 / (opponents[:, None] + opponents[None, :] + 2), 0.0)
+    both = opponents[:, None] + opponents[None, :]
+    weight = np.where(met, 2 / (both + 2), 0.0)
     return np.asarray(np.diag(weight.sum(1)) - weight)
 
 
 def groups(played: Array) -> NDArray[np.intp]:
     """Return the group of each player, from 0 on. Within a group, chains of matches connect all players."""
+    # Everybody is near itself. Then one more step at a time, until nobody new is reached.
     near = (played + played.T + np.eye(len(played))) > 0
     reached = near
     while True:
@@ -146,7 +152,8 @@ def prior(played: Array, spread: float) -> Prior:
     centre[TIE] = TIE_CENTRE
     precision = np.zeros((n + 2, n + 2))
     # The matches say nothing about the mean of a group, so the second term holds it at 0.
-    precision[:n, :n] = links(played) / spread**2 + is_together / is_together.sum(1)
+    means = is_together / is_together.sum(1)
+    precision[:n, :n] = links(played) / spread**2 + means
     precision[SEAT, SEAT] = SEAT_SPREAD**-2
     precision[TIE, TIE] = TIE_SPREAD**-2
     return Prior(centre, precision)
@@ -189,6 +196,7 @@ def posterior(encounters: Encounters, draws: int, chance: np.random.Generator) -
     """Draw this many points from what is known after the matches. Each row is a point."""
     n = len(encounters.played)
     differences = n - len(set(groups(encounters.played)))
+    # The most likely point of one spread is a good start for the next.
     start = prior(encounters.played, 1.0).centre
     weights: list[float] = []
     peaks: list[Peak] = []
@@ -196,10 +204,17 @@ def posterior(encounters: Encounters, draws: int, chance: np.random.Generator) -
         expected = prior(encounters.played, spread)
         start = most_likely(encounters, expected, start)
         root = np.linalg.cholesky(encounters.information(start) + expected.precision)
-        evidence = encounters.log_likelihood(start) + expected.log_density(start) - np.log(np.diag(root)).sum()
+        height = encounters.log_likelihood(start) + expected.log_density(start)
+        evidence = height - np.log(np.diag(root)).sum()
         # The spreads that are tried are evenly spaced on a logarithmic scale: hence one logarithm less.
-        weights.append(evidence - (differences - 1) * np.log(spread) - (spread / STRENGTH_SPREAD) ** 2 / 2)
+        scale = (differences - 1) * np.log(spread)
+        expectation = (spread / STRENGTH_SPREAD) ** 2 / 2
+        weights.append(evidence - scale - expectation)
         peaks.append(Peak(start, root))
+    # Differences, because the weights themselves may be too small for a float.
     likely = np.exp(np.array(weights) - max(weights))
     counts = chance.multinomial(draws, likely / likely.sum())
-    return np.concatenate([peak.draw(count, chance) for peak, count in zip(peaks, counts, strict=True)])
+    points = []
+    for peak, count in zip(peaks, counts, strict=True):
+        points.append(peak.draw(count, chance))
+    return np.concatenate(points)

@@ -80,6 +80,7 @@ def observe(manager: LeagueManager) -> Observations:
         elif match.result is not None:
             observation = Observation(match.player_a, match.player_b, match.result.winner)
             played.append(PlayedMatch(observation, match.result))
+    # First the repetitions, then the players that are not rated: each match is left out for one reason only.
     distinct = list(_distinct(played))
     counted = [match for match in distinct if unrated.keys().isdisjoint(match.players)]
     return Observations(
@@ -106,8 +107,12 @@ def _records(
     matches: Sequence[Observation],
 ) -> list[Record]:
     won = Counter(match.winner for match in matches)
-    drawn = Counter(player for match in matches if match.winner is None for player in match.players)
-    played = Counter(player for match in matches for player in match.players)
+    drawn: Counter[str] = Counter()
+    played: Counter[str] = Counter()
+    for match in matches:
+        played.update(match.players)
+        if match.winner is None:
+            drawn.update(match.players)
     return [
         Record(
             player_id=player,
@@ -125,7 +130,8 @@ def _distinct(played: Iterable[PlayedMatch]) -> Iterator[Observation]:
     """Yield the matches without repetitions: a match that two players played before says nothing new."""
     earlier: set[tuple[frozenset[str], bytes]] = set()
     for match in played:
-        # Only games without chance list their moves.
+        # Only games without chance list their moves. With chance, every match is a new observation. A referee may
+        # report anything as moves, so they are compared as JSON.
         moves = match.result.details.get("moves")
         written = msgspec.json.encode(moves, order="deterministic")
         course = (frozenset(match.observation.players), written)
@@ -135,10 +141,11 @@ def _distinct(played: Iterable[PlayedMatch]) -> Iterator[Observation]:
 
 
 def _draws(results: Iterable[ResultAccepted]) -> dict[str, tuple[int, ...]]:
-    """Return the drawn numbers by referee. A referee may report anything as a number, so the type is checked."""
+    """Return the drawn numbers by referee."""
     draws: dict[str, list[int]] = {}
     for result in results:
         number = result.details.get("drawn_number")
+        # A referee may report anything as a number, and in Python True is an int.
         if type(number) is int:
             draws.setdefault(result.referee_id, []).append(number)
     return {referee_id: tuple(numbers) for referee_id, numbers in sorted(draws.items())}

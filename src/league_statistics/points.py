@@ -30,12 +30,14 @@ def interval(wins: int, draws: int, losses: int) -> Interval:
     counts, and the usual normal interval is taken around the mean of all of them. Unlike the plain normal interval it
     stays honest for few matches, and where one outcome never came.
     """
+    # Added to each count: Z² observations in all.
     counts = [count + Z * Z / len(POINTS) for count in (wins, draws, losses)]
     total = sum(counts)
     outcomes = list(zip(counts, POINTS, strict=True))
     mean = sum(count * points for count, points in outcomes) / total
     variance = sum(count * (points - mean) ** 2 for count, points in outcomes) / total
     half = Z * sqrt(variance / total)
+    # The mean of all matches cannot be outside of the points of one match.
     low = max(float(LOSS_POINTS), mean - half)
     high = min(float(WIN_POINTS), mean + half)
     return low, high
@@ -44,6 +46,7 @@ def interval(wins: int, draws: int, losses: int) -> Interval:
 def points_table(observations: Observations) -> tuple[PlayerPoints, ...]:
     """Return a row for every player, the most points per match first."""
     records = observations.records()
+    # Among many players somebody is always lucky, so the p-values are corrected for their number.
     p_values = holm([coin_tosses(record.wins, record.losses) for record in records])
     rows = [_row(record, p_value) for record, p_value in zip(records, p_values, strict=True)]
     return tuple(sorted(rows, key=lambda row: -row.points_per_match))

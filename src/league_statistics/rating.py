@@ -45,7 +45,13 @@ def rating_table(observations: Observations) -> RatingTable:
     rated = [record for record in records if record.played]
     without_match = tuple(_without_match(record) for record in records if not record.played)
     if not rated:
-        return RatingTable(without_match, (), seat_advantage=0.0, seat_interval=(0.0, 0.0), groups=0)
+        return RatingTable(
+            players=without_match,
+            neighbours=(),
+            seat_advantage=0.0,
+            seat_interval=(0.0, 0.0),
+            groups=0,
+        )
     encounters = encounters_of([record.player_id for record in rated], observations.matches)
     field = _Field(rated, encounters)
     seat = SCALE * field.seat
@@ -72,8 +78,9 @@ def _without_match(record: Record) -> PlayerRating:
 def encounters_of(players: Sequence[str], matches: Sequence[Observation]) -> Encounters:
     """Return the results of these players in the form of the model."""
     place = {player_id: number for number, player_id in enumerate(players)}
-    played = np.zeros((len(players), len(players)))
-    balance = np.zeros((len(players), len(players)))
+    n = len(players)
+    played = np.zeros((n, n))
+    balance = np.zeros((n, n))
     ties = 0
     for match in matches:
         seats = (place[match.player_a], place[match.player_b])
@@ -149,6 +156,7 @@ class _Field:
         """Return how many more matches would tell the two apart, if their strengths differ as it seems now."""
         differences = self._strengths[:, better] - self._strengths[:, worse]
         difference = differences.mean()
+        # The order is by medians: the means may say the opposite.
         if difference <= 0:
             return None
         tie = np.exp(np.median(self._tie))
@@ -196,12 +204,16 @@ def told_apart(strengths: Array, group: NDArray[np.intp]) -> Separation:
     variance = own_variance[:, None] + own_variance[None, :] - 2 * covariance
     means = strengths.mean(0)
     distance = np.abs(means[:, None] - means[None, :])
-    clarity = distance / np.sqrt(np.where(variance > 0, variance, 1.0))
+    # Nobody differs from itself, with variance 0.
+    deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
+    clarity = distance / deviation
     pairs = [(a, b) for a in range(n) for b in range(a) if group[a] == group[b]]
+    # If no pair is apart, the certainty is what a single pair would need.
     apart = np.zeros((n, n), bool)
     certainty = NormalDist().inv_cdf(1 - SURE)
     risk = 0.0
     for a, b in sorted(pairs, key=lambda pair: -clarity[pair]):
+        # The risks of being wrong add up at most.
         risk += 1 - NormalDist().cdf(clarity[a, b])
         if risk > SURE:
             break

@@ -82,9 +82,15 @@ BEING_COMPUTED: Final = StatisticsView((), (), (), "Being computed.")
 
 def section(result: LeagueStatistics | None) -> Mapping[str, Mapping[str, object]]:
     """Return the lists of the section, and the pieces in each list by their ids."""
-    view = BEING_COMPUTED if result is None else statistics_view(result)
+    view = BEING_COMPUTED
+    if result is not None:
+        view = statistics_view(result)
+    # Without rows a head of the table would stand alone.
+    titles: Mapping[str, object] = {}
+    if view.rows:
+        titles = {"titles-now": view.columns}
     return {
-        "titles": {"titles-now": view.columns} if view.rows else {},
+        "titles": titles,
         "findings": {"findings-now": view},
         "measures": {f"measure-{row.player.agent_id}": row for row in view.rows},
     }
@@ -95,10 +101,12 @@ def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     notes = tuple(_notes(statistics))
     table = tables.measure_table(statistics)
     if table is None:
+        # It is a whole sentence here, and the end of one on a terminal.
         missing = statistics.missing or ""
         return StatisticsView((), (), notes, f"{missing[:1].upper()}{missing[1:]}")
     columns = [Column(title, EXPLAINED[name]) for title, name in table.columns.items()]
     scale = _scale(table.rows)
+    # Points have a range of their own, so that leagues can be compared by eye.
     if statistics.points is not None:
         scale = Scale(float(LOSS_POINTS), float(WIN_POINTS))
     return StatisticsView(
@@ -131,10 +139,15 @@ def _reach(row: tables.MeasureRow, scale: Scale) -> Reach | None:
     if row.value is None or row.interval is None or scale.low == scale.high:
         return None
     low, high = row.interval
+    # An open end is drawn to the end of the line.
+    if low is None:
+        low = scale.low
+    if high is None:
+        high = scale.high
     return Reach(
-        low=scale.place(scale.low if low is None else low),
+        low=scale.place(low),
         value=scale.place(row.value),
-        high=scale.place(scale.high if high is None else high),
+        high=scale.place(high),
     )
 
 
@@ -156,6 +169,7 @@ def _notes(statistics: LeagueStatistics) -> Iterator[Note]:
 
 
 def _draws(referee: RefereeDraws) -> str:
+    # Without a p-value there is no verdict either.
     if referee.p_value is None:
         return f"{referee.draws}, too few to judge."
     return f"{referee.draws}, look {referee.verdict}, p {referee.p_value:.3f}."
@@ -164,6 +178,7 @@ def _draws(referee: RefereeDraws) -> str:
 def _rating_notes(table: RatingTable) -> Iterator[Note]:
     if table.groups > 1:
         yield Note("groups", f"The players are in {table.groups} groups.", EXPLAINED["groups"])
+    # For pairs that are told apart there is no need for more.
     tied = [_more_matches(pair) for pair in table.neighbours if not pair.apart]
     if tied:
         yield Note("more matches", f"{', '.join(tied)}.", EXPLAINED["more_matches"])

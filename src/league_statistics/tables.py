@@ -86,38 +86,57 @@ def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequ
 def _points(player: PlayerPoints) -> MeasureRow:
     if not player.record.played:
         return MeasureRow(player.record, (None,) * len(POINTS), None, None)
+    # They stand in the column "wins".
+    verdict = "may be luck" if player.is_luck else "are not luck"
     cells = (
         f"{player.points_per_match:.2f}",
         between(player.interval, ".2f"),
         f"{player.p_value:.3f}",
-        "may be luck" if player.is_luck else "are not luck",
+        verdict,
     )
     return MeasureRow(player.record, cells, player.points_per_match, player.interval)
 
 
 def _rating(player: PlayerRating, players: int) -> MeasureRow:
+    if player.rating is None or player.interval is None:
+        # It has no match that counts.
+        return MeasureRow(player.record, (None,) * len(RATING), None, None)
     cells = (
-        None if player.rating is None else f"{player.rating:.0f}",
-        None if player.interval is None else between(player.interval, ".0f"),
-        None if player.rank_range is None else _ranks(player.rank_range),
-        None if player.first is None else f"{player.first:.0%}",
+        f"{player.rating:.0f}",
+        between(player.interval, ".0f"),
+        _ranks(player.rank_range),
+        _first(player.first),
         _tied(player.tied_with, players),
     )
     return MeasureRow(player.record, cells, player.rating, player.interval)
 
 
-def _ranks(rank_range: RankRange) -> str:
+def _ranks(rank_range: RankRange | None) -> str | None:
+    if rank_range is None:
+        return None
     best, worst = rank_range
-    return str(best) if best == worst else f"{best}–{worst}"
+    if best == worst:
+        return str(best)
+    return f"{best}–{worst}"
+
+
+def _first(probability: float | None) -> str | None:
+    if probability is None:
+        return None
+    return f"{probability:.0%}"
 
 
 def _tied(rivals: Sequence[str], players: int) -> str | None:
     if not rivals:
         return None
+    # With two players the name says more.
     if players > 2 and len(rivals) == players - 1:
         return "everybody"
     names = ", ".join(rivals[:MOST_NAMED])
-    return f"{names} …" if len(rivals) > MOST_NAMED else names
+    # In a large league the list would fill the terminal.
+    if len(rivals) > MOST_NAMED:
+        return f"{names} …"
+    return names
 
 
 def between(interval: OpenInterval, form: str) -> str:
@@ -133,6 +152,7 @@ def conditions(model: ModelPlay) -> str:
     if not model.conditions:
         return "unknown conditions"
     card = model.conditions[-1]
+    # The newest ones: conditions may change during a league.
     parts = [card.model]
     if card.provider:
         parts.append(f"at {card.provider}")

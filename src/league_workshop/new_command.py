@@ -80,7 +80,9 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError("--sdk works only with --language python", USAGE)
     folder = Path(args.folder)
     name = _name(args.name, folder)
-    starter = PYTHON_SDK if args.sdk else LANGUAGES[args.language]
+    starter = LANGUAGES[args.language]
+    if args.sdk:
+        starter = PYTHON_SDK
     contents = {file: _content(source, file, name) for file, source in starter.contents.items()}
     try:
         _write(folder, contents)
@@ -105,6 +107,7 @@ def _name(chosen: str | None, folder: Path) -> str:
 
     problem_with = RULES["display_name"]
     if chosen is None:
+        # The name of a folder may be too long, for example; then the author will choose another one later.
         folder_name = folder.resolve().name
         return DEFAULT_NAME if problem_with(folder_name) else folder_name
     problem = problem_with(chosen)
@@ -116,6 +119,7 @@ def _name(chosen: str | None, folder: Path) -> str:
 def _content(source: str, file: str, name: str) -> str:
     path = files("league_workshop").joinpath("starters", source, file)
     text = path.read_text(encoding="utf-8")
+    # A JSON string is a string in Python and JavaScript, too.
     return text.replace(PLACEHOLDER, json.dumps(name, ensure_ascii=False))
 
 

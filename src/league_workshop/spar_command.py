@@ -91,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
     endpoint = _endpoint(args.url)
     entrants = _entrants(args.against)
     _check(args)
+    # The report is made from a journal, so there is one even if nobody wants to keep it.
     with TemporaryDirectory(prefix="league-spar-") as folder:
         journal = str(Path(folder, JOURNAL))
         if args.journal:

@@ -39,6 +39,7 @@ class SparringOutcome(NamedTuple):
 
 async def play(plan: SparringPlan, kept_at: str | None, as_json: bool, stop: asyncio.Event) -> int:
     """Play the plan, print what came of it, and return the exit status. `kept_at` is where the journal stays."""
+    # With --json nothing but the document is printed.
     watcher = SparringWatcher() if as_json else MatchPrinter(plan)
     manager = await spar(plan, watcher, stop)
     outcome = SparringOutcome(plan, kept_at, _ending(manager), _report(plan))
@@ -55,7 +56,9 @@ async def play(plan: SparringPlan, kept_at: str | None, as_json: bool, stop: asy
 def _ending(manager: SparringManager) -> Ending:
     if manager.gave_up:
         return "stopped"
-    return "played" if manager.is_over else "interrupted"
+    if manager.is_over:
+        return "played"
+    return "interrupted"
 
 
 def _report(plan: SparringPlan) -> SparringReport:
@@ -142,6 +145,7 @@ def _lines(outcome: SparringOutcome) -> Iterator[str]:
     summary = outcome.report.summary
     matches = outcome.report.matches
     explanation = outcome.report.explanation
+    # Interrupted before a match was over: there is nothing to say.
     if explanation is None:
         return
     unplayed = outcome.plan.fixtures.matches - summary.played
@@ -183,6 +187,7 @@ def _results(summary: Summary, matches: Sequence[FriendlyMatch]) -> Iterator[str
                 sum(match.points for match in against),
             ]
         )
+    # With one opponent it would be the same row again.
     if len(rows) > 1:
         rows.append(
             [

@@ -27,7 +27,7 @@ from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.manager.rounds import Rounds
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
-from league.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest
+from league.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest, RoundAnnouncement
 from league.settings import LeagueSettings
 
 REFEREE_ID: Final = "REF01"
@@ -101,6 +101,7 @@ class SparringManager(LeagueManager):
         self.refusal: Refusal | None = None
         """The answer of our own referee to a match that it cannot play."""
         self._endpoints = endpoints
+        # The base class builds its parts at once, and they need what is set above.
         settings = _settings(fixtures)
         super().__init__(settings, chance, secrets, ledger=_ledger_with_guest(settings, fixtures))
 
@@ -138,7 +139,9 @@ class SparringManager(LeagueManager):
         return False
 
     def _call_answered(self, delivery: Delivery, now: float) -> None:
-        if delivery.peer == REFEREE_ID and isinstance(delivery.answer, Refusal):
+        # A league would try another referee, and after a while wait for an operator. Here there is neither.
+        is_assignment = delivery.peer == REFEREE_ID and isinstance(delivery.message, RoundAnnouncement)
+        if is_assignment and isinstance(delivery.answer, Refusal):
             self.refusal = delivery.answer
         super()._call_answered(delivery, now)
 

@@ -91,7 +91,9 @@ def _outcome(facts: MatchFacts, guest_id: str) -> Outcome:
     assert ending is not None, "the match was decided"
     if ending.winner is None:
         return "drawn"
-    return "won" if ending.winner == guest_id else "lost"
+    if ending.winner == guest_id:
+        return "won"
+    return "lost"
 
 
 def _in_short(fault: e.PlayerFaulted) -> str:
@@ -102,6 +104,7 @@ def _in_short(fault: e.PlayerFaulted) -> str:
 
 def instructive(matches: Sequence[FriendlyMatch]) -> FriendlyMatch | None:
     """Return the match most worth explaining: the first technical loss, the last one lost, or the last one."""
+    # Later technical losses mostly have the same cause.
     for match in matches:
         if match.outcome == "technical loss":
             return match
@@ -166,6 +169,7 @@ def _response_times(facts: MatchFacts, guest_id: str, call: str) -> Iterator[flo
         if letter.kind == "request" and letter.direction == "out":
             called_at = letter.at
         elif letter.kind == "response" and called_at is not None:
+            # A status in words says why there is no answer.
             yield letter.at - called_at if letter.status.isdigit() else None
             called_at = None
 
@@ -228,6 +232,7 @@ def _on_times(timings: Sequence[Timing]) -> Iterator[str]:
 
 def _on_choices(matches: Sequence[FriendlyMatch], game_type: str) -> Iterator[str]:
     choices = [match.choices for match in matches if match.choices]
+    # Few matches look alike by chance.
     if len(choices) < FEW or len(set(choices)) > 1:
         return
     same = ", then ".join(choices[0])
