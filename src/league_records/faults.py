@@ -136,7 +136,7 @@ def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed_calls: Sequ
     if not failures:
         failures[f"{named(fault.code)} ({fault.detail})"] = None
     sentence = (
-        f"{fault.player_id} failed {question(fault.phase)} {_times(len(failed_calls))}: {', then '.join(failures)}"
+        f"{fault.player_id} failed at {question(fault.phase)} {_times(len(failed_calls))}: {', then '.join(failures)}"
     )
     is_suspended = False
     taken = next((event for event in facts.events_in(fault.attempt) if isinstance(event, MatchTaken)), None)
@@ -258,7 +258,7 @@ def _reported_fault(
     rule = cite("MATCH.fourth_wrong_answer_loses")
     if code in SILENT:
         rule = _rule(fault.phase)
-    sentence = f"{player_id} failed {question(fault.phase)}: {named(code)}, {fault.detail}"
+    sentence = f"{player_id} failed at {question(fault.phase)}: {named(code)}, {fault.detail}"
     return _fault(facts, fault, sentence, _clause(facts, fault), rule)
 
 

@@ -360,7 +360,9 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
         events.append(result)
     records = records_of((record["referee_id"], record["events"]) for record in match.get("records", ()))
     # A page calls every match RUNNING that has begun and is neither decided nor parked.
-    status: MatchStatus = "ASSIGNED" if match["status"] == "RUNNING" else match["status"]
+    status: MatchStatus = match["status"]
+    if match["status"] == "RUNNING":
+        status = "ASSIGNED" if match["attempt"] else "WAITING"
     return MatchFacts(
         match_id=match["match_id"],
         league_id=league["league_id"],

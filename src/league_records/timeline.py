@@ -291,7 +291,7 @@ def _of_schedule(event: e.Event) -> _Words | None:
 def _of_lost_attempt(event: e.Event, by: str) -> _Words | None:
     match event:
         case e.MatchLost():
-            text = f"The manager gave attempt {event.attempt} up: {event.why}. That is no player's fault."
+            text = f"The manager gave up attempt {event.attempt}: {event.why}. That is no player's fault."
             return _Words(text, clause=cite("REFEREE.lease_no_blame"))
         case e.RequestRefused():
             text = f"The manager refused the report of {event.name}: {event.code} {event.detail}."
@@ -358,7 +358,7 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
             return _Words(f"{by} found the players at {' and '.join(event.endpoints)} ({event.source}).")
         case e.RecordsShown():
             points = ", ".join(f"{record['points']} points" for record in event.records)
-            return _Words(f"{by} shows the players these records: {points}.")
+            return _Words(f"{by} showed the players these records: {points}.")
         case e.MatchBegun():
             return _Words(f"The match began: {by} invited both players.")
         case e.NumberDrawn():
@@ -389,13 +389,13 @@ def _taken(event: e.MatchTaken, by: str) -> _Words:
 def _of_report(event: e.Event) -> _Words | None:
     match event:
         case e.PlayersTold():
-            return _Words("Both calls with GAME_OVER have ended.")
+            return _Words("Both GAME_OVER calls have ended.")
         case e.ReportSettled(answer="ACCEPTED"):
             return _Words("The report was acknowledged.")
         case e.ReportSettled():
             consequence = "The result of this attempt does not count."
             if event.answer == "E017":
-                consequence = "It has this very result already."
+                consequence = "It already has this result."
             text = f"The manager answered the report with {named(event.answer)}. {consequence}"
             return _Words(text, code=event.answer, clause=clause_of(event.answer))
         case _:
@@ -419,8 +419,11 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
             text = f"{event.agent_id} is now SUSPENDED, after two technical losses in a row."
             return _Words(text, event.agent_id, clause=cite("SUSPENDED.after_two"))
         case e.AgentStateChanged():
-            text = f"{event.agent_id} is now {event.state}."
-            return _Words(text, event.agent_id, clause=cite("SUSPENDED.recovers"))
+            # The last result of a league also ends the work of its players: no clause of suspension is about that.
+            clause = None
+            if event.state == "ACTIVE":
+                clause = cite("SUSPENDED.recovers")
+            return _Words(f"{event.agent_id} is now {event.state}.", event.agent_id, clause=clause)
         case _:
             return None
 
