@@ -159,7 +159,11 @@ def prior(played: Array, spread: float) -> Prior:
     return Prior(centre, precision)
 
 
-def most_likely(encounters: Encounters, expected: Prior, start: Array) -> Array:
+def most_likely(
+    encounters: Encounters,
+    expected: Prior,
+    start: Array,
+) -> Array:
     """Return the point that results and prior together make most likely, by Newton's method."""
 
     def height(x: Array) -> float:
@@ -192,7 +196,11 @@ class Peak(NamedTuple):
         return np.asarray(self.point + np.linalg.solve(self.root.T, noise).T)
 
 
-def posterior(encounters: Encounters, draws: int, chance: np.random.Generator) -> Array:
+def posterior(
+    encounters: Encounters,
+    draws: int,
+    chance: np.random.Generator,
+) -> Array:
     """Draw this many points from what is known after the matches. Each row is a point."""
     n = len(encounters.played)
     differences = n - len(set(groups(encounters.played)))

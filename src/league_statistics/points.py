@@ -20,7 +20,10 @@ def points_per_match(wins: int, draws: int, losses: int) -> float:
     played = wins + draws + losses
     if played == 0:
         return 0.0
-    return (WIN_POINTS * wins + DRAW_POINTS * draws + LOSS_POINTS * losses) / played
+    points = WIN_POINTS * wins
+    points += DRAW_POINTS * draws
+    points += LOSS_POINTS * losses
+    return points / played
 
 
 def interval(wins: int, draws: int, losses: int) -> Interval:

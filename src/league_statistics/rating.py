@@ -173,7 +173,11 @@ class _Field:
         return max(1, ceil(matches))
 
 
-def anchored(strengths: Array, is_unlimited: Flags, group: NDArray[np.intp]) -> Array:
+def anchored(
+    strengths: Array,
+    is_unlimited: Flags,
+    group: NDArray[np.intp],
+) -> Array:
     """Return the strengths as differences from the average of their group.
 
     The average is over the players who neither won nor lost every match, if there are any: the strength of the others
