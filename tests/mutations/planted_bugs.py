@@ -200,8 +200,8 @@ BUGS = (
     Bug(
         "a dead referee keeps its matches",
         "manager/heartbeats.py",
-        '            self.context.change(referee, "max_fail", now, "no answer and no message for too long")\n',
-        "            return\n",
+        'referee.state == "ACTIVE" and now >= dead_from:\n',
+        'referee.state == "ACTIVE" and now < 0:\n',
         faults=0.9,
         players=8,
     ),
@@ -262,8 +262,8 @@ BUGS = (
     Bug(
         "what was lost before an outage was noticed stays lost",
         "manager/outages.py",
-        '            self._void(self._ledger.matches[match_id], "many players were gone at once", now)\n',
-        "            pass\n",
+        "        for match_id in list(latest_round.out_of_reach):\n",
+        "        for match_id in ():\n",
         faults=0.0,
         outages=1.0,
     ),

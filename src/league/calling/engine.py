@@ -25,7 +25,13 @@ from functools import partial
 from typing import Final
 
 from league.calling.breaker import CircuitBreaker
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Reaction,
+)
 from league.calling.line import PLAIN, Sign
 from league.calling.timers import Timers
 from league.machine import Blame, Failure, Letter, Outgoing, Ping, Undelivered
@@ -75,7 +81,12 @@ class Calls:
     """The deliveries of one role. `send` and `cancel` write into the step being built; `on_answer` is told of every
     answer, `on_idle` when nothing to a peer is under way any more."""
 
-    def __init__(self, send: Callable[[Outgoing], None], cancel: Callable[[str], None], timers: Timers) -> None:
+    def __init__(
+        self,
+        send: Callable[[Outgoing], None],
+        cancel: Callable[[str], None],
+        timers: Timers,
+    ) -> None:
         self.timers = timers
         self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
         self.on_idle: Callable[[str], None] | None = None
@@ -305,7 +316,12 @@ class Calls:
         if delivery.attempt.is_last or delivery.line.is_proven:
             self._attempt_failed(delivery, Failure.BROKEN, detail, now)
         else:
-            self._not_understood(delivery, Sign.HUNG_UP, Interpretation(_NOT_UNDERSTOOD, detail), now)
+            self._not_understood(
+                delivery,
+                Sign.HUNG_UP,
+                Interpretation(_NOT_UNDERSTOOD, detail),
+                now,
+            )
 
     def _call_in_next_form(self, delivery: Delivery, pause_s: float, now: float) -> None:
         """Call with a limit of its own: it counts as no attempt."""
@@ -349,7 +365,13 @@ class Calls:
             self._wait_while_busy(delivery, failed.retry_after, now)
         else:
             is_peers = failed.blame is Blame.PEER
-            self._attempt_failed(delivery, failed.failure, failed.detail, now, counts_against_peer=is_peers)
+            self._attempt_failed(
+                delivery,
+                failed.failure,
+                failed.detail,
+                now,
+                counts_against_peer=is_peers,
+            )
 
     def _excuse(self, delivery: Delivery, failure: Failure, now: float) -> None:
         """The fault was ours, so the attempt does not count; but a message that may be said only once was perhaps
@@ -375,7 +397,12 @@ class Calls:
         elif delivery.policy.retries == ONCE:
             self.end(delivery, Ending.FAILED, now)
         elif wait_s <= 0:
-            self._attempt_failed(delivery, Failure.BUSY, f"still busy after {LONGEST_BUSY_S:g} seconds", now)
+            self._attempt_failed(
+                delivery,
+                Failure.BUSY,
+                f"still busy after {LONGEST_BUSY_S:g} seconds",
+                now,
+            )
         else:
             # A correction keeps what was left of its time.
             if attempt.is_last and attempt.ends is not None:
@@ -385,7 +412,12 @@ class Calls:
             self._retry_at(delivery, now + wait_s, now)
 
     def _attempt_failed(
-        self, delivery: Delivery, failure: Failure, detail: str, now: float, counts_against_peer: bool = True
+        self,
+        delivery: Delivery,
+        failure: Failure,
+        detail: str,
+        now: float,
+        counts_against_peer: bool = True,
     ) -> None:
         """An attempt failed that counts: the table of exchanges says whether and when there is another."""
         if delivery.attempt.is_last:
@@ -435,7 +467,12 @@ class Calls:
         else:
             self._call([delivery], now)
 
-    def _set_timer(self, delivery: Delivery, at: float, action: Callable[[Delivery, float], None]) -> None:
+    def _set_timer(
+        self,
+        delivery: Delivery,
+        at: float,
+        action: Callable[[Delivery, float], None],
+    ) -> None:
         delivery.has_timer = True
         self.timers.set(delivery, at, partial(action, delivery))
 

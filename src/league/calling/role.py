@@ -10,7 +10,14 @@ from league.calling.engine import Calls
 from league.calling.line import Book
 from league.calling.timers import Timers
 from league.events import Event
-from league.machine import Chance, Letter, Machine, ReplyContent, Step, Undelivered
+from league.machine import (
+    Chance,
+    Letter,
+    Machine,
+    ReplyContent,
+    Step,
+    Undelivered,
+)
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
 

@@ -66,7 +66,11 @@ def spelled_out(players: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the players' ids and endpoints, in the order of their seats, by every name that referees look for."""
     fields: dict[str, str] = {}
     for letter, number, (player_id, endpoint) in zip("ab", "12", players, strict=True):
-        for seat in (f"player_{letter.upper()}", f"player_{letter}", f"player{number}"):
+        for seat in (
+            f"player_{letter.upper()}",
+            f"player_{letter}",
+            f"player{number}",
+        ):
             fields[f"{seat}_id"] = player_id
             fields[f"{seat}_endpoint"] = endpoint
         fields[f"player_{letter}"] = player_id
@@ -118,8 +122,16 @@ class Home(NamedTuple):
 
 
 _SEATS: Final = (
-    _Seat(0, "player_A", ("player_A", "player_a", "player1", "player_1", "playerA")),
-    _Seat(1, "player_B", ("player_B", "player_b", "player2", "player_2", "playerB")),
+    _Seat(
+        0,
+        "player_A",
+        ("player_A", "player_a", "player1", "player_1", "playerA"),
+    ),
+    _Seat(
+        1,
+        "player_B",
+        ("player_B", "player_b", "player2", "player_2", "playerB"),
+    ),
 )
 _ENDINGS: Final = ("_endpoint", "_url", "_contact_endpoint", "_address")
 _IDS: Final = ("player_id", "id", "agent_id")
@@ -129,9 +141,27 @@ _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
 _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
 UNNAMED_LEAGUE: Final = "league"
 _MATCHES: Final = ("matches", "assigned_matches", "assignments")
-_PLAYERS: Final = ("players", "registrations", "registered_players", "directory", "player_directory", "agents")
+_PLAYERS: Final = (
+    "players",
+    "registrations",
+    "registered_players",
+    "directory",
+    "player_directory",
+    "agents",
+)
 _WRAPPERS: Final = ("data", "result", "registrations")
-_DONE: Final = frozenset({"COMPLETED", "COMPLETE", "DONE", "FINISHED", "ENDED", "REPORTED", "CANCELLED", "CANCELED"})
+_DONE: Final = frozenset(
+    {
+        "COMPLETED",
+        "COMPLETE",
+        "DONE",
+        "FINISHED",
+        "ENDED",
+        "REPORTED",
+        "CANCELLED",
+        "CANCELED",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +184,11 @@ def announcement_in(assigned: Fields, assignee: Assignee, now: float) -> Unseale
     for seat in _SEATS:
         match |= _player(fields, seat)
     announcement = {
-        **seal(_sender(fields), now, _text(fields, "conversation_id") or "conv-unknown"),
+        **seal(
+            _sender(fields),
+            now,
+            _text(fields, "conversation_id") or "conv-unknown",
+        ),
         "message_type": "ROUND_ANNOUNCEMENT",
         "auth_token": fields.get("auth_token"),
         "league_id": _text(fields, "league_id") or assignee.league_id or UNNAMED_LEAGUE,

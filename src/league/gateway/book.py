@@ -126,7 +126,12 @@ class FormLine(Struct, eq=False):
         self.verdict = self.verdict or verdict
         untried = (self._untried or self.candidates)[1:]
         if sign is Sign.NOT_JSON_RPC:
-            untried = tuple(sorted(untried, key=lambda form: form.convention is not Convention.BARE))
+            untried = tuple(
+                sorted(
+                    untried,
+                    key=lambda form: form.convention is not Convention.BARE,
+                )
+            )
         if not untried:
             return None
         self._untried = untried
@@ -162,7 +167,11 @@ class PeerBook:
     book of a referee or player keeps what events say. Under the strict profile every line is plain."""
 
     def __init__(
-        self, happened: Callable[[Event], None], is_strict: Callable[[], bool], roster: Conventions | None = None, /
+        self,
+        happened: Callable[[Event], None],
+        is_strict: Callable[[], bool],
+        roster: Conventions | None = None,
+        /,
     ) -> None:
         self._happened = happened
         self._is_strict = is_strict
@@ -176,9 +185,23 @@ class PeerBook:
     def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
         self._learn(agent_id, agent_id, endpoint, convention, now)
 
-    def _learn(self, key: str, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
+    def _learn(
+        self,
+        key: str,
+        agent_id: str,
+        endpoint: str,
+        convention: Convention,
+        now: float,
+    ) -> None:
         if self.conventions.get(key) is not convention:
-            self._happened(ConventionLearned(at=now, agent_id=agent_id, endpoint=endpoint, convention=convention.value))
+            self._happened(
+                ConventionLearned(
+                    at=now,
+                    agent_id=agent_id,
+                    endpoint=endpoint,
+                    convention=convention.value,
+                )
+            )
 
     def apply(self, event: Event) -> None:
         if isinstance(event, ConventionLearned):
@@ -209,7 +232,11 @@ class PeerBook:
         line.is_harmless = purpose is not Purpose.CHOOSE
         # A broken connection proves nothing where the message must not arrive twice: it may have been read.
         is_known = self.conventions.get(key) is not None
-        line.is_proven = is_known or purpose in (Purpose.TELL, Purpose.CHOOSE, Purpose.START)
+        line.is_proven = is_known or purpose in (
+            Purpose.TELL,
+            Purpose.CHOOSE,
+            Purpose.START,
+        )
         if purpose in _LEARNING:
             line.learns = True
             line.learn = self._learner(key, to)

@@ -17,7 +17,14 @@ from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Stage, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import ENVELOPED, NESTED_METHODS, TOOLS_CALL, RpcAnswer, is_int, joined_halves
+from league.protocol.jsonrpc import (
+    ENVELOPED,
+    NESTED_METHODS,
+    TOOLS_CALL,
+    RpcAnswer,
+    is_int,
+    joined_halves,
+)
 from league.protocol.judge import ENVELOPE
 from league.protocol.messages import Message
 
@@ -60,7 +67,11 @@ def halved(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frame(
-    convention: Convention, request_id: int, tool: Tool, body: bytes, session: Session = tools.NO_SESSION
+    convention: Convention,
+    request_id: int,
+    tool: Tool,
+    body: bytes,
+    session: Session = tools.NO_SESSION,
 ) -> bytes:
     """Put a request around an encoded message. Whatever the frame, the message carries its type, unless a tool declares
     others of its fields alone."""
@@ -143,7 +154,12 @@ def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
         return answer
     has_failed = content.get("isError") is True
     is_error = answer.is_error or has_failed
-    return replace(answer, content=returned(content), is_error=is_error, is_tool_error=has_failed)
+    return replace(
+        answer,
+        content=returned(content),
+        is_error=is_error,
+        is_tool_error=has_failed,
+    )
 
 
 def returned(content: Mapping[str, Any]) -> object:
@@ -195,5 +211,9 @@ def tool_result(result: Message | dict[str, Any], *, beside: bool = True) -> dic
     plain = msgspec.to_builtins(result)
     text = msgspec.json.encode(plain).decode()
     content = [{"type": "text", "text": text}]
-    wrapped = {"content": content, "structuredContent": plain, "isError": False}
+    wrapped = {
+        "content": content,
+        "structuredContent": plain,
+        "isError": False,
+    }
     return {**plain, **wrapped} if beside else wrapped

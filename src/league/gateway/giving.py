@@ -27,13 +27,22 @@ from league.calling.line import PLAIN, Line, Purpose
 from league.events import DispatchLearned
 from league.gateway.assignments import MatchAssignment, StartMatch, spelled_out
 from league.machine import Content
-from league.manager.dispatch import ANNOUNCED, POLLED, Dispatch, Dispatches, longest_match_s
+from league.manager.dispatch import (
+    ANNOUNCED,
+    POLLED,
+    Dispatch,
+    Dispatches,
+    longest_match_s,
+)
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.tokens import MANAGER
 
-STARTS: Final[Mapping[str, type[StartMatch]]] = {"START_MATCH": StartMatch, "MATCH_ASSIGNMENT": MatchAssignment}
+STARTS: Final[Mapping[str, type[StartMatch]]] = {
+    "START_MATCH": StartMatch,
+    "MATCH_ASSIGNMENT": MatchAssignment,
+}
 METHODS: Final = (ANNOUNCED, *STARTS)
 """The ways to give a match to a referee by others, in the order they are tried."""
 REPORT_S: Final = 30.0
@@ -69,7 +78,14 @@ class Giving:
         self._patience_s: dict[str, float] = {}
         """How long a referee gets that once was slow to report."""
 
-    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+    def begin(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+        *,
+        again: bool,
+    ) -> bool:
         methods = self._methods(referee)
         first = methods[0]
         for dispatch in dispatches:
@@ -142,7 +158,11 @@ class Giving:
             referee.agent_id,
             f"{dispatch.match.match_id}/{dispatch.attempt}/start/{referee.agent_id}",
             message,
-            Policy(dispatch.limit_s, self._context.retries(refused_only=True), is_waited_for=False),
+            Policy(
+                dispatch.limit_s,
+                self._context.retries(refused_only=True),
+                is_waited_for=False,
+            ),
             address=lambda: self._context.address(referee),
             on_end=partial(self._started, gift),
             on_attempt_failed=partial(self._dispatches.attempt_failed, [dispatch]),
@@ -164,13 +184,23 @@ class Giving:
         elif outcome is Ending.REFUSED or dispatch.may_have_arrived:
             self._await_report(gift, now)
 
-    def _start_message(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
+    def _start_message(
+        self,
+        kind: type[StartMatch],
+        referee: Member,
+        match: ScheduledMatch,
+        now: float,
+    ) -> StartMatch:
         """Write one match in all the spellings that the referee may look for. START_MATCH names the manager with an id,
         MATCH_ASSIGNMENT without: some referees know only one of the two."""
         messages = self._dispatches.messages
         player_a = self._context.member(match.player_a)
         player_b = self._context.member(match.player_b)
-        envelope = seal(MANAGER, now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        envelope = seal(
+            MANAGER,
+            now,
+            f"conv-assign-{match.match_id.lower()}-{match.attempt}",
+        )
         if kind is StartMatch:
             envelope["sender"] = NAMED_MANAGER
         return kind(

@@ -19,20 +19,46 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Policy,
+    Reaction,
+)
 from league.gateway import assignments as foreign
 from league.gateway.assignments import Assignee, Fields, GetAssignedMatches
 from league.gateway.reports import in_all_words
-from league.machine import ADDRESS_QUERIES, Address, Content, Failure, Information, Inquiry, Ping, Refusal
+from league.machine import (
+    ADDRESS_QUERIES,
+    Address,
+    Content,
+    Failure,
+    Information,
+    Inquiry,
+    Ping,
+    Refusal,
+)
 from league.membership import Membership
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import LeagueQuery, MatchResultReport, Message, RoundAnnouncement
+from league.protocol.messages import (
+    LeagueQuery,
+    MatchResultReport,
+    Message,
+    RoundAnnouncement,
+)
 from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
 from league.referee import assignments
-from league.referee.context import RefereeContext, RefereeSettings, Take, quotable
+from league.referee.context import (
+    RefereeContext,
+    RefereeSettings,
+    Take,
+    quotable,
+)
 from league.referee.match import Match
 
 POLL_AFTER_S: Final = 3.0
@@ -63,7 +89,12 @@ Envelope = dict[str, Any]
 class Guest:
     """Both conversations, and the words of a manager by others."""
 
-    def __init__(self, context: RefereeContext, take: Take, on_located: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        context: RefereeContext,
+        take: Take,
+        on_located: Callable[[float], None],
+    ) -> None:
         self._context = context
         self._polling = Polling(context, take)
         self._search = AddressSearch(context, on_located)
@@ -87,7 +118,11 @@ class Guest:
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
         if self._context.settings.is_strict:
-            raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+            raise PeerError(
+                "E036",
+                f"there is no method {inquiry.method!r} here",
+                requirement="RPC.method",
+            )
         return foreign.announcement_in(inquiry.params, _assignee(self._context), now)
 
     def assigned(self, method: str, now: float) -> None:
@@ -103,12 +138,20 @@ class Guest:
 def _assignee(context: RefereeContext) -> Assignee:
     """Name ourselves as the one that a match is given to."""
     membership = context.membership
-    return Assignee(membership.agent_id, membership.meta.contact_endpoint, membership.league_id)
+    return Assignee(
+        membership.agent_id,
+        membership.meta.contact_endpoint,
+        membership.league_id,
+    )
 
 
 def _question(membership: Membership, envelope: Envelope) -> Message:
     """Ask which matches we are to play."""
-    return GetAssignedMatches(**envelope, referee_id=membership.agent_id, league_id=membership.league_id or None)
+    return GetAssignedMatches(
+        **envelope,
+        referee_id=membership.agent_id,
+        league_id=membership.league_id or None,
+    )
 
 
 def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
@@ -243,7 +286,12 @@ class AddressSource:
 
 def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
     league_id = membership.league_id or foreign.UNNAMED_LEAGUE
-    return LeagueQuery(**envelope, league_id=league_id, query_type=query_type, query_params=QueryParams())
+    return LeagueQuery(
+        **envelope,
+        league_id=league_id,
+        query_type=query_type,
+        query_params=QueryParams(),
+    )
 
 
 def sources(settings: RefereeSettings) -> Iterator[AddressSource]:
@@ -252,7 +300,10 @@ def sources(settings: RefereeSettings) -> Iterator[AddressSource]:
         yield AddressSource(query_type, ask=partial(_query, query_type))
     yield AddressSource(_METHOD, ask=_question, read=foreign.addresses_in_matches)
     if settings.players:
-        yield AddressSource("--player", look=lambda: Information({"players": dict(settings.players)}))
+        yield AddressSource(
+            "--player",
+            look=lambda: Information({"players": dict(settings.players)}),
+        )
     if settings.agents_config is not None:
         yield AddressSource("agents_config.json", look=settings.agents_config)
 
@@ -320,7 +371,12 @@ class AddressSearch:
 
     # --- asking the manager -------------------------------------------------------------------------------------------
 
-    def _ask(self, source: AddressSource, ask: Callable[[Membership, Envelope], Message], now: float) -> None:
+    def _ask(
+        self,
+        source: AddressSource,
+        ask: Callable[[Membership, Envelope], Message],
+        now: float,
+    ) -> None:
         membership = self._context.membership
         conversation = f"conv-{membership.agent_id}-addresses-{self._searches}".lower()
         delivery = Delivery(
@@ -339,7 +395,13 @@ class AddressSearch:
     def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         self._replies.append(failed.detail or failed.failure.value)
 
-    def _ended(self, source: AddressSource, delivery: Delivery, outcome: Ending, now: float) -> None:
+    def _ended(
+        self,
+        source: AddressSource,
+        delivery: Delivery,
+        outcome: Ending,
+        now: float,
+    ) -> None:
         self._deliveries.clear()
         if outcome is not Ending.FAILED:
             _heed(delivery.answer, self._context, now)
@@ -389,13 +451,25 @@ class AddressSearch:
 
         address = Address(player, home)
         label = f"addresses/{self._searches}"
-        return Delivery(player, label, Ping(), _PING, lambda: address, on_end=ended, on_attempt_failed=failed)
+        return Delivery(
+            player,
+            label,
+            Ping(),
+            _PING,
+            lambda: address,
+            on_end=ended,
+            on_attempt_failed=failed,
+        )
 
     def _tried_ports(self, now: float) -> None:
         before = len(self._missing)
         self._locate_all(BY_PORT, now)
         if len(self._missing) < before:
-            self._record("nobody says where the players live; they are called at " + BY_PORT, "A", now)
+            self._record(
+                "nobody says where the players live; they are called at " + BY_PORT,
+                "A",
+                now,
+            )
         self._conclude(now)
 
     # --- the end of a search ------------------------------------------------------------------------------------------

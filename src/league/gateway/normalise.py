@@ -17,7 +17,10 @@ from league.protocol.messages import MESSAGES
 from league.protocol.parts import MoveRequest
 
 OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
-    "LEAGUE_REGISTER_REQUEST": ("PLAYER_REGISTER_REQUEST", "PLAYER_REGISTRATION_REQUEST"),
+    "LEAGUE_REGISTER_REQUEST": (
+        "PLAYER_REGISTER_REQUEST",
+        "PLAYER_REGISTRATION_REQUEST",
+    ),
     "REFEREE_REGISTER_REQUEST": ("REFEREE_REGISTRATION_REQUEST",),
     "CHOOSE_PARITY_CALL": ("CHOOSE_PARITY_REQUEST",),
     "CHOOSE_PARITY_RESPONSE": ("CHOOSE_PARITY_REPLY", "PARITY_CHOICE"),
@@ -27,7 +30,18 @@ _STANDS_FOR: Mapping[str, str] = {alias: kind for kind, aliases in OTHER_TYPES.i
 _JOINED = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
 _PARITIES = ("even", "odd")
 _MEMBERSHIPS = frozenset(kind.replace("REQUEST", "RESPONSE") for kind in META_FIELDS)
-_MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CONFIRMED", "ACK", "ACKNOWLEDGED"})
+_MEMBER = frozenset(
+    {
+        "ACCEPTED",
+        "REGISTERED",
+        "OK",
+        "SUCCESS",
+        "APPROVED",
+        "CONFIRMED",
+        "ACK",
+        "ACKNOWLEDGED",
+    }
+)
 _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
 _TOKENS = ("auth_token", "token", "access_token")
 _FLAGS = ("success", "accepted", "registered")
@@ -88,7 +102,12 @@ def _join(content: dict[str, Any]) -> Normalised:
 
 def _choice(content: dict[str, Any]) -> Normalised:
     """Read a choice in even_odd."""
-    return _chosen(content, "CHOOSE_PARITY_RESPONSE", "parity_choice", content.get("choice"))
+    return _chosen(
+        content,
+        "CHOOSE_PARITY_RESPONSE",
+        "parity_choice",
+        content.get("choice"),
+    )
 
 
 def _move(content: dict[str, Any], move_type: str) -> Normalised:
@@ -128,9 +147,17 @@ def _membership(content: dict[str, Any], sent: str) -> Normalised:
     is_foreign_refusal = status == "REJECTED" and message_type != kind
     if status is None or is_foreign_refusal or (status == "ACCEPTED" and agent_id is None):
         return content, ()
-    answer = {"status": status, id_field: agent_id, "auth_token": _first_text(fields, _TOKENS)}
+    answer = {
+        "status": status,
+        id_field: agent_id,
+        "auth_token": _first_text(fields, _TOKENS),
+    }
     deviations = [
-        _deviation(name, f"{name} does not say it, but something else in the answer", f"{kind}.{name}")
+        _deviation(
+            name,
+            f"{name} does not say it, but something else in the answer",
+            f"{kind}.{name}",
+        )
         for name, value in answer.items()
         if value is not None and value != content.get(name)
     ]
@@ -193,7 +220,13 @@ def normalise_request(content: dict[str, Any], method: str, game_type: str = "ev
     deviations: list[Violation] = []
     if kind != name and "message_type" in content:
         content = {**content, "message_type": kind}
-        deviations.append(_deviation("message_type", f"{kind} is called {name}", "ENVELOPE.message_type"))
+        deviations.append(
+            _deviation(
+                "message_type",
+                f"{kind} is called {name}",
+                "ENVELOPE.message_type",
+            )
+        )
     content, of_round = _numbered_round(content, kind)
     content, of_kind = _of_kind(content, kind, game_type)
     deviations += of_round

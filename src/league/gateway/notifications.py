@@ -69,7 +69,13 @@ def _invitation(content: dict[str, Any]) -> Normalised:
     if role is None:
         code = "E003"
         detail = "role_in_match is missing"
-    deviation = Violation(code, "role_in_match", detail, "GAME_INVITATION.role_in_match", lenient=True)
+    deviation = Violation(
+        code,
+        "role_in_match",
+        detail,
+        "GAME_INVITATION.role_in_match",
+        lenient=True,
+    )
     return {**content, "role_in_match": seat}, (deviation,)
 
 
@@ -83,7 +89,13 @@ def _call(content: dict[str, Any]) -> Normalised:
         return content, ()
     filled = {name: value for name, value in context.items() if name not in empty}
     deviations = [
-        Violation("E008", f"context.{name}", f"{name} says nothing", f"{CALL}.context.{name}", lenient=True)
+        Violation(
+            "E008",
+            f"context.{name}",
+            f"{name} says nothing",
+            f"{CALL}.context.{name}",
+            lenient=True,
+        )
         for name in empty
     ]
     return {**content, "context": filled}, tuple(deviations)
@@ -111,7 +123,13 @@ def _game_over(content: dict[str, Any]) -> Normalised:
     if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
         # It is said as its receiver sees it; the match itself was won by somebody.
         changes["status"] = "WIN"
-        deviations.append(_result_deviation("E008", "status", "a match that somebody won is a WIN, also to the loser"))
+        deviations.append(
+            _result_deviation(
+                "E008",
+                "status",
+                "a match that somebody won is a WIN, also to the loser",
+            )
+        )
     if not deviations:
         return content, ()
     return {**content, "game_result": {**result, **changes}}, tuple(deviations)
@@ -135,7 +153,13 @@ def _standings(content: dict[str, Any]) -> Normalised:
     if not missing:
         return content, ()
     deviations = [
-        Violation("E003", f"standings[].{name}", f"{name} is missing", f"{STANDINGS}.standings[].{name}", lenient=True)
+        Violation(
+            "E003",
+            f"standings[].{name}",
+            f"{name} is missing",
+            f"{STANDINGS}.standings[].{name}",
+            lenient=True,
+        )
         for name in sorted(missing)
     ]
     return {**content, "standings": whole_rows}, tuple(deviations)

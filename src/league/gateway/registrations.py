@@ -11,10 +11,21 @@ from league.protocol.judge import ENVELOPE
 
 PLAYER: Final = "LEAGUE_REGISTER_REQUEST"
 REFEREE: Final = "REFEREE_REGISTER_REQUEST"
-META_FIELDS: Mapping[str, str] = {PLAYER: "player_meta", REFEREE: "referee_meta"}
+META_FIELDS: Mapping[str, str] = {
+    PLAYER: "player_meta",
+    REFEREE: "referee_meta",
+}
 """The registrations, and the field in which each says who registers."""
 UNKNOWN_VERSION: Final = "0.0.0"
-_ENDPOINTS: Final = ("endpoint", "url", "contact_url", "callback_url", "agent_endpoint", "mcp_endpoint", "address")
+_ENDPOINTS: Final = (
+    "endpoint",
+    "url",
+    "contact_url",
+    "callback_url",
+    "agent_endpoint",
+    "mcp_endpoint",
+    "address",
+)
 _NAMES: Final = ("name", "player_name", "referee_name", "agent_name")
 _NOBODY: Final = frozenset({"", "unregistered", "unknown", "player", "referee", "new", "none", "null"})
 _METHODS: Final = ("register", "register_agent", "registration")
@@ -46,10 +57,22 @@ def normalise(content: Fields, kind: str, game_type: str) -> Normalised:
         return content, ()
     whole = dict(meta)
     changes = _rename(whole)
-    changes += _fill_in(whole, content, game_type, lacks_version=is_flat or "message_type" not in content)
+    changes += _fill_in(
+        whole,
+        content,
+        game_type,
+        lacks_version=is_flat or "message_type" not in content,
+    )
     deviations = [_deviation(f"{place}.{change.name}", change.detail, kind) for change in changes]
     if is_flat:
-        deviations.insert(0, _deviation(place, f"the fields of {place} stand in an object of that name", kind))
+        deviations.insert(
+            0,
+            _deviation(
+                place,
+                f"the fields of {place} stand in an object of that name",
+                kind,
+            ),
+        )
     if not deviations:
         return content, ()
     return {**outer, place: whole}, tuple(deviations)
@@ -62,8 +85,14 @@ def _is_outer(name: str) -> bool:
 def _rename(meta: Fields) -> list[_Change]:
     """Put the meta fields under their own names."""
     changes = []
-    for name, aliases in (("contact_endpoint", _ENDPOINTS), ("display_name", _NAMES)):
-        alias = next((alias for alias in aliases if isinstance(meta.get(alias), str)), None)
+    for name, aliases in (
+        ("contact_endpoint", _ENDPOINTS),
+        ("display_name", _NAMES),
+    ):
+        alias = next(
+            (alias for alias in aliases if isinstance(meta.get(alias), str)),
+            None,
+        )
         if name not in meta and alias is not None:
             meta[name] = meta[alias]
             changes.append(_Change(name, f"{name} is under {name}, not {alias}"))
@@ -73,7 +102,10 @@ def _rename(meta: Fields) -> list[_Change]:
 def _fill_in(meta: Fields, content: Fields, game_type: str, *, lacks_version: bool) -> list[_Change]:
     """Add the meta fields that may be left out."""
     changes = []
-    for name, default in (("display_name", _name(meta, content)), ("game_types", [game_type])):
+    for name, default in (
+        ("display_name", _name(meta, content)),
+        ("game_types", [game_type]),
+    ):
         if name not in meta:
             meta[name] = default
             changes.append(_Change(name, f"{name} is missing; taken for {default!r}"))

@@ -18,7 +18,10 @@ from league.protocol.parts import Object, Result
 KIND = "MATCH_RESULT_REPORT"
 _WINNERS = ("winner", "winner_id", "winner_player_id")
 _DRAW = "DRAW"
-_SIDES = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
+_SIDES = (
+    ("player_A", "player_a", "player1"),
+    ("player_B", "player_b", "player2"),
+)
 _WON = frozenset({"WIN", "WON", "WINNER"})
 _LOST = frozenset({"LOSS", "LOST", "LOSE", "LOSER"})
 _DETAILS = ("drawn_number", "choices", "number_parity", "draw_seed")
@@ -55,7 +58,10 @@ def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
         deviation = _deviation("result.winner", "the winner is under winner")
     else:
         whole = _gathered(content, winner)
-        deviation = _deviation("result", "winner, score and details stand in an object of that name")
+        deviation = _deviation(
+            "result",
+            "winner, score and details stand in an object of that name",
+        )
     return {**content, "message_type": KIND, "result": whole}, (deviation,)
 
 
@@ -124,7 +130,10 @@ def _of_side(source: Mapping[str, Any], side: tuple[str, ...], endings: tuple[st
 def _gathered(content: Fields, winner: str | None) -> Fields:
     """Build `result` out of fields that lie about."""
     score = content.get("score")
-    result: Fields = {"winner": winner, "score": score if isinstance(score, dict) else {}}
+    result: Fields = {
+        "winner": winner,
+        "score": score if isinstance(score, dict) else {},
+    }
     details = _details(content)
     ids = [_of_side(content, side, ("_id", "")) for side in _SIDES]
     if all(isinstance(player_id, str) for player_id in ids):
@@ -187,7 +196,11 @@ def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAll
     rows: dict[str, Object] = {}
     fields = structs.asdict(report)
     for seat, (player, points) in zip(("player_a", "player_b"), result.score.items(), strict=True):
-        row: Object = {"choice": choices.get(player), "score": points, "result": _outcome(report, player)}
+        row: Object = {
+            "choice": choices.get(player),
+            "score": points,
+            "result": _outcome(report, player),
+        }
         rows[player] = row
         fields[f"{seat}_id"] = player
         fields |= {f"{seat}_{name}": value for name, value in row.items()}

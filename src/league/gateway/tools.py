@@ -33,7 +33,11 @@ META: Final[Fields] = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 """What a request without a session carries as `_meta`."""
-GREETING: Final[Fields] = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT}
+GREETING: Final[Fields] = {
+    "protocolVersion": HANDSHAKE,
+    "capabilities": {},
+    "clientInfo": CLIENT,
+}
 """The params of `initialize`."""
 PAGES: Final = 16
 """The maximum number of pages of a list of tools that are asked for."""
@@ -47,14 +51,31 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = {
     "GAME_INVITATION": ("invitation", "invite", "join"),
     "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move"),
     "GAME_MOVE_CALL": ("move", "choice"),
-    "GAME_OVER": ("game_over", "match_result", "over", "result", "game_has_ended", "game_end"),
+    "GAME_OVER": (
+        "game_over",
+        "match_result",
+        "over",
+        "result",
+        "game_has_ended",
+        "game_end",
+    ),
     "GAME_ERROR": ("game_error", "error"),
     "LEAGUE_ERROR": ("league_error",),
-    "ROUND_ANNOUNCEMENT": ("announcement", "announce", "notify_round", "new_round", "round_start"),
+    "ROUND_ANNOUNCEMENT": (
+        "announcement",
+        "announce",
+        "notify_round",
+        "new_round",
+        "round_start",
+    ),
     "ROUND_COMPLETED": ("round_completed", "round_complete", "round_end"),
     "LEAGUE_STANDINGS_UPDATE": ("standings", "table", "ranking"),
     "LEAGUE_COMPLETED": ("league_completed", "league_complete", "league_end"),
-    "LEAGUE_REGISTER_REQUEST": ("register_player", "player_register", "register"),
+    "LEAGUE_REGISTER_REQUEST": (
+        "register_player",
+        "player_register",
+        "register",
+    ),
     "REFEREE_REGISTER_REQUEST": ("register_referee", "referee_register"),
     "MATCH_RESULT_REPORT": ("match_result", "report"),
     "LEAGUE_QUERY": ("query",),
@@ -104,7 +125,11 @@ def _is_tool(row: object) -> bool:
 
 
 def _tool(row: Fields) -> Tool:
-    return Tool(row["name"], str(row.get("description", "")), _object(row.get("inputSchema")))
+    return Tool(
+        row["name"],
+        str(row.get("description", "")),
+        _object(row.get("inputSchema")),
+    )
 
 
 def verbs(message_type: str) -> tuple[str, ...]:
@@ -119,7 +144,12 @@ def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
     """Pick the tool for a message among those an agent lists: by name, by its description, or by words in its name."""
     tools = {tool.name.lower(): tool for tool in offered}
     lower = message_type.lower()
-    for name in (*verbs(message_type), lower, f"receive_{lower}", *NESTED_METHODS):
+    for name in (
+        *verbs(message_type),
+        lower,
+        f"receive_{lower}",
+        *NESTED_METHODS,
+    ):
         if name in tools:
             return tools[name]
     for tool in tools.values():
@@ -174,7 +204,14 @@ class _Declaration:
             return {**declared, **wrapped}
         return {**message, **declared}
 
-    def _wrapped(self, wrappers: Fields, needed: list[Any], has_fields: bool, message: Fields, levels: int) -> Fields:
+    def _wrapped(
+        self,
+        wrappers: Fields,
+        needed: list[Any],
+        has_fields: bool,
+        message: Fields,
+        levels: int,
+    ) -> Fields:
         """Put the message as a whole into a parameter that is none of its fields: as an object, or else as JSON
         text."""
         order = sorted(wrappers, key=lambda name: name not in needed)
@@ -193,7 +230,10 @@ class _Declaration:
         if not isinstance(value, str) and self._takes(place, "string") and not self._takes(place, _kind_of(value)):
             return _text(value)
         if isinstance(value, list):
-            items = next((schema.get("items") for schema in self._alternatives(place) if "items" in schema), None)
+            items = next(
+                (schema.get("items") for schema in self._alternatives(place) if "items" in schema),
+                None,
+            )
             return [self.fit(item, items) for item in value]
         declared = self._object_at(place)
         if not isinstance(value, dict) or declared.get("additionalProperties") is not False:
@@ -202,7 +242,10 @@ class _Declaration:
         return {name: self.fit(inner, properties[name]) for name, inner in value.items() if name in properties}
 
     def _object_at(self, place: object) -> Fields:
-        return next((schema for schema in self._alternatives(place) if "object" in _kinds(schema)), {})
+        return next(
+            (schema for schema in self._alternatives(place) if "object" in _kinds(schema)),
+            {},
+        )
 
     def _takes(self, place: object, kind: str) -> bool:
         return any(kind in _kinds(schema) for schema in self._alternatives(place))
@@ -227,8 +270,23 @@ class _Declaration:
         return _object(place)
 
 
-_KINDS: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
-_KIND_OF: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+_KINDS: Final = (
+    "object",
+    "array",
+    "string",
+    "integer",
+    "number",
+    "boolean",
+    "null",
+)
+_KIND_OF: Final = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+}
 
 
 def _kinds(schema: Fields) -> tuple[str, ...]:
@@ -270,9 +328,15 @@ class Session:
 
     def headers(self, method: str, name: str = "") -> tuple[tuple[str, str], ...]:
         """Return the headers of a request, `name` being that of the tool it calls."""
-        headers = [("Mcp-Session-Id", self.id), ("MCP-Protocol-Version", self.version)]
+        headers = [
+            ("Mcp-Session-Id", self.id),
+            ("MCP-Protocol-Version", self.version),
+        ]
         if self.is_stateless:
-            headers += [("Mcp-Method", method), ("Mcp-Name", _header_value(name))]
+            headers += [
+                ("Mcp-Method", method),
+                ("Mcp-Name", _header_value(name)),
+            ]
         return tuple((title, value) for title, value in headers if value)
 
     def params(self, params: Fields) -> Fields:

@@ -26,7 +26,15 @@ _STATUSES: Final = re.compile(
     r"unknown.*|unsupported.*|unrecogni[sz]ed.*|unhandled.*|invalid_method|not_(?:supported|implemented|found)"
 )
 _TROUBLES: Final = frozenset({"error", "failed", "failure"})
-_TEXTS: Final = ("error_detail", "message", "reason", "detail", "error", "error_message", "text")
+_TEXTS: Final = (
+    "error_detail",
+    "message",
+    "reason",
+    "detail",
+    "error",
+    "error_message",
+    "text",
+)
 _NAMES: Final = ("error_code", "error_name", "error_description")
 _ABOUT_REQUESTS: Final = ("E034", "E035", "E036")
 

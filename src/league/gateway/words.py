@@ -27,7 +27,13 @@ import msgspec
 from msgspec import Struct, structs
 
 from league.gateway import forms, tools, understanding
-from league.gateway.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
+from league.gateway.tools import (
+    NO_SESSION,
+    WITHOUT_HANDSHAKE,
+    Session,
+    Tool,
+    ToolList,
+)
 from league.machine import Address, Ping
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
@@ -108,7 +114,13 @@ class Words:
         self.endpoints: dict[str, EndpointWords] = {}
 
     def begin(
-        self, call_id: int, message: Message | Ping, body: bytes, to: Address, *, was_sent: bool = False
+        self,
+        call_id: int,
+        message: Message | Ping,
+        body: bytes,
+        to: Address,
+        *,
+        was_sent: bool = False,
     ) -> Exchange:
         """Begin a call in whatever words are known there. `was_sent`: the usual request has left already, and its reply
         is the first to step on."""
@@ -138,7 +150,14 @@ class Words:
 class _Call:
     """The requests of one call, as generators: each yields a request and is sent its reply."""
 
-    def __init__(self, words: Words, call_id: int, message: Message | Ping, body: bytes, to: Address) -> None:
+    def __init__(
+        self,
+        words: Words,
+        call_id: int,
+        message: Message | Ping,
+        body: bytes,
+        to: Address,
+    ) -> None:
         self._words = words
         self._call_id = call_id
         self._message = message
@@ -251,7 +270,14 @@ class _Call:
         words = self._words.of(self._to.endpoint)
         headers = _headers(words.session, method, tool) if words.session.version else b""
         gives_way = self._gives_way and not limit
-        reply = yield Post(words.url or self._to.endpoint, raw, headers, self._to.origin, gives_way, limit)
+        reply = yield Post(
+            words.url or self._to.endpoint,
+            raw,
+            headers,
+            self._to.origin,
+            gives_way,
+            limit,
+        )
         if words.url:
             return _without_events(reply)
         return (yield from self._settled(reply, raw, headers, limit))
@@ -262,7 +288,14 @@ class _Call:
         if reply.status in _NOT_HERE and _has_no_path(endpoint):
             # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
             usual = endpoint.rstrip("/") + USUAL_PATH
-            reply = yield Post(usual, raw, headers, self._to.origin, self._gives_way and not limit, limit)
+            reply = yield Post(
+                usual,
+                raw,
+                headers,
+                self._to.origin,
+                self._gives_way and not limit,
+                limit,
+            )
             if reply.status not in _NOT_HERE:
                 self._words.learn(endpoint).url = usual
         return _without_events(reply)
@@ -285,7 +318,11 @@ def _names(convention: Convention, message_type: str) -> tuple[Tool, ...]:
 def _without_events(reply: HttpReply) -> HttpReply:
     if not reply.content_type.startswith(_EVENTS):
         return reply
-    return structs.replace(reply, body=forms.event_data(reply.body), content_type="application/json")
+    return structs.replace(
+        reply,
+        body=forms.event_data(reply.body),
+        content_type="application/json",
+    )
 
 
 def _content(reply: HttpReply) -> object:
@@ -299,7 +336,17 @@ def _content(reply: HttpReply) -> object:
 # --- "no such method" -------------------------------------------------------------------------------------------------
 
 _SIGNS_OF_UNKNOWN = (
-    *(b"-32601", b"e036", b"unknown", b"unsupport", b"unrecogni", b"unhandled", b"unexpected", b"invalid", b"bad"),
+    *(
+        b"-32601",
+        b"e036",
+        b"unknown",
+        b"unsupport",
+        b"unrecogni",
+        b"unhandled",
+        b"unexpected",
+        b"invalid",
+        b"bad",
+    ),
     *(b"wrong", b"no such", b"no handler", b"not ", b"not_", b"not-", b"n't"),
 )
 """Every answer that says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""

@@ -101,7 +101,13 @@ class Assignments(ManagerPart):
         available = [referee.agent_id for referee in self.available()]
         if available and available != self._named_among:
             self._named_among = available
-            self.share_out(range(self._ledger.current_round + 1, len(self._ledger.rounds) + 1), now)
+            self.share_out(
+                range(
+                    self._ledger.current_round + 1,
+                    len(self._ledger.rounds) + 1,
+                ),
+                now,
+            )
 
     def share_out(self, rounds: Iterable[int], now: float) -> None:
         """Name referees for the matches of these rounds, by what is known of players and referees now."""
@@ -115,7 +121,12 @@ class Assignments(ManagerPart):
         if named:
             self.context.happened(RefereesNamed(at=now, referees=named))
 
-    def _shares(self, round_id: int, referees: Sequence[Member], unusual: Collection[str]) -> Iterator[tuple[str, str]]:
+    def _shares(
+        self,
+        round_id: int,
+        referees: Sequence[Member],
+        unusual: Collection[str],
+    ) -> Iterator[tuple[str, str]]:
         """Yield the matches of a round that get another referee than they have, with that referee."""
         shares: Counter[str] = Counter()
         for match in self._ledger.matches_in(round_id):
@@ -123,7 +134,10 @@ class Assignments(ManagerPart):
                 continue
             # By what each can play at a time, so that a referee with twice the capacity gets twice the matches.
             fitting = self._fitting(match, referees, unusual)
-            referee_id = min(fitting, key=lambda referee: _share(referee, shares[referee.agent_id])).agent_id
+            referee_id = min(
+                fitting,
+                key=lambda referee: _share(referee, shares[referee.agent_id]),
+            ).agent_id
             shares[referee_id] += 1
             if match.referee_id != referee_id:
                 yield match.match_id, referee_id
@@ -228,7 +242,12 @@ class Assignments(ManagerPart):
         for (referee_id, _), group in groups.items():
             for start in range(0, len(group), MATCHES_IN_ONE_MESSAGE):
                 part = group[start : start + MATCHES_IN_ONE_MESSAGE]
-                self._dispatch(self.context.member(referee_id), part, now, is_repeated=is_repeated)
+                self._dispatch(
+                    self.context.member(referee_id),
+                    part,
+                    now,
+                    is_repeated=is_repeated,
+                )
 
     def _dispatch(
         self,
@@ -264,7 +283,13 @@ class Assignments(ManagerPart):
             if match not in introduced:
                 self._introduce(referee, match, is_repeated, now)
 
-    def _introduce(self, referee: Member, match: ScheduledMatch, is_repeated: bool, now: float) -> None:
+    def _introduce(
+        self,
+        referee: Member,
+        match: ScheduledMatch,
+        is_repeated: bool,
+        now: float,
+    ) -> None:
         """Tell the players of their referee before it gets the match.
 
         Players listen to a referee that shows no derived tokens only if they were told of it (section 9.2). It gets the
@@ -305,7 +330,10 @@ class Assignments(ManagerPart):
         return self.context.address(self.context.member(agent_id))
 
     def _room(self, referee: Member) -> int:
-        dispatched = map(self.dispatches.is_dispatched, self._ledger.held_by(referee.agent_id))
+        dispatched = map(
+            self.dispatches.is_dispatched,
+            self._ledger.held_by(referee.agent_id),
+        )
         return max(referee.capacity - sum(dispatched), 0)
 
     def _dispatch_next(self, now: float) -> None:
@@ -337,11 +365,23 @@ class Assignments(ManagerPart):
 
     # --- leases -------------------------------------------------------------------------------------------------------
 
-    def _begin_lease(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
+    def _begin_lease(
+        self,
+        match: ScheduledMatch,
+        until: float,
+        *,
+        is_prolonged: bool = False,
+    ) -> None:
         action = partial(self._lease_expired, match, until, is_prolonged)
         self.context.timers.set(("lease", match.match_id), until, action)
 
-    def _lease_expired(self, match: ScheduledMatch, until: float, is_prolonged: bool, now: float) -> None:
+    def _lease_expired(
+        self,
+        match: ScheduledMatch,
+        until: float,
+        is_prolonged: bool,
+        now: float,
+    ) -> None:
         unwatched_s = now - until
         if unwatched_s > LATE_S and not is_prolonged:
             # We slept: the time in which no report could reach us does not count.
@@ -364,7 +404,12 @@ class Assignments(ManagerPart):
 
     def has_arrived(self, referee: Member) -> bool:
         """True if a referee knows of all matches that it was to be told of."""
-        return all(map(self.dispatches.has_arrived, self._ledger.held_by(referee.agent_id)))
+        return all(
+            map(
+                self.dispatches.has_arrived,
+                self._ledger.held_by(referee.agent_id),
+            )
+        )
 
     def forget(self, match_id: str) -> None:
         """The match is no longer in play."""
@@ -403,14 +448,32 @@ class Assignments(ManagerPart):
         if any(self.habits.is_reliable(referee.agent_id) for referee in self._answering()):
             for held in self._ledger.held_by(referee_id):
                 if not self.dispatches.is_dispatched(held):
-                    self._overdue(held, f"{referee_id} did not finish {match.match_id}", now)
+                    self._overdue(
+                        held,
+                        f"{referee_id} did not finish {match.match_id}",
+                        now,
+                    )
 
-    def _overdue(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
+    def _overdue(
+        self,
+        match: ScheduledMatch,
+        why: str,
+        now: float,
+        *,
+        counts: bool = False,
+    ) -> None:
         """Take the match away, unless nobody else could play it."""
         if self._ledger.is_running and not self._ledger.is_held and self.is_possible:
             self._lose(match, why, now, counts=counts)
 
-    def _lose(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
+    def _lose(
+        self,
+        match: ScheduledMatch,
+        why: str,
+        now: float,
+        *,
+        counts: bool = False,
+    ) -> None:
         """`counts`: it is one of the three attempts even if it was never acknowledged, because a referee that is alive
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)

@@ -15,7 +15,12 @@ from functools import partial
 from typing import Literal
 
 from league.calling.delivery import Ending
-from league.events import AgentRole, IdentityContested, RequestRefused, TokenTakenUp
+from league.events import (
+    AgentRole,
+    IdentityContested,
+    RequestRefused,
+    TokenTakenUp,
+)
 from league.machine import Content, Refusal
 from league.manager.broadcasts import Broadcasts, TokenQuestion
 from league.manager.context import LONGEST_DETAIL, ManagerPart
@@ -101,7 +106,11 @@ class Authentication(ManagerPart):
                 detail=detail[:LONGEST_DETAIL],
             )
         )
-        raise PeerError("E012", "this auth_token was derived for others", tokens.refused(token))
+        raise PeerError(
+            "E012",
+            "this auth_token was derived for others",
+            tokens.refused(token),
+        )
 
     def owner(self, token: str | None) -> Authenticated | None:
         """Return the owner of this token, or None if it is nobody's."""
@@ -117,7 +126,11 @@ class Authentication(ManagerPart):
             raise _missing_token()
         owner = self._ledger.roster.owner(token)
         if owner is None:
-            raise PeerError("E012", "this auth_token is not valid here", tokens.refused(token))
+            raise PeerError(
+                "E012",
+                "this auth_token is not valid here",
+                tokens.refused(token),
+            )
         return owner
 
     # --- which token an agent goes by ---------------------------------------------------------------------------------

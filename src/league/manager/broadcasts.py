@@ -42,7 +42,11 @@ from league.manager.dispatch import ONE_BY_ONE
 from league.manager.messages import Messages
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
-from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement
+from league.protocol.messages import (
+    LeagueStandingsUpdate,
+    Message,
+    RoundAnnouncement,
+)
 
 UPDATE: Final = Bulletin("standings_update", 0)
 HELD_BACK: Final = Bulletin("round_announced", 0)
@@ -107,7 +111,11 @@ class TablePace:
             return
         # Of the messages that grow with the league, those of a later round, or a later version, are newer.
         if isinstance(message, LeagueStandingsUpdate):
-            place: tuple[int, ...] = (message.round_id, 1, message.version or 0)
+            place: tuple[int, ...] = (
+                message.round_id,
+                1,
+                message.version or 0,
+            )
         elif isinstance(message, RoundAnnouncement):
             place = (message.round_id, 0)
         else:
@@ -444,7 +452,11 @@ class Broadcasts(ManagerPart):
         queues: list[OutboundQueue],
         now: float,
     ) -> None:
-        plan = _call_plan(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
+        plan = _call_plan(
+            bulletin.kind,
+            message.type,
+            tuple(self._ledger.settings.retry_delays_s),
+        )
         # In the order of their ids, so that a run with the same seed is the same run.
         if len(queues) > 1:
             queues.sort(key=_agent_id)

@@ -69,7 +69,14 @@ class Dispatch(Struct, eq=False):
 class Giving(Protocol):
     """The other ways to give a match to a referee, for referees by others."""
 
-    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+    def begin(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+        *,
+        again: bool,
+    ) -> bool:
         """Begin to give these matches; False: they are to be announced. `again`: we were restarted, and the referee may
         well be playing them."""
 
@@ -180,7 +187,13 @@ class Dispatches(ManagerPart):
         return match.status == "ASSIGNED" and is_current and self._open.get(match.match_id) is dispatch
 
     def dispatch(
-        self, referee: Member, matches: Sequence[ScheduledMatch], limit_s: float, now: float, *, again: bool = False
+        self,
+        referee: Member,
+        matches: Sequence[ScheduledMatch],
+        limit_s: float,
+        now: float,
+        *,
+        again: bool = False,
     ) -> None:
         """Let the referee know of these matches, each of which takes no longer than the limit. `again`: we were
         restarted, and it may well be playing them."""
@@ -213,7 +226,13 @@ class Dispatches(ManagerPart):
         """Send the same assignment once more, with the tokens as they are now; a referee of ours takes them over."""
         self.context.calls.deliver([self._announcement(referee, [match], "remind", now)], now)
 
-    def _announcement(self, referee: Member, matches: Sequence[ScheduledMatch], purpose: str, now: float) -> Delivery:
+    def _announcement(
+        self,
+        referee: Member,
+        matches: Sequence[ScheduledMatch],
+        purpose: str,
+        now: float,
+    ) -> Delivery:
         return Delivery(
             referee.agent_id,
             f"{matches[0].match_id}/{matches[0].attempt}/{purpose}/{referee.agent_id}",
@@ -226,18 +245,35 @@ class Dispatches(ManagerPart):
         return [dispatch for dispatch in dispatches if self.is_open(dispatch)]
 
     def _still_assigned(
-        self, referee: Member, dispatches: Sequence[Dispatch], begun_at: float, _: Delivery, now: float
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        begun_at: float,
+        _: Delivery,
+        now: float,
     ) -> Message | None:
         matches = [dispatch.match for dispatch in self._still_open(dispatches)]
         return self.messages.assignment(referee, matches, begun_at) if matches else None
 
-    def attempt_failed(self, dispatches: Sequence[Dispatch], _: Delivery, failed: FailedAttempt, now: float) -> None:
+    def attempt_failed(
+        self,
+        dispatches: Sequence[Dispatch],
+        _: Delivery,
+        failed: FailedAttempt,
+        now: float,
+    ) -> None:
         """A call got no answer: unless it was refused, it may have arrived."""
         if failed.failure is not Failure.REFUSED:
             for dispatch in self._still_open(dispatches):
                 dispatch.may_have_arrived = True
 
-    def _announced(self, dispatches: Sequence[Dispatch], delivery: Delivery, outcome: Ending, now: float) -> None:
+    def _announced(
+        self,
+        dispatches: Sequence[Dispatch],
+        delivery: Delivery,
+        outcome: Ending,
+        now: float,
+    ) -> None:
         for dispatch in self._still_open(dispatches):
             dispatch.is_under_way = False
             if outcome is Ending.REFUSED:
@@ -309,7 +345,14 @@ class AnnouncingOnly:
 
     dispatches: Dispatches
 
-    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+    def begin(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+        *,
+        again: bool,
+    ) -> bool:
         return False
 
     def line(self, referee: Member) -> Line:

@@ -26,7 +26,13 @@ PING = Policy(limit_s=3.0, is_guarded=True, is_waited_for=False)
 
 def ping(context: ManagerContext, member: Member, label: str) -> Delivery:
     """Return one ping of a member. The caller says what follows from its end."""
-    return Delivery(member.agent_id, label, Ping(), PING, address=partial(context.address, member))
+    return Delivery(
+        member.agent_id,
+        label,
+        Ping(),
+        PING,
+        address=partial(context.address, member),
+    )
 
 
 @dataclass(slots=True)
@@ -177,7 +183,10 @@ class Heartbeats(ManagerPart):
         self._next_ping = now + PING_S
         self.context.timers.set("ping", self._next_ping, self._ping_all)
         referees = self._ledger.roster.of_role("referee")
-        self._ping([referee for referee in referees if self._needs_ping(referee, now)], now)
+        self._ping(
+            [referee for referee in referees if self._needs_ping(referee, now)],
+            now,
+        )
         for pulse in self._pulses.values():
             pulse.has_reported = False
 
@@ -215,7 +224,12 @@ class Heartbeats(ManagerPart):
         if outcome is Ending.FAILED or not self._ledger.is_running:
             return
         pong = delivery.answer if isinstance(delivery.answer, Pong) else Pong()
-        self.assignments.ping_answered(self.context.member(delivery.peer), pong, delivery.attempt.sent_at, now)
+        self.assignments.ping_answered(
+            self.context.member(delivery.peer),
+            pong,
+            delivery.attempt.sent_at,
+            now,
+        )
 
     def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
         referee = self.context.member(delivery.peer)
@@ -226,7 +240,12 @@ class Heartbeats(ManagerPart):
         if self.habits.is_ours(referee.agent_id):
             self.outages.interrupted(referee, "its referee did not answer", now)
         if self._ledger.is_running and referee.state == "ACTIVE" and now >= dead_from:
-            self.context.change(referee, "max_fail", now, "no answer and no message for too long")
+            self.context.change(
+                referee,
+                "max_fail",
+                now,
+                "no answer and no message for too long",
+            )
             self.assignments.reassign(now)
 
     # --- signs of life ------------------------------------------------------------------------------------------------

@@ -313,7 +313,12 @@ class Ledger(Struct):
             self.rounds.append(ScheduledRound(match_ids, bye, len(pairings)))
             self.undecided += len(pairings)
             for pairing in pairings:
-                match = ScheduledMatch(pairing.match_id, round_id, pairing.player_a, pairing.player_b)
+                match = ScheduledMatch(
+                    pairing.match_id,
+                    round_id,
+                    pairing.player_a,
+                    pairing.player_b,
+                )
                 self.matches[match.match_id] = match
                 self.matches_of[match.player_a].append(match.match_id)
                 self.matches_of[match.player_b].append(match.match_id)

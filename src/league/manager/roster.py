@@ -190,7 +190,12 @@ class Applicants(Struct):
         applicant = self._settle(applicant_id)
         applicant.admitted = True
         applicant.rejected = False
-        identity = _identity(applicant.role, applicant.display_name, applicant.endpoint, applicant.origin)
+        identity = _identity(
+            applicant.role,
+            applicant.display_name,
+            applicant.endpoint,
+            applicant.origin,
+        )
         self.known.pop(identity, None)
 
     def _settle(self, applicant_id: str) -> Applicant:

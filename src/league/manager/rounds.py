@@ -266,7 +266,14 @@ class Rounds(ManagerPart):
         withdrawn = tuple(player for player in match.players if player not in staying)
         winner = staying[0] if staying else None
         self.assignments.forget(match.match_id)
-        self.context.happened(WalkoverDecided(at=now, match_id=match.match_id, winner=winner, withdrawn=withdrawn))
+        self.context.happened(
+            WalkoverDecided(
+                at=now,
+                match_id=match.match_id,
+                winner=winner,
+                withdrawn=withdrawn,
+            )
+        )
 
 
 def _phase_after_restart(round_id: int, current: ScheduledRound, now: float) -> AnnouncementPhase:

@@ -29,7 +29,12 @@ import msgspec
 from msgspec import Raw
 
 from league.calling.delivery import Delivery, Ending, Policy
-from league.events import MatchRecordKept, RequestRefused, ResultAccepted, Status
+from league.events import (
+    MatchRecordKept,
+    RequestRefused,
+    ResultAccepted,
+    Status,
+)
 from league.games import draw, registry
 from league.games.contract import SEATS, Game, Seat, Verdict
 from league.machine import Letter, MatchRecord, RecordRequest
@@ -126,7 +131,12 @@ class Scoring(ManagerPart):
             is_holder = match is not None and match.referee_id == referee.agent_id
             if not is_holder or not self.context.accepts_deviations:
                 raise
-            deviation = Violation("E028", "league_id", error.detail, "MATCH_RESULT_REPORT.league_id")
+            deviation = Violation(
+                "E028",
+                "league_id",
+                error.detail,
+                "MATCH_RESULT_REPORT.league_id",
+            )
             self.context.record(referee.agent_id, [deviation], now)
 
     def _filled_in(self, read: Unsealed, referee: Member, now: float) -> Message | None:
@@ -152,7 +162,11 @@ class Scoring(ManagerPart):
         match = self._ledger.matches.get(report.match_id)
         if match is None:
             match_id = report.match_id[:80]
-            raise PeerError("E014", f"there is no match {match_id!r}", {"match_id": match_id})
+            raise PeerError(
+                "E014",
+                f"there is no match {match_id!r}",
+                {"match_id": match_id},
+            )
         context = {"match_id": match.match_id}
         is_held = match.status == "ASSIGNED" or isinstance(match.result, ResultAccepted)
         if not is_held or match.referee_id != referee.agent_id:
@@ -242,7 +256,13 @@ class Scoring(ManagerPart):
             deviations.append(_deviation("result.details", verdict.note, "REPORT.recomputed"))
         if report.result.winner == DRAW and (verdict.kind != "confirmed" or verdict.winner is None):
             detail = "a draw has no winner: null"
-            deviations.append(_deviation("result.winner", detail, "MATCH_RESULT_REPORT.result.winner"))
+            deviations.append(
+                _deviation(
+                    "result.winner",
+                    detail,
+                    "MATCH_RESULT_REPORT.result.winner",
+                )
+            )
         if dict(report.result.score) != points:
             detail = f"the points of this result are {points}"
             deviations.append(_deviation("result.score", detail, "REPORT.wrong_score"))
@@ -314,7 +334,11 @@ class Scoring(ManagerPart):
             return
         is_holder = match.status == "ASSIGNED" and match.referee_id == referee.agent_id
         if is_holder and read.field("attempt") in (None, match.attempt):
-            self.assignments.failed(match, f"the report of {referee.agent_id} was refused ({error})", now)
+            self.assignments.failed(
+                match,
+                f"the report of {referee.agent_id} was refused ({error})",
+                now,
+            )
 
     # --- 4. follow: what a result does to its players, and the record of the match ------------------------------------
 
@@ -359,7 +383,13 @@ class Scoring(ManagerPart):
         if not isinstance(request, RecordRequest) or not isinstance(answer, MatchRecord):
             return
         if answer.match_id == request.match_id and answer.attempt == request.attempt:
-            self._record_kept(request.match_id, request.attempt, delivery.peer, answer.events, now)
+            self._record_kept(
+                request.match_id,
+                request.attempt,
+                delivery.peer,
+                answer.events,
+                now,
+            )
 
     def _record_kept(
         self,
@@ -397,7 +427,11 @@ def _already_reported(match: ScheduledMatch, report: MatchResultReport, details:
         "identical": is_identical,
     }
     if is_identical:
-        return PeerError("E017", f"the result of {match.match_id} was reported already", context)
+        return PeerError(
+            "E017",
+            f"the result of {match.match_id} was reported already",
+            context,
+        )
     return PeerError("E040", f"another result of {match.match_id} is stored", context)
 
 

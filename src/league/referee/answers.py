@@ -110,7 +110,10 @@ class Question(Struct, frozen=True):
         message = content.message
         if message is not None and message.type != awaited:
             if isinstance(message, LeagueError | GameError):
-                return Refused(f'"{message.error_code} {message.error_description or ""}"', message.error_code)
+                return Refused(
+                    f'"{message.error_code} {message.error_description or ""}"',
+                    message.error_code,
+                )
             if isinstance(message, Acknowledgement | MatchResultAck):
                 return MereAcknowledgement()
         problem = self._problem(content, awaited)
@@ -121,7 +124,13 @@ class Question(Struct, frozen=True):
             problem = answer
         assert problem is not None
         choice = _quoted(_choice_in(content))
-        return Wrong(problem.code, quotable(problem.detail), problem.path, choice, problem.requirement)
+        return Wrong(
+            problem.code,
+            quotable(problem.detail),
+            problem.path,
+            choice,
+            problem.requirement,
+        )
 
     def deviations(self, content: Content, awaited: str) -> list[Violation]:
         """What `compat` lets pass in an answer, but records (R-43, R-44, section 9.4)."""
@@ -136,7 +145,14 @@ class Question(Struct, frozen=True):
         player_id = getattr(message, "player_id", None)
         conversation_id = getattr(message, "conversation_id", None)
         if player_id is not None and player_id != self.player_id:
-            deviations.append(_violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids"))
+            deviations.append(
+                _violation(
+                    "E033",
+                    "player_id",
+                    f"{self.player_id} is asked",
+                    "MATCH.wrong_ids",
+                )
+            )
         if conversation_id is not None and conversation_id != self.match.conversations[self.seat]:
             detail = "a reply repeats the conversation_id of its request"
             deviations.append(_violation("E008", "conversation_id", detail, "CONVERSATION.echoed"))
@@ -160,7 +176,10 @@ class Question(Struct, frozen=True):
             return _violation("E038", "message_type", detail, "ENVELOPE.message_type")
         match_id = getattr(message, "match_id", None)
         player_id = getattr(message, "player_id", None)
-        if match_id in (None, self.match.taken.match_id) and player_id in (None, self.player_id):
+        if match_id in (None, self.match.taken.match_id) and player_id in (
+            None,
+            self.player_id,
+        ):
             return None
         return self._wrong_ids(match_id, player_id)
 
@@ -170,18 +189,38 @@ class Question(Struct, frozen=True):
             return None
         token = read.field("auth_token")
         if not token:
-            return _violation("E011", "auth_token", "auth_token is missing", "TOKEN.wrong_in_answer")
+            return _violation(
+                "E011",
+                "auth_token",
+                "auth_token is missing",
+                "TOKEN.wrong_in_answer",
+            )
         if not (isinstance(token, str) and tokens.fits(token, (*self.digests, *self.replies))):
-            return _violation("E012", "auth_token", "this auth_token is not valid here", "TOKEN.wrong_in_answer")
+            return _violation(
+                "E012",
+                "auth_token",
+                "this auth_token is not valid here",
+                "TOKEN.wrong_in_answer",
+            )
         return None
 
     def _wrong_ids(self, match_id: str | None, player_id: str | None) -> Violation | None:
         if match_id not in (None, self.match.taken.match_id):
-            return _violation("E015", "match_id", f"this is about {self.match.taken.match_id}", "MATCH.wrong_ids")
+            return _violation(
+                "E015",
+                "match_id",
+                f"this is about {self.match.taken.match_id}",
+                "MATCH.wrong_ids",
+            )
         if player_id in (None, self.player_id) or (player_id == self._alias and not self.is_strict):
             return None
         if player_id in self.players or self.is_strict:
-            return _violation("E033", "player_id", f"{self.player_id} is asked", "MATCH.wrong_ids")
+            return _violation(
+                "E033",
+                "player_id",
+                f"{self.player_id} is asked",
+                "MATCH.wrong_ids",
+            )
         return None
 
     def _found(self, message: Message) -> Answer | Violation:
@@ -190,7 +229,12 @@ class Question(Struct, frozen=True):
         wire = self.match.game.wire
         if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
             place = "move_data.move_type"
-            return _violation("E008", place, f'must be "{wire.move_type}"', f"GAME_MOVE_RESPONSE.{place}")
+            return _violation(
+                "E008",
+                place,
+                f'must be "{wire.move_type}"',
+                f"GAME_MOVE_RESPONSE.{place}",
+            )
         choice = _choice_of(message)
         legal = self.match.game.rules.legal_moves(self.match.position, self.seat)
         if choice is None or choice not in legal:
@@ -210,7 +254,13 @@ def _without_message(content: Content) -> Refused | MereAcknowledgement:
     code = content.code
     is_unknown = code == "E036" and not content.understood
     detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
-    return Refused(detail, code, content.understood, code not in ABOUT_REQUESTS, is_unknown)
+    return Refused(
+        detail,
+        code,
+        content.understood,
+        code not in ABOUT_REQUESTS,
+        is_unknown,
+    )
 
 
 def _violation(code: str, path: str, detail: str, requirement: str) -> Violation:

@@ -24,7 +24,13 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.calling.line import Line, Purpose
-from league.events import AttemptFailed, MoveMade, PlayerFaulted, PlayerJoined, WrongAnswer
+from league.events import (
+    AttemptFailed,
+    MoveMade,
+    PlayerFaulted,
+    PlayerJoined,
+    WrongAnswer,
+)
 from league.games.contract import Seat
 from league.machine import Address, Content, Failure, Ping, Refusal
 from league.protocol.conventions import DOCUMENTED, convention_of
@@ -34,7 +40,14 @@ from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import Message
 from league.protocol.parts import Object
 from league.referee import messages
-from league.referee.answers import Declined, MereAcknowledgement, Question, Refused, Valid, Wrong
+from league.referee.answers import (
+    Declined,
+    MereAcknowledgement,
+    Question,
+    Refused,
+    Valid,
+    Wrong,
+)
 from league.referee.context import RefereeContext, quotable
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match
@@ -64,13 +77,24 @@ _DETAILS: Final = {
 def _policy(limit_s: float, retry_delays_s: tuple[float, ...] | None) -> Policy:
     """Without delays a player is asked once."""
     retries = ONCE if retry_delays_s is None else RetrySchedule(retry_delays_s)
-    return Policy(limit_s, retries, if_not_understood=Reaction.FAILED, accepts_late_answers=True)
+    return Policy(
+        limit_s,
+        retries,
+        if_not_understood=Reaction.FAILED,
+        accepts_late_answers=True,
+    )
 
 
 class Contact:
     """How a player of a match is called: where, in which convention, and which of our tokens it is shown."""
 
-    def __init__(self, context: RefereeContext, match: Match, seat: Seat, tokens: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        context: RefereeContext,
+        match: Match,
+        seat: Seat,
+        tokens: tuple[str, ...],
+    ) -> None:
         self._conventions = context.book.conventions
         self._match = match
         self._seat = seat
@@ -201,14 +225,21 @@ class Asking:
                 self._context.calls.correct(self._delivery, now)
             else:
                 self._context.calls.end(self._delivery, Ending.FAILED, now)
-        return PeerError(answer.code, answer.detail, {"field": answer.path}, answer.requirement)
+        return PeerError(
+            answer.code,
+            answer.detail,
+            {"field": answer.path},
+            answer.requirement,
+        )
 
     def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
         """The player is shown another token, or answers with these are right too."""
         self._has_new_tokens = True
         question = self._question
         self._question = structs.replace(
-            question, digests=(*question.digests, *digests), replies=(*question.replies, *replies)
+            question,
+            digests=(*question.digests, *digests),
+            replies=(*question.replies, *replies),
         )
 
     def drop(self) -> None:
@@ -232,7 +263,10 @@ class Asking:
         if isinstance(answer, MereAcknowledgement):
             return Interpretation(Reaction.ACKNOWLEDGED, is_promise=answer.is_promise)
         if answer.code in _UNREAD and not self._contact.is_proven and not self._turn:
-            return Interpretation(Reaction.NOT_UNDERSTOOD, consequence=lambda then: self._wrong(answer, then))
+            return Interpretation(
+                Reaction.NOT_UNDERSTOOD,
+                consequence=lambda then: self._wrong(answer, then),
+            )
         return Interpretation(Reaction.WRONG, consequence=lambda then: self._wrong(answer, then))
 
     def _refused(self, delivery: Delivery, content: Content, answer: Refused) -> Interpretation:
@@ -240,11 +274,17 @@ class Asking:
             return Interpretation(Reaction.CALL_AGAIN)
         self._declined = answer.code == UNAVAILABLE
         failed = Interpretation(
-            Reaction.FAILED, quotable(f"answered {self._call_in_words(delivery)} with {answer.detail}")
+            Reaction.FAILED,
+            quotable(f"answered {self._call_in_words(delivery)} with {answer.detail}"),
         )
         if answer.understood or (self._turn and not answer.is_unknown):
             return failed
-        return Interpretation(Reaction.NOT_UNDERSTOOD, failed.detail, answer.tells_more, lambda _: failed)
+        return Interpretation(
+            Reaction.NOT_UNDERSTOOD,
+            failed.detail,
+            answer.tells_more,
+            lambda _: failed,
+        )
 
     def _call_in_words(self, delivery: Delivery) -> str:
         """Name the method and the convention of a call, for the author of a player that did not understand it."""
@@ -267,7 +307,12 @@ class Asking:
         """R-17: another call under the same deadline, three times at most."""
         nth = self._seated.wrong + 1
         corrections = max(CORRECTIONS + 1 - nth, 0) if self._is_correctable(answer) else 0
-        wrong = {"code": answer.code, "detail": answer.detail, "path": answer.path, "requirement": answer.requirement}
+        wrong = {
+            "code": answer.code,
+            "detail": answer.detail,
+            "path": answer.path,
+            "requirement": answer.requirement,
+        }
         self._context.happened(WrongAnswer(at=now, **self._about | wrong, left=corrections))
         context: Object = {"field": answer.path}
         if self._turn:
@@ -276,10 +321,30 @@ class Asking:
             context["valid_choices"] = messages.valid_choices(self._question.match, self._question.seat)
         self._fault = (answer.code, answer.detail)
         if not corrections:
-            self._send_error(Fault(answer.code, answer.detail, CORRECTIONS, None, context=context), now)
+            self._send_error(
+                Fault(
+                    answer.code,
+                    answer.detail,
+                    CORRECTIONS,
+                    None,
+                    context=context,
+                ),
+                now,
+            )
             return Interpretation(Reaction.FINALLY_WRONG)
         seconds_left = round((self._delivery.attempt.ends or now) - now, 3)
-        self._send_error(Fault(answer.code, answer.detail, CORRECTIONS, nth, None, seconds_left, context), now)
+        self._send_error(
+            Fault(
+                answer.code,
+                answer.detail,
+                CORRECTIONS,
+                nth,
+                None,
+                seconds_left,
+                context,
+            ),
+            now,
+        )
         return Interpretation(Reaction.CORRECTABLE)
 
     def _is_correctable(self, answer: Wrong) -> bool:
@@ -305,14 +370,27 @@ class Asking:
         retry = None if failed.retry_at is None else self._seated.failed + 1
         most = len(self._question.match.taken.retry_delays_s)
         timed = {"rpc_code": TIMEOUT_CODE, "timeout_seconds": self._limit} if code == "E001" else {}
-        failure = {**self._about, "code": code, "detail": detail, "max_retries": most, **timed}
+        failure = {
+            **self._about,
+            "code": code,
+            "detail": detail,
+            "max_retries": most,
+            **timed,
+        }
         self._context.happened(AttemptFailed(at=now, **failure, retry=retry))
-        self._send_error(Fault(code, detail, most, retry, failed.retry_at, context=context), now)
+        self._send_error(
+            Fault(code, detail, most, retry, failed.retry_at, context=context),
+            now,
+        )
 
     def _timing(self, now: float) -> Object:
         """Which attempt failed, and after how long."""
         elapsed = round(max(now - self._delivery.attempt.begun_at, 0.0), 3)
-        return {"attempt": self._seated.failed + 1, "limit_seconds": self._limit, "elapsed": elapsed}
+        return {
+            "attempt": self._seated.failed + 1,
+            "limit_seconds": self._limit,
+            "elapsed": elapsed,
+        }
 
     def _send_error(self, fault: Fault, now: float) -> None:
         self._game_errors.send(self._question.seat, fault, self._called, now)
@@ -369,4 +447,9 @@ class Asking:
     def _about(self) -> dict[str, Any]:
         """How events name the question (Any: ready to be spread into one)."""
         match = self._question.match
-        return {**match.named, "player_id": self._question.player_id, "phase": match.phase, "turn": self._turn}
+        return {
+            **match.named,
+            "player_id": self._question.player_id,
+            "phase": match.phase,
+            "turn": self._turn,
+        }

@@ -96,7 +96,13 @@ def has_standings(announced: AnnouncedMatch) -> bool:
     return announced.player_A_standings is not None and announced.player_B_standings is not None
 
 
-def locate(match: Match, endpoints: Mapping[str, str], source: str, context: RefereeContext, now: float) -> bool:
+def locate(
+    match: Match,
+    endpoints: Mapping[str, str],
+    source: str,
+    context: RefereeContext,
+    now: float,
+) -> bool:
     """Note where the players of a match live, if that was not known and now is, of both; True if it is news."""
     if match.is_located:
         return False
@@ -108,13 +114,25 @@ def locate(match: Match, endpoints: Mapping[str, str], source: str, context: Ref
     return True
 
 
-def move(match: Match, endpoints: Mapping[str, str], context: RefereeContext, now: float) -> None:
+def move(
+    match: Match,
+    endpoints: Mapping[str, str],
+    context: RefereeContext,
+    now: float,
+) -> None:
     """The manager says that a player lives elsewhere now than when the match was given to us."""
     pairs = zip(match.taken.players, match.taken.endpoints, strict=True)
     homes = tuple(endpoints.get(player) or home for player, home in pairs)
     if match.is_located and homes != match.taken.endpoints:
         home_a, home_b = homes
-        context.happened(PlayersLocated(at=now, **match.named, endpoints=(home_a, home_b), source="the manager"))
+        context.happened(
+            PlayersLocated(
+                at=now,
+                **match.named,
+                endpoints=(home_a, home_b),
+                source="the manager",
+            )
+        )
 
 
 def renew(announced: AnnouncedMatch, match: Match, context: RefereeContext) -> bool:
@@ -132,12 +150,21 @@ def renew(announced: AnnouncedMatch, match: Match, context: RefereeContext) -> b
 def _check(announced: AnnouncedMatch) -> None:
     if registry.find(announced.game_type) is None:
         games = list(registry.known())
-        problems = "; ".join([f"{announced.game_type[:80]!r} is not played here", *registry.problems()])
+        problems = "; ".join(
+            [
+                f"{announced.game_type[:80]!r} is not played here",
+                *registry.problems(),
+            ]
+        )
         raise PeerError("E027", problems, {"supported_games": games})
 
 
 def take(
-    announcement: RoundAnnouncement, announced: AnnouncedMatch, round_name: str, context: RefereeContext, now: float
+    announcement: RoundAnnouncement,
+    announced: AnnouncedMatch,
+    round_name: str,
+    context: RefereeContext,
+    now: float,
 ) -> MatchDropped | None:
     """Journal a match, with its seed; the tokens stay beside the journal. An older attempt is dropped first."""
     older = context.docket.open.get(announced.match_id)
@@ -169,15 +196,30 @@ def _taken(
         attempt=announced.attempt or 1,
         game_type=announced.game_type,
         players=(announced.player_A_id, announced.player_B_id),
-        endpoints=(announced.player_A_endpoint or "", announced.player_B_endpoint or ""),
-        records=(_record(announced.player_A_standings), _record(announced.player_B_standings)),
+        endpoints=(
+            announced.player_A_endpoint or "",
+            announced.player_B_endpoint or "",
+        ),
+        records=(
+            _record(announced.player_A_standings),
+            _record(announced.player_B_standings),
+        ),
         conventions=(
             convention_of(announced.player_A_convention).value,
             convention_of(announced.player_B_convention).value,
         ),
-        known_as=(announced.player_A_known_as or "", announced.player_B_known_as or ""),
-        told=(tuple(announced.player_A_told or ()), tuple(announced.player_B_told or ())),
-        suspended=(bool(announced.player_A_suspended), bool(announced.player_B_suspended)),
+        known_as=(
+            announced.player_A_known_as or "",
+            announced.player_B_known_as or "",
+        ),
+        told=(
+            tuple(announced.player_A_told or ()),
+            tuple(announced.player_B_told or ()),
+        ),
+        suspended=(
+            bool(announced.player_A_suspended),
+            bool(announced.player_B_suspended),
+        ),
         move_seconds=announced.move_seconds or context.settings.move_seconds,
         retry_delays_s=_delays(announced, context),
         seed=seed,
@@ -202,10 +244,22 @@ def _record(record: Record | None) -> dict[str, int]:
 
 
 def _passes(announced: AnnouncedMatch, context: RefereeContext) -> Passes:
-    shown_to_a = (announced.player_A_token or _made(context), *(announced.player_A_other_tokens or ()))
-    shown_to_b = (announced.player_B_token or _made(context), *(announced.player_B_other_tokens or ()))
-    answers = (tuple(announced.player_A_answers or ()), tuple(announced.player_B_answers or ()))
-    replies = (tuple(announced.player_A_replies or ()), tuple(announced.player_B_replies or ()))
+    shown_to_a = (
+        announced.player_A_token or _made(context),
+        *(announced.player_A_other_tokens or ()),
+    )
+    shown_to_b = (
+        announced.player_B_token or _made(context),
+        *(announced.player_B_other_tokens or ()),
+    )
+    answers = (
+        tuple(announced.player_A_answers or ()),
+        tuple(announced.player_B_answers or ()),
+    )
+    replies = (
+        tuple(announced.player_A_replies or ()),
+        tuple(announced.player_B_replies or ()),
+    )
     return Passes((shown_to_a, shown_to_b), answers, replies)
 
 

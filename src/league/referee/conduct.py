@@ -10,8 +10,23 @@ from typing import Final
 
 import msgspec
 
-from league.calling.delivery import ANSWERED, Delivery, Ending, Interpretation, Policy, Reaction
-from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
+from league.calling.delivery import (
+    ANSWERED,
+    Delivery,
+    Ending,
+    Interpretation,
+    Policy,
+    Reaction,
+)
+from league.events import (
+    MatchDecided,
+    NumberDrawn,
+    PlayerFaulted,
+    PlayersTold,
+    RecordsShown,
+    ReportSettled,
+    Status,
+)
 from league.games import draw
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
@@ -68,7 +83,10 @@ class Conduct:
         self._on_reported = on_reported
         passes = passes_of(context.secrets, match.name)
         self._questions = self._new_questions(passes)
-        self._contacts = (Contact(context, match, 0, passes.shown[0]), Contact(context, match, 1, passes.shown[1]))
+        self._contacts = (
+            Contact(context, match, 0, passes.shown[0]),
+            Contact(context, match, 1, passes.shown[1]),
+        )
         self._askings: dict[Seat, Asking] = {}
         self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
@@ -105,7 +123,15 @@ class Conduct:
         is_strict = self._context.settings.is_strict
         players = self._context.docket.players
         player_id = match.taken.players[seat]
-        return Question(match, seat, player_id, is_strict, passes.answers[seat], players, passes.replies[seat])
+        return Question(
+            match,
+            seat,
+            player_id,
+            is_strict,
+            passes.answers[seat],
+            players,
+            passes.replies[seat],
+        )
 
     def question(self, seat: Seat) -> Question:
         """What the answers of this player are held to."""
@@ -150,8 +176,22 @@ class Conduct:
         player_a, player_b = match.taken.players
         contact_a, contact_b = self._contacts
         self._deliveries = [
-            Delivery(player_a, label, over_a, _TO_PLAYERS, contact_a.address, self._told),
-            Delivery(player_b, label, over_b, _TO_PLAYERS, contact_b.address, self._told),
+            Delivery(
+                player_a,
+                label,
+                over_a,
+                _TO_PLAYERS,
+                contact_a.address,
+                self._told,
+            ),
+            Delivery(
+                player_b,
+                label,
+                over_b,
+                _TO_PLAYERS,
+                contact_b.address,
+                self._told,
+            ),
         ]
         self._errors.deliver_after(tuple(self._deliveries), now)
 
@@ -202,7 +242,14 @@ class Conduct:
         self._deliveries.clear()
         match = self.match
         answer = error_in(delivery.answer) or "ACCEPTED"
-        self._context.happened(ReportSettled(at=now, match_id=match.match_id, attempt=match.attempt, answer=answer))
+        self._context.happened(
+            ReportSettled(
+                at=now,
+                match_id=match.match_id,
+                attempt=match.attempt,
+                answer=answer,
+            )
+        )
         self._on_reported(match)
 
     def _nothing(self, now: float) -> None:
@@ -340,4 +387,9 @@ def _name(code: str) -> str:
 
 
 def _fault(fault: PlayerFaulted) -> dict[str, object]:
-    return {"code": fault.code, "phase": fault.phase, "turn": fault.turn, "detail": fault.detail}
+    return {
+        "code": fault.code,
+        "phase": fault.phase,
+        "turn": fault.turn,
+        "detail": fault.detail,
+    }

@@ -14,7 +14,11 @@ from league.protocol import tokens
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, RetrySchedule
-from league.protocol.messages import MatchResultReport, Message, RoundAnnouncement
+from league.protocol.messages import (
+    MatchResultReport,
+    Message,
+    RoundAnnouncement,
+)
 from league.referee.match import Docket, Match
 
 LONGEST_DETAIL = 300
@@ -90,7 +94,11 @@ class NoGuest:
         pass
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
-        raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+        raise PeerError(
+            "E036",
+            f"there is no method {inquiry.method!r} here",
+            requirement="RPC.method",
+        )
 
     def assigned(self, method: str, now: float) -> None:
         pass
@@ -109,14 +117,35 @@ class RefereeContext(Context):
     membership: Membership = field(init=False)
     guest: Guest = field(init=False)
 
-    def record(self, match: Match, player_id: str, deviations: Iterable[Violation], now: float) -> list[Violation]:
+    def record(
+        self,
+        match: Match,
+        player_id: str,
+        deviations: Iterable[Violation],
+        now: float,
+    ) -> list[Violation]:
         """A player deviates from the documents: recorded once per player and kind. What is new is returned."""
         new = []
         for deviation in deviations:
-            if (player_id, deviation.code, deviation.requirement) not in self.docket.deviations:
-                about = {**match.named, "player_id": player_id, "detail": quotable(deviation.detail)}
+            if (
+                player_id,
+                deviation.code,
+                deviation.requirement,
+            ) not in self.docket.deviations:
+                about = {
+                    **match.named,
+                    "player_id": player_id,
+                    "detail": quotable(deviation.detail),
+                }
                 code = deviation.code
-                self.happened(PlayerDeviated(at=now, **about, code=code, requirement=deviation.requirement))
+                self.happened(
+                    PlayerDeviated(
+                        at=now,
+                        **about,
+                        code=code,
+                        requirement=deviation.requirement,
+                    )
+                )
                 new.append(deviation)
         return new
 

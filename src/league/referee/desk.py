@@ -56,7 +56,12 @@ from league.protocol.messages import (
 from league.protocol.parts import AnnouncedMatch, RefereeMeta
 from league.referee import assignments, posted_answers
 from league.referee.conduct import Conduct
-from league.referee.context import NoGuest, OpenGuest, RefereeContext, RefereeSettings
+from league.referee.context import (
+    NoGuest,
+    OpenGuest,
+    RefereeContext,
+    RefereeSettings,
+)
 from league.referee.match import Docket, Match
 from league.referee.records import Records
 from league.status_poll import StatusPoll
@@ -115,7 +120,12 @@ class RefereeDesk(RoleMachine):
         self._capacity = meta.max_concurrent_matches or 1
         self._conducts: dict[str, Conduct] = {}
         self._early = EarlyLetters(self._membership, self._take)
-        self._status = StatusPoll(context, self._membership, lambda: not self._docket.open, self._ended)
+        self._status = StatusPoll(
+            context,
+            self._membership,
+            lambda: not self._docket.open,
+            self._ended,
+        )
         self._membership.registration.on_registered = self._registered
         self._membership.registration.on_new_league = self._leave_league
 
@@ -170,7 +180,11 @@ class RefereeDesk(RoleMachine):
 
     def snapshot(self) -> Mapping[str, Any]:
         conventions = self._referee.book.snapshot()
-        return {"membership": self._membership.snapshot(), **self._docket.snapshot(), "conventions": conventions}
+        return {
+            "membership": self._membership.snapshot(),
+            **self._docket.snapshot(),
+            "conventions": conventions,
+        }
 
     def resume(self, now: float) -> Step:
         self._step = Step()
@@ -221,7 +235,13 @@ class RefereeDesk(RoleMachine):
         match = self._docket.newest(match_id) if isinstance(match_id, str) else None
         if match is None:
             raise PeerError("E014", f"there is no match {shown(match_id)[:80]} here")
-        return Information({"match_id": match.match_id, "attempt": match.attempt, "state": match.game_state})
+        return Information(
+            {
+                "match_id": match.match_id,
+                "attempt": match.attempt,
+                "state": match.game_state,
+            }
+        )
 
     def _offered(self, inquiry: Inquiry, now: float) -> Information:
         """A manager of others gives us a match; ours never does it so, and whoever does must show its token."""
@@ -246,7 +266,10 @@ class RefereeDesk(RoleMachine):
             return PeerError("E012", "this is not our manager's token")
         match = self._docket.matches.get((request.match_id, request.attempt))
         if match is None:
-            return PeerError("E014", f"attempt {request.attempt} of {request.match_id[:80]!r} was not played here")
+            return PeerError(
+                "E014",
+                f"attempt {request.attempt} of {request.match_id[:80]!r} was not played here",
+            )
         if match.decided is None:
             return PeerError("E023", f"{request.match_id} is not decided yet")
         return MatchRecord(request.match_id, request.attempt, tuple(match.record()))
@@ -274,7 +297,13 @@ class RefereeDesk(RoleMachine):
         except PeerError as error:
             if read.message_type != "LEAGUE_ERROR" or read.message is None or self._referee.settings.is_strict:
                 raise
-            wrong = Violation(error.code, "auth_token", error.detail, "ENVELOPE.auth_token", lenient=True)
+            wrong = Violation(
+                error.code,
+                "auth_token",
+                error.detail,
+                "ENVELOPE.auth_token",
+                lenient=True,
+            )
             self._membership.record((wrong,), now)
 
     def _check_manager(self, read: Unsealed, now: float) -> None:
@@ -322,7 +351,10 @@ class RefereeDesk(RoleMachine):
                 conduct.renew_tokens()
 
     def _take_addresses(self, announced: AnnouncedMatch, match: Match, now: float) -> None:
-        if match.taken.endpoints == (announced.player_A_endpoint, announced.player_B_endpoint):
+        if match.taken.endpoints == (
+            announced.player_A_endpoint,
+            announced.player_B_endpoint,
+        ):
             return
         endpoints = assignments.endpoints_in(announced)
         if assignments.locate(match, endpoints, "the manager", self._referee, now):
@@ -335,7 +367,10 @@ class RefereeDesk(RoleMachine):
 
     def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
         """The league is over for us: the manager told us, or answered so when we asked."""
-        if self.state in ("INIT", "SHUTDOWN"):  # not registered: nothing to end
+        if self.state in (
+            "INIT",
+            "SHUTDOWN",
+        ):  # not registered: nothing to end
             return
         self._status.stop()
         self._drop_all("the league is over", now)
@@ -362,11 +397,23 @@ class RefereeDesk(RoleMachine):
         """Begin what waits, as long as there is a place."""
         docket = self._docket
         while docket.queue and len(docket.running) < self._capacity and (match := docket.next) is not None:
-            self._happened(MatchBegun(at=now, match_id=match.taken.match_id, attempt=match.taken.attempt))
+            self._happened(
+                MatchBegun(
+                    at=now,
+                    match_id=match.taken.match_id,
+                    attempt=match.taken.attempt,
+                )
+            )
             self._conduct(match, now)
 
     def _conduct(self, match: Match, now: float) -> None:
-        conduct = Conduct(self._referee, match, self._records, self._begin_waiting, self._reported)
+        conduct = Conduct(
+            self._referee,
+            match,
+            self._records,
+            self._begin_waiting,
+            self._reported,
+        )
         self._conducts[match.match_id] = conduct
         conduct.proceed(now)
 

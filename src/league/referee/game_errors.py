@@ -57,7 +57,13 @@ class GameErrors:
         self._under_way[seat] = _SentError(delivery, now)
         self._context.calls.deliver([delivery], now)
 
-    def tell_deviations(self, seat: Seat, deviations: Iterable[Violation], to: Address, now: float) -> None:
+    def tell_deviations(
+        self,
+        seat: Seat,
+        deviations: Iterable[Violation],
+        to: Address,
+        now: float,
+    ) -> None:
         """Record what `compat` let pass for the first time; tell the player, once per kind and league, what `strict`
         leagues refuse."""
         player_id = self._match.taken.players[seat]
@@ -66,9 +72,19 @@ class GameErrors:
         for deviation in self._context.record(self._match, player_id, deviations, now):
             if deviation.code in REFUSED_BY_STRICT - codes:
                 codes.add(deviation.code)
-                context = {"field": deviation.path, "requirement": deviation.requirement}
+                context = {
+                    "field": deviation.path,
+                    "requirement": deviation.requirement,
+                }
                 detail = quotable(deviation.detail)
-                fault = Fault(deviation.code, detail, 0, 0, context=context, consequence=NO_CONSEQUENCE)
+                fault = Fault(
+                    deviation.code,
+                    detail,
+                    0,
+                    0,
+                    context=context,
+                    consequence=NO_CONSEQUENCE,
+                )
                 self.send(seat, fault, to, now)
 
     def deliver_after(self, deliveries: Iterable[Delivery], now: float) -> None:

@@ -70,7 +70,10 @@ class Match:
         self.taken = taken
         self.name = f"{taken.match_id}/{taken.attempt}"
         """This attempt of this match, in keys and secrets."""
-        self.named: dict[str, Any] = {"match_id": taken.match_id, "attempt": taken.attempt}
+        self.named: dict[str, Any] = {
+            "match_id": taken.match_id,
+            "attempt": taken.attempt,
+        }
         """How events name it (Any: ready to be spread into one)."""
         self.conversations = _conversations(taken)
         """Of all messages to each player. Nobody can guess it: who repeats it has received a call."""
@@ -139,7 +142,10 @@ class Match:
         return "DRAW" if self.turn and self.to_move.kind == "chance" and not self.faults else "DECIDE"
 
     def seat_of(self, player_id: str) -> Seat | None:
-        return next((seat for seat in SEATS if self.taken.players[seat] == player_id), None)
+        return next(
+            (seat for seat in SEATS if self.taken.players[seat] == player_id),
+            None,
+        )
 
     def snapshot(self) -> dict[str, Any]:
         """Everything, as plain data."""
@@ -247,7 +253,10 @@ def _conversation_of(taken: MatchTaken) -> str:
 
 def _conversations(taken: MatchTaken) -> tuple[str, str]:
     """The seed is drawn once per attempt and kept secret until the attempt is decided; so is what is derived of it."""
-    name, derived = _conversation_of(taken), hmac.digest(bytes.fromhex(taken.seed), b"conversations", "sha256").hex()
+    name, derived = (
+        _conversation_of(taken),
+        hmac.digest(bytes.fromhex(taken.seed), b"conversations", "sha256").hex(),
+    )
     half = len(derived) // 2
     return f"{name}-{derived[:half]}", f"{name}-{derived[half:]}"
 

@@ -22,14 +22,26 @@ from league.protocol.messages import (
     GameOver,
     MatchResultReport,
 )
-from league.protocol.parts import CallContext, GameResult, MoveRequest, Object, Record, Result, ResultDetails, RetryInfo
+from league.protocol.parts import (
+    CallContext,
+    GameResult,
+    MoveRequest,
+    Object,
+    Record,
+    Result,
+    ResultDetails,
+    RetryInfo,
+)
 from league.protocol.versions import PROTOCOL
 from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"
 LARGEST_REPORT: Final = MESSAGE_LIMIT - 512
 """With its token and the request around it, it is no larger than a manager takes (R-24)."""
-_ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = ("PLAYER_A", "PLAYER_B")
+_ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = (
+    "PLAYER_A",
+    "PLAYER_B",
+)
 
 
 def awaited_type(match: Match) -> str:
@@ -52,7 +64,10 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
         opponent_id=assignment.players[1 - seat],
         player_id=assignment.players[seat],
         draw_commitment=draw.commitment(
-            bytes.fromhex(assignment.seed), assignment.league_id, assignment.match_id, assignment.attempt
+            bytes.fromhex(assignment.seed),
+            assignment.league_id,
+            assignment.match_id,
+            assignment.attempt,
         ),
         attempt=assignment.attempt,
     )

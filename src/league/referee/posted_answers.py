@@ -17,7 +17,12 @@ from league.referee.match import Match
 from league.referee.messages import JOIN, awaited_type
 
 
-def take(read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Conduct], now: float) -> None:
+def take(
+    read: Unsealed,
+    context: RefereeContext,
+    open_matches: Mapping[str, Conduct],
+    now: float,
+) -> None:
     """Hand an answer to the question that waits for it. PeerError if it does not count."""
     _check_envelope(read)
     match = _match(read, context)
@@ -32,7 +37,10 @@ def take(read: Unsealed, context: RefereeContext, open_matches: Mapping[str, Con
     if asking is None or read.message_type != awaited:
         if _is_repeated(read, question, awaited):
             return
-        raise PeerError("E023", f"{match.match_id} awaits no {read.message_type} of {question.player_id}")
+        raise PeerError(
+            "E023",
+            f"{match.match_id} awaits no {read.message_type} of {question.player_id}",
+        )
     error = asking.posted(read, now)
     if error is not None:
         raise error
@@ -62,7 +70,11 @@ def _seat(read: Unsealed, match: Match) -> Seat:
     player_id = read.field("player_id")
     seat = match.seat_of(str(player_id or named))
     if seat is None or match.seat_of(named) not in (None, seat):
-        raise PeerError("E033", f"this is no answer of a player of {match.match_id}", {"field": "player_id"})
+        raise PeerError(
+            "E033",
+            f"this is no answer of a player of {match.match_id}",
+            {"field": "player_id"},
+        )
     return seat
 
 
@@ -73,7 +85,11 @@ def _check_author(read: Unsealed, question: Question) -> None:
     if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):
         return
     context = tokens.refused(token) if isinstance(token, str) and token else {}
-    raise PeerError("E012", "repeat the conversation_id of the call, or show the token you registered with", context)
+    raise PeerError(
+        "E012",
+        "repeat the conversation_id of the call, or show the token you registered with",
+        context,
+    )
 
 
 def _is_repeated(read: Unsealed, question: Question, awaited: str) -> bool:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeGuard
 
-from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    Interpretation,
+    Policy,
+    Reaction,
+)
 from league.machine import Content, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import EXCHANGES
@@ -18,7 +24,12 @@ from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
 from league.referee.context import RefereeContext
 
-ZEROS: Final[Mapping[str, int]] = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
+ZEROS: Final[Mapping[str, int]] = {
+    "wins": 0,
+    "losses": 0,
+    "draws": 0,
+    "points": 0,
+}
 _ROW: Final = EXCHANGES["LEAGUE_QUERY"]
 
 
@@ -50,7 +61,10 @@ class Records:
         self._queries += 1
         membership = self._context.membership
         message = LeagueQuery(
-            **membership.sealed(now, f"conv-{membership.agent_id}-standings-{self._queries}".lower()),
+            **membership.sealed(
+                now,
+                f"conv-{membership.agent_id}-standings-{self._queries}".lower(),
+            ),
             league_id=league_id,
             query_type="GET_STANDINGS",
             query_params=QueryParams(),
