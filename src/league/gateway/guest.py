@@ -28,7 +28,8 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.gateway import assignments as foreign
-from league.gateway.assignments import Assignee, Fields, GetAssignedMatches
+from league.gateway.assignments import Assignee, GetAssignedMatches
+from league.gateway.foreign_json import Fields
 from league.gateway.reports import in_all_words
 from league.machine import (
     ADDRESS_QUERIES,
@@ -186,11 +187,12 @@ class Polling:
     def begin(self, now: float) -> None:
         """We have become a member, or are one again."""
         self.end()
-        membership = self._context.membership
-        is_guest = membership.is_registered and not membership.derived_tokens
-        if is_guest and not self._context.settings.is_strict and self._context.docket.state != "SHUTDOWN":
+        context = self._context
+        # A manager of ours has given us derived tokens. It announces its matches.
+        is_guest = context.membership.is_registered and not context.membership.derived_tokens
+        if is_guest and not context.settings.is_strict and context.docket.state != "SHUTDOWN":
             self._in_vain = 0
-            self._context.timers.set(self, now + POLL_AFTER_S, self._poll)
+            context.timers.set(self, now + POLL_AFTER_S, self._poll)
 
     def end(self) -> None:
         """Matches come by themselves, or none will come: ask no more in this membership."""
@@ -220,7 +222,9 @@ class Polling:
         self._context.calls.deliver([self._delivery], now)
 
     def _poll_later(self, now: float, at_least_s: float = 0.0) -> None:
-        delay_s = POLL_SLOWLY_S if self._in_vain >= POLLS_IN_VAIN else POLL_S
+        delay_s = POLL_S
+        if self._in_vain >= POLLS_IN_VAIN:
+            delay_s = POLL_SLOWLY_S
         self._context.timers.set(self, now + max(delay_s, at_least_s), self._poll)
 
     def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
@@ -247,6 +251,7 @@ class Polling:
         """Take the matches that are new and ours; of those we have, take the addresses of the players."""
         membership = self._context.membership
         for fields in listed:
+            # One bad row does not spoil the others.
             try:
                 if foreign.is_wanted(fields, membership.agent_id):
                     self._take_listed(fields, now)
@@ -321,7 +326,7 @@ class AddressSearch:
         self._endpoints: dict[str, str] = {}
         self._untried: list[AddressSource] = []
         self._replies: list[str] = []
-        """What the sources said that could not tell."""
+        """The reasons of the sources that had no address."""
         self._sought: set[str] = set()
         """The matches that this search or the last one looked at."""
         self._deliveries: list[Delivery] = []
@@ -335,7 +340,9 @@ class AddressSearch:
 
     def seek(self, now: float) -> None:
         """A match may have come without addresses."""
-        if not self._deliveries and not self._sought.issuperset(match.name for match in self._missing):
+        missing = {match.name for match in self._missing}
+        # A search that looked at all of them is under way, or begins again by itself.
+        if not self._deliveries and not self._sought.issuperset(missing):
             self._in_vain = 0
             self._search(now)
 
@@ -364,6 +371,7 @@ class AddressSearch:
                 self._ask(source, source.ask, now)
                 return
             self._hear(source, source.look(), now)
+        # Under the strict profile nothing is guessed.
         if self._missing and not self._context.settings.is_strict:
             self._try_ports(now)
         else:
@@ -424,10 +432,13 @@ class AddressSearch:
     # --- the last resort ----------------------------------------------------------------------------------------------
 
     def _try_ports(self, now: float) -> None:
-        """Try where the documents have players live. An address counts only where somebody answers: nobody loses a
-        match because we guessed."""
+        """Ping each player at the port that the documents give it. An address counts only if somebody answers there:
+        nobody loses a match because we guessed."""
         manager = self._context.membership.endpoint
-        players = dict.fromkeys(player for match in self._missing for player in match.taken.players)
+        # A player may be in several matches, but is pinged once.
+        players: dict[str, None] = {}
+        for match in self._missing:
+            players.update(dict.fromkeys(match.taken.players))
         for player in players:
             home = _documented_home(player, manager)
             if player not in self._endpoints and home is not None:
@@ -438,8 +449,8 @@ class AddressSearch:
             self._conclude(now)
 
     def _ping(self, player: str, home: str) -> Delivery:
-        def failed(_: Delivery, how: FailedAttempt, __: float) -> None:
-            if how.failure in _IS_THERE:
+        def failed(_: Delivery, attempt: FailedAttempt, __: float) -> None:
+            if attempt.failure in _IS_THERE:
                 self._endpoints[player] = home
 
         def ended(delivery: Delivery, outcome: Ending, now: float) -> None:
@@ -466,7 +477,7 @@ class AddressSearch:
         self._locate_all(BY_PORT, now)
         if len(self._missing) < before:
             self._record(
-                "nobody says where the players live; they are called at " + BY_PORT,
+                f"nobody has the players' addresses; they are called at {BY_PORT}",
                 "A",
                 now,
             )
@@ -482,19 +493,25 @@ class AddressSearch:
             self._in_vain = 0
 
     def _report(self, now: float) -> None:
-        """Nobody says where a player lives: record it of the manager, tell the operator, and search again later."""
+        """Record that a player's address is missing, tell the operator, and search again later."""
         match = self._missing[0]
-        taken = match.taken
-        is_first_located = bool(taken.endpoints[0]) or taken.players[0] in self._endpoints
-        seat = 1 if is_first_located else 0
-        reasons = "; ".join(dict.fromkeys(self._replies)) or "nobody said"
-        names = ", ".join((*(source.name for source in self._sources), BY_PORT))
-        missing = f"player_{'AB'[seat]}_endpoint of {match.match_id} is missing"
-        hint = f"say it with --player {taken.players[seat]}=URL"
-        self.trouble = quotable(f"{missing}; {hint}. These did not tell it: {names} ({reasons})")
-        self._record(self.trouble, "AB"[seat], now)
+        assignment = match.taken
+        seat = 0
+        if assignment.endpoints[0] or assignment.players[0] in self._endpoints:
+            seat = 1
+        letter = "AB"[seat]
+        # The sources often give the same reason, which is told once.
+        reasons = "; ".join(dict.fromkeys(self._replies)) or "none of them gave a reason"
+        names = [source.name for source in self._sources]
+        sources_asked = ", ".join((*names, BY_PORT))
+        missing = f"player_{letter}_endpoint of {match.match_id} is missing"
+        hint = f"set it with --player {assignment.players[seat]}=URL"
+        self.trouble = quotable(f"{missing}; {hint}. These sources do not have it: {sources_asked} ({reasons})")
+        self._record(self.trouble, letter, now)
         self._in_vain += 1
-        delay_s = SEARCH_SLOWLY_S if self._in_vain >= SEARCHES_IN_VAIN else SEARCH_S
+        delay_s = SEARCH_S
+        if self._in_vain >= SEARCHES_IN_VAIN:
+            delay_s = SEARCH_SLOWLY_S
         self._context.timers.set(self, now + delay_s, self._search)
 
     def _record(self, detail: str, seat: str, now: float) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from league.gateway.foreign_json import text_in
 from league.protocol.errors import Violation
 from league.protocol.judge import ENVELOPE
 
@@ -16,6 +17,11 @@ META_FIELDS: Mapping[str, str] = {
     REFEREE: "referee_meta",
 }
 """The registrations, and the field in which each says who registers."""
+ID_FIELDS: Mapping[str, str] = {
+    PLAYER: "player_id",
+    REFEREE: "referee_id",
+}
+"""The field in which the answer to each says the new member's id."""
 UNKNOWN_VERSION: Final = "0.0.0"
 _ENDPOINTS: Final = (
     "endpoint",
@@ -46,6 +52,7 @@ def normalise(content: Fields, kind: str, game_type: str) -> Normalised:
     """Return a registration as the documents have it, and its deviations."""
     place = META_FIELDS[kind]
     is_flat = place not in content
+    # Without an address nothing here can be a registration.
     if is_flat and not any(name in content for name in ("contact_endpoint", *_ENDPOINTS)):
         return content, ()
     meta = content.get(place)
@@ -108,7 +115,7 @@ def _fill_in(meta: Fields, content: Fields, game_type: str, *, lacks_version: bo
     ):
         if name not in meta:
             meta[name] = default
-            changes.append(_Change(name, f"{name} is missing; taken for {default!r}"))
+            changes.append(_Change(name, f"{name} is missing; {default!r} is assumed"))
     # An agent that sends no message of the documents, only what is to be in one, need not say its version.
     if lacks_version and meta.get("version") is None:
         meta["version"] = UNKNOWN_VERSION
@@ -118,12 +125,13 @@ def _fill_in(meta: Fields, content: Fields, game_type: str, *, lacks_version: bo
 
 def _name(meta: Fields, content: Fields) -> str:
     """Return the sender's id; a sender without one goes by its address."""
-    sender = content.get("sender")
-    sender_id = sender.rpartition(":")[2].strip() if isinstance(sender, str) else ""
+    sender = text_in(content, "sender") or ""
+    sender_id = sender.rpartition(":")[2].strip()
     if sender_id.lower() not in _NOBODY:
         return sender_id
     endpoint = str(meta.get("contact_endpoint"))
-    return f"agent at {endpoint.partition('://')[2].partition('/')[0]}"
+    host = endpoint.partition("://")[2].partition("/")[0]
+    return f"agent at {host}"
 
 
 def _deviation(path: str, detail: str, kind: str) -> Violation:
@@ -131,10 +139,14 @@ def _deviation(path: str, detail: str, kind: str) -> Violation:
 
 
 def registration_of(fields: Fields) -> Fields:
-    """Return an object that was posted to /register, as a message: an agent that offers to run matches is a referee."""
-    role = str(fields.get("role") or fields.get("agent_type") or fields.get("sender") or "")
-    is_referee = role.lower().startswith("ref") or "max_concurrent_matches" in fields or "referee_meta" in fields
-    return {"message_type": REFEREE if is_referee else PLAYER, **fields}
+    """Return an object that was posted to /register as a message: an agent that offers to run matches is a referee."""
+    role = fields.get("role") or fields.get("agent_type") or fields.get("sender")
+    says_referee = str(role or "").lower().startswith("ref")
+    offers_matches = "max_concurrent_matches" in fields or "referee_meta" in fields
+    message_type = PLAYER
+    if says_referee or offers_matches:
+        message_type = REFEREE
+    return {"message_type": message_type, **fields}
 
 
 def kind_of_method(method: str, content: Fields) -> str | None:

@@ -142,7 +142,9 @@ class Words:
         words = self.endpoints.get(endpoint)
         if words is None:
             return
-        worked = {*words.names.values(), *(words.tools or ())}
+        worked = {*words.names.values()}
+        if words.tools is not None:
+            worked.update(words.tools)
         if not worked.isdisjoint(tried):
             del self.endpoints[endpoint]
 
@@ -169,6 +171,7 @@ class _Call:
         message = self._message
         if isinstance(message, Ping):
             return (yield from self._post(self._written()))
+        # The usual case comes first for speed: nothing is known of the endpoint, because nothing special was needed.
         if self._to.convention is Convention.TOOLS:
             yield from self._learn_tools()
         elif was_sent or self._to.endpoint not in self._words.endpoints:
@@ -212,8 +215,9 @@ class _Call:
             return (name,)
         names = _names(convention, message_type)
         if convention is Convention.TOOLS and words.tools:
-            # What it does not offer it need not hear: one call, so that it is its own answer that says so.
-            return (tools.pick(message_type, words.tools) or names[0],)
+            # If the server offers no such tool, it is called once all the same: then the refusal is its own.
+            tool = tools.pick(message_type, words.tools) or names[0]
+            return (tool,)
         return names
 
     # --- tools and sessions -------------------------------------------------------------------------------------------
@@ -255,7 +259,7 @@ class _Call:
         return listed.tools
 
     def _post_in_session(self, raw: bytes, tool: str) -> _Steps:
-        """A session that is over is opened anew, once: without one the server did nothing."""
+        """Post a request; if the session is over, open a new one and post it again, once: the server did nothing."""
         had_session = bool(self._words.of(self._to.endpoint).session.id)
         reply = yield from self._post(raw, TOOLS_CALL, tool)
         if had_session and reply.status in _SESSION_OVER:
@@ -268,7 +272,10 @@ class _Call:
 
     def _post(self, raw: bytes, method: str = "", tool: str = "", limit: int = 0) -> _Steps:
         words = self._words.of(self._to.endpoint)
-        headers = _headers(words.session, method, tool) if words.session.version else b""
+        headers = b""
+        if words.session.version:
+            headers = _headers(words.session, method, tool)
+        # Only the message itself gives way. Questions about tools and sessions have a limit of their own.
         gives_way = self._gives_way and not limit
         reply = yield Post(
             words.url or self._to.endpoint,
@@ -330,7 +337,9 @@ def _content(reply: HttpReply) -> object:
         answer = jsonrpc.decode_answer(reply.body, LIST_LIMIT)
     except PeerError:
         return None
-    return None if answer.is_error else answer.content
+    if answer.is_error:
+        return None
+    return answer.content
 
 
 # --- "no such method" -------------------------------------------------------------------------------------------------
@@ -360,8 +369,10 @@ _GOOD_STATUS = b'"status":"A'
 
 
 def is_final(reply: HttpReply) -> bool:
-    """Does this answer count as it is? Another one is to be unwrapped, or says that the call went wrong."""
-    return not (reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS) or is_unknown(reply.body))
+    """Does this answer count as it is, with nothing to unwrap and no other name to try?"""
+    if reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS):
+        return False
+    return not is_unknown(reply.body)
 
 
 def is_unknown(body: bytes) -> bool:
