@@ -24,8 +24,8 @@ from league.protocol.errors import PeerError
 
 @dataclass(slots=True)
 class Context:
-    """What the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built; `book`
-    knows in which form each peer is called."""
+    """The things that the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built;
+    `book` knows in which form each peer is called."""
 
     calls: Calls
     timers: Timers
@@ -71,7 +71,9 @@ class RoleMachine(Machine):
             self._refuse(letter, error)
 
     def _refuse(self, letter: Letter, error: PeerError) -> None:
-        about = letter.content.message_type if isinstance(letter.content, Unsealed) else None
+        about = None
+        if isinstance(letter.content, Unsealed):
+            about = letter.content.message_type
         self._reply(letter, error, about)
 
     @abstractmethod

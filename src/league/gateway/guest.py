@@ -526,5 +526,5 @@ def _documented_home(player_id: str, manager: str) -> str | None:
     number = foreign.number_in(player_id)
     if number is None or not 0 < number <= len(PORTS):
         return None
-    host, _ = assignments.place(manager)
-    return foreign.at_port(host, PORTS[number - 1])
+    machine = assignments.place(manager)
+    return foreign.at_port(machine.host, PORTS[number - 1])
