@@ -277,12 +277,8 @@ class Broadcasts(ManagerPart):
                     self.context.timers.set("send window", self._window.free_at, lambda _: None)
                 return
             for (bulletin, has_matches), queues in self._next_messages(room, now).items():
-                self._send(
-                    bulletin,
-                    self._message(bulletin, now, has_matches=has_matches),
-                    queues,
-                    now,
-                )
+                message = self._message(bulletin, now, has_matches=has_matches)
+                self._send(bulletin, message, queues, now)
 
     def _look_around(self, now: float) -> None:
         """Look at everybody if the league got further, and write a new table if there are new results."""
@@ -303,7 +299,8 @@ class Broadcasts(ManagerPart):
         )
         if progress != before:
             if ledger.finished_rounds > before.finished_rounds:
-                self._renew_table(now)  # the final table of the round
+                # The final table of the round.
+                self._renew_table(now)
             self._progress = progress
             self._following.clear()
             self._changed.update(dict.fromkeys(ledger.roster.members))
@@ -385,7 +382,9 @@ class Broadcasts(ManagerPart):
         if now < at:
             self._look_again(queue, at)
             return None
-        return None if queue.breaker.is_open(now) else UPDATE
+        if queue.breaker.is_open(now):
+            return None
+        return UPDATE
 
     def _ask_now(self, queue: OutboundQueue, now: float) -> None:
         if now < queue.free_at:
@@ -402,8 +401,9 @@ class Broadcasts(ManagerPart):
         while bulletin is not UPDATE and bulletin is not HELD_BACK:
             if bulletin.kind == "league_completed":
                 # Everything else must have ended: after LEAGUE_COMPLETED a member may be gone.
-                is_busy = self.context.calls.peers[queue.member.agent_id].deliveries > 0
-                return None if is_busy else bulletin
+                if self.context.calls.peers[queue.member.agent_id].deliveries > 0:
+                    return None
+                return bulletin
             if self._is_owed(queue.member, bulletin):
                 if queue.bulletin is not None or queue.update is not None:
                     self._overtake(queue, now)
@@ -596,7 +596,8 @@ class Broadcasts(ManagerPart):
         for outbound in (queue.bulletin, queue.update):
             if outbound is not None:
                 self.context.calls.repeat_no_more(outbound)
-                self._changed.pop(outbound.peer, None)  # its queue is being looked at
+                # Its queue is being looked at already.
+                self._changed.pop(outbound.peer, None)
         if queue.bulletin is not None:
             self._delivered(queue.member, queue.bulletin.bulletin, now)
         if queue.update is not None and queue.question is None:

@@ -46,7 +46,9 @@ def longest_match_s(settings: LeagueSettings) -> float:
     pauses_s = sum(settings.retry_delays_s)
     join_s = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses_s
     move_s = attempts * settings.move_seconds + pauses_s
-    turns = game.turns if game else 1
+    turns = 1
+    if game is not None:
+        turns = game.turns
     return join_s + move_s * turns
 
 
@@ -204,7 +206,7 @@ class Dispatches(ManagerPart):
             self.announce(referee, dispatches, now)
 
     def forget(self, match_id: str) -> None:
-        """The match is no longer in play."""
+        """Forget a match that is no longer in play."""
         self._open.pop(match_id, None)
         self.giving.forget(match_id)
 
@@ -253,7 +255,10 @@ class Dispatches(ManagerPart):
         now: float,
     ) -> Message | None:
         matches = [dispatch.match for dispatch in self._still_open(dispatches)]
-        return self.messages.assignment(referee, matches, begun_at) if matches else None
+        if not matches:
+            return None
+        # With the same time each time: it is the same announcement.
+        return self.messages.assignment(referee, matches, begun_at)
 
     def attempt_failed(
         self,
@@ -262,7 +267,7 @@ class Dispatches(ManagerPart):
         failed: FailedAttempt,
         now: float,
     ) -> None:
-        """A call got no answer: unless it was refused, it may have arrived."""
+        """Note that a call without an answer may have arrived, unless the connection was refused."""
         if failed.failure is not Failure.REFUSED:
             for dispatch in self._still_open(dispatches):
                 dispatch.may_have_arrived = True
@@ -289,16 +294,16 @@ class Dispatches(ManagerPart):
     # --- what becomes of it -------------------------------------------------------------------------------------------
 
     def polled(self, referee: Member, now: float) -> list[ScheduledMatch]:
-        """A referee asks for its matches, and so takes all that were dispatched to it."""
-        dispatches = [dispatch for dispatch in self._open.values() if dispatch.referee_id == referee.agent_id]
-        dispatches = self._still_open(dispatches)
+        """Return the matches of a referee that asks for them, and so takes all that were dispatched to it."""
+        to_referee = [dispatch for dispatch in self._open.values() if dispatch.referee_id == referee.agent_id]
+        dispatches = self._still_open(to_referee)
         for dispatch in dispatches:
             dispatch.acknowledged_at = dispatch.acknowledged_at or now
         self.giving.polled(referee, dispatches)
         return [dispatch.match for dispatch in dispatches]
 
     def reported(self, match: ScheduledMatch, referee: Member, now: float) -> None:
-        """A match was played."""
+        """Note that a match was played."""
         dispatch = self._open.get(match.match_id)
         self.habits.proved(referee.agent_id)
         if dispatch is not None and not self.habits.is_ours(referee.agent_id):
@@ -307,9 +312,8 @@ class Dispatches(ManagerPart):
     # --- pings --------------------------------------------------------------------------------------------------------
 
     def compare(self, referee: Member, pong: Pong, pinged_at: float, now: float) -> list[ScheduledMatch]:
-        """A referee answered a ping: does it have all that it should have? One that lists nothing is sent its copy
-        again only if the first cannot have arrived: playing twice would be worse than waiting for the lease. Return the
-        matches that it had and has no more."""
+        """Compare what a referee should have with its answer to a ping, and send it what is missing; return the matches
+        that it had and has no more."""
         lists_matches = pong.matches is not None
         listed = set(pong.matches or ())
         missing = []
@@ -318,6 +322,8 @@ class Dispatches(ManagerPart):
             if (dispatch.match.match_id, dispatch.attempt) in listed:
                 dispatch.acknowledged_at = dispatch.acknowledged_at or now
             elif dispatch.acknowledged_at is None:
+                # A referee that lists nothing gets its copy again only if the first cannot have arrived: playing twice
+                # would be worse than waiting for the lease.
                 if lists_matches or not dispatch.may_have_arrived:
                     missing.append(dispatch)
             elif lists_matches and dispatch.acknowledged_at < pinged_at:
@@ -328,10 +334,15 @@ class Dispatches(ManagerPart):
         return forgotten
 
     def _awaiting_reports(self, referee: Member) -> list[Dispatch]:
-        """Return what this referee holds, and is not being told just now."""
-        matches = self._ledger.held_by(referee.agent_id)
-        dispatches = (self._open.get(match.match_id) for match in matches if self.is_dispatched(match))
-        return [dispatch for dispatch in dispatches if dispatch is not None and not dispatch.is_under_way]
+        """Return the dispatches of the matches this referee holds, except those that it is being told of just now."""
+        awaiting = []
+        for match in self._ledger.held_by(referee.agent_id):
+            dispatch = self._open.get(match.match_id)
+            if dispatch is None or dispatch.attempt != match.attempt:
+                continue
+            if not dispatch.is_under_way:
+                awaiting.append(dispatch)
+        return awaiting
 
 
 def _is_well_formed(answer: Content | None) -> bool:

@@ -26,6 +26,7 @@ class Decided(NamedTuple):
 
     def points(self, player: str) -> int:
         if self.winner is None:
+            # Two players at fault do not share the points of a draw.
             return LOSS_POINTS if self.technical else DRAW_POINTS
         return WIN_POINTS if player == self.winner else LOSS_POINTS
 
@@ -117,5 +118,7 @@ class StandingsTable(Struct):
 def number_of(agent_id: str) -> tuple[int, str]:
     """A sort key that puts ids in the order of their numbers: P99 before P100."""
     digits = agent_id.lstrip("PREF")
-    number = int(digits) if digits.isdecimal() else 0
+    number = 0
+    if digits.isdecimal():
+        number = int(digits)
     return number, agent_id
