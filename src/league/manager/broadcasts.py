@@ -33,7 +33,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from league.calling.breaker import CircuitBreaker
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Policy,
+)
 from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
@@ -233,7 +238,13 @@ class Broadcasts(ManagerPart):
         if queue is None:
             breaker = self.context.calls.peers[member.agent_id].breaker
             address = partial(self.context.address, member)
-            queue = OutboundQueue(member, member.is_player, address, breaker, member.delivered)
+            queue = OutboundQueue(
+                member,
+                member.is_player,
+                address,
+                breaker,
+                member.delivered,
+            )
             self._queues[member.agent_id] = queue
         return queue
 
@@ -274,7 +285,11 @@ class Broadcasts(ManagerPart):
             room = self._window.room(now)
             if room <= 0:
                 if not self.context.timers.is_set("send window"):
-                    self.context.timers.set("send window", self._window.free_at, lambda _: None)
+                    self.context.timers.set(
+                        "send window",
+                        self._window.free_at,
+                        lambda _: None,
+                    )
                 return
             for (bulletin, has_matches), queues in self._next_messages(room, now).items():
                 message = self._message(bulletin, now, has_matches=has_matches)
@@ -468,7 +483,11 @@ class Broadcasts(ManagerPart):
             if bulletin.kind == "round_announced":
                 self._announced(now)
         if not self._unanswered and not self.context.timers.is_set("unanswered"):
-            self.context.timers.set("unanswered", now + NEXT_AFTER_S, self._look_at_unanswered)
+            self.context.timers.set(
+                "unanswered",
+                now + NEXT_AFTER_S,
+                self._look_at_unanswered,
+            )
         deliveries = [self._outbound(queue, bulletin, message, plan, now) for queue in queues]
         self._unanswered.update(dict.fromkeys(deliveries))
         self._window.update(dict.fromkeys(deliveries, now))
@@ -522,7 +541,11 @@ class Broadcasts(ManagerPart):
         self._pace.put_off(settings.standings_interval_s, now)
         if not self.context.timers.is_set("announcement heard"):
             give_up_at = now + settings.announcement_wait_s
-            self.context.timers.set("announcement heard", give_up_at, self._wait_for_later_ones)
+            self.context.timers.set(
+                "announcement heard",
+                give_up_at,
+                self._wait_for_later_ones,
+            )
 
     def _wait_for_later_ones(self, now: float) -> None:
         """Stop waiting for players that have not answered the announcement in time. Those that got it later have more
@@ -535,7 +558,11 @@ class Broadcasts(ManagerPart):
                 times.append(under_way.left_at + wait_s)
         give_up_at = min([at for at in times if at > now], default=None)
         if give_up_at is not None:
-            self.context.timers.set("announcement heard", give_up_at, self._wait_for_later_ones)
+            self.context.timers.set(
+                "announcement heard",
+                give_up_at,
+                self._wait_for_later_ones,
+            )
 
     # --- what becomes of it -------------------------------------------------------------------------------------------
 
@@ -559,7 +586,12 @@ class Broadcasts(ManagerPart):
                 self.context.calls.drop(outbound, cancel=True)
                 queue.bulletin = None
 
-    def _attempt_failed(self, outbound: OutboundMessage, failed: FailedAttempt, now: float) -> None:
+    def _attempt_failed(
+        self,
+        outbound: OutboundMessage,
+        failed: FailedAttempt,
+        now: float,
+    ) -> None:
         """Decide when the next message may leave.
 
         If nobody was there, this one is tried again first, because the next one would fail, too. An announcement is

@@ -20,7 +20,12 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Policy,
+)
 from league.calling.line import Line
 from league.games import registry
 from league.machine import Content, Failure, Pong
@@ -212,11 +217,17 @@ class Dispatches(ManagerPart):
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 
-    def announce(self, referee: Member, dispatches: Sequence[Dispatch], now: float) -> None:
+    def announce(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+    ) -> None:
         """Send the referee its copy of the announcement."""
         for dispatch in dispatches:
             dispatch.is_under_way = True
-        delivery = self._announcement(referee, [dispatch.match for dispatch in dispatches], "assign", now)
+        matches = [dispatch.match for dispatch in dispatches]
+        delivery = self._announcement(referee, matches, "assign", now)
         delivery.on_end = partial(self._announced, dispatches)
         delivery.on_attempt_failed = partial(self.attempt_failed, dispatches)
         delivery.line = self.giving.line(referee)

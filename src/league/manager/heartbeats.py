@@ -9,7 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Policy,
+)
 from league.machine import Address, Failure, Ping, Pong
 from league.manager.assignments import LATE_S, Assignments
 from league.manager.context import ManagerContext, ManagerPart
@@ -124,7 +129,11 @@ class Probes(ManagerPart):
             elif later >= over_at:
                 then(failures[-1], later)
             else:
-                self.context.timers.set(("probe", name), over_at, partial(then, failures[-1]))
+                self.context.timers.set(
+                    ("probe", name),
+                    over_at,
+                    partial(then, failures[-1]),
+                )
 
         probe = Delivery(name, "probe", Ping(), PING, lambda: address, on_end=ended)
         probe.on_attempt_failed = lambda _, failed, __: failures.append(failed.failure)

@@ -232,7 +232,8 @@ class Ledger(Struct):
         return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
 
     def matches_in(self, round_id: int) -> list[ScheduledMatch]:
-        return list(map(self.matches.__getitem__, self.rounds[round_id - 1].matches))
+        match_ids = self.rounds[round_id - 1].matches
+        return list(map(self.matches.__getitem__, match_ids))
 
     # --- agents -------------------------------------------------------------------------------------------------------
 
@@ -241,7 +242,9 @@ class Ledger(Struct):
         self.created = True
 
     def _registered(self, event: events.AgentRegistered) -> None:
-        self.roster.enter(event, events.Bulletin("round_completed", self.finished_rounds))
+        # To a newcomer the rounds that are over are no news.
+        delivered = events.Bulletin("round_completed", self.finished_rounds)
+        self.roster.enter(event, delivered)
         if event.role != "player":
             self.in_play.holdings[event.agent_id] = {}
             return
@@ -420,7 +423,12 @@ class Ledger(Struct):
         self.undecided -= 1
         self._count(match, event)
 
-    def _count(self, match: ScheduledMatch, result: ResultInForce, times: int = 1) -> None:
+    def _count(
+        self,
+        match: ScheduledMatch,
+        result: ResultInForce,
+        times: int = 1,
+    ) -> None:
         """Count a result in the table. With `times=-1` it is taken back."""
         self.standings.add(decided(match, result), times)
         self.standings.version += 1
@@ -479,7 +487,13 @@ class Ledger(Struct):
         else:
             self.in_play.wait(match)
 
-    def _take_back_faults(self, match: ScheduledMatch, winner: str | None, *, is_excused: bool) -> None:
+    def _take_back_faults(
+        self,
+        match: ScheduledMatch,
+        winner: str | None,
+        *,
+        is_excused: bool,
+    ) -> None:
         for player in match.players:
             if player != winner:
                 member = self.roster.members[player]

@@ -304,7 +304,11 @@ class Outages(ManagerPart):
     def _hold(self, now: float) -> None:
         self._held_since = now
         self._few_since = None
-        self.context.timers.set("outage", now + self._remaining_s(), partial(self.end, "time"))
+        self.context.timers.set(
+            "outage",
+            now + self._remaining_s(),
+            partial(self.end, "time"),
+        )
         self._probe_later(now)
 
     def _probe_later(self, now: float) -> None:
@@ -335,7 +339,15 @@ class Outages(ManagerPart):
         """Let the league go on."""
         missing = tuple(player for player in self._counted() if player in self.gone)
         lasted_s = round(max(now - self._held_since, 0.0), 3)
-        self.context.happened(OutageEnded(at=now, why=why, missing=missing, lasted_s=lasted_s, key=key))
+        self.context.happened(
+            OutageEnded(
+                at=now,
+                why=why,
+                missing=missing,
+                lasted_s=lasted_s,
+                key=key,
+            )
+        )
         self.context.timers.clear("outage")
         self.context.timers.clear("probe players")
         # While the league was held, matches of dead referees stayed where they were.

@@ -143,7 +143,13 @@ class Applicants(Struct):
     def rejected(self) -> Iterator[Applicant]:
         return (applicant for applicant in self.by_id.values() if applicant.rejected)
 
-    def find(self, role: AgentRole, display_name: str, endpoint: str, origin: str) -> Applicant | None:
+    def find(
+        self,
+        role: AgentRole,
+        display_name: str,
+        endpoint: str,
+        origin: str,
+    ) -> Applicant | None:
         identity = _identity(role, display_name, endpoint, origin)
         applicant_id = self.known.get(identity)
         if applicant_id is None:
@@ -261,7 +267,7 @@ class Roster(Struct):
         return member, serial
 
     def free_id(self, role: AgentRole, desired_id: str) -> str:
-        """Return the desired_id id if it is well-formed and was never given (R-37), or else the next one."""
+        """Return the desired id if it is well-formed and was never given (R-37), or else the next one."""
         prefix = PREFIXES[role]
         digits = desired_id.removeprefix(prefix)
         is_number = re.fullmatch(f"[0-9]{{2,{LONGEST_NUMBER}}}", digits) is not None

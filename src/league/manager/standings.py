@@ -59,7 +59,8 @@ class StandingsTable(Struct):
     def add(self, decided: Decided, times: int = 1) -> None:
         """Count a result. With `times=-1` a voided result is taken back."""
         is_draw = decided.winner is None and not decided.technical
-        for player, opponent in (decided.players, decided.players[::-1]):
+        player_a, player_b = decided.players
+        for player, opponent in (decided.players, (player_b, player_a)):
             tally = self.tallies[player]
             points = times * decided.points(player)
             tally.played += times
