@@ -221,8 +221,9 @@ class Ledger(Struct):
 
     def has_referees(self, round_id: int) -> bool:
         """True if every match of this round that is to be played has a referee."""
-        to_be_played = (match for match in self.matches_in(round_id) if match.result is None)
-        return all(match.referee_id is not None for match in to_be_played)
+        matches = self.matches_in(round_id)
+        unnamed = [match for match in matches if match.referee_id is None and match.result is None]
+        return not unnamed
 
     def round_of(self, match: ScheduledMatch) -> ScheduledRound:
         return self.rounds[match.round_id - 1]

@@ -98,6 +98,9 @@ class FinalFault(NamedTuple):
     detail: str
 
 
+_NO_FAULT: Final = FinalFault("", "")
+
+
 class Contact:
     """How a player of a match is called: where, in which convention, and which of our tokens it is shown."""
 
@@ -171,7 +174,7 @@ class Asking:
         if self._turn:
             self._limit = match.taken.move_seconds
         self._answer: Valid | Declined | None = None
-        self._fault = FinalFault("", "")
+        self._fault = _NO_FAULT
         self._has_new_tokens = False
         self._declined = False
         self._delivery = self._prepared(match, question.player_id, match.taken.suspended[seat])
