@@ -147,7 +147,7 @@ async def play(
                 # The start of a league would otherwise wait for members that have not answered yet.
                 await _until(manager, lambda machine: len(machine.player_ids) == size.players)
                 await asyncio.gather(*(_until(member, lambda machine: bool(machine.agent_id)) for member in members))
-                await _until(manager, lambda _: manager.meter.totals().sent["ping", "answered"] >= len(members))
+                await _until(manager, lambda _: manager.meter.sent["ping", "answered"] >= len(members))
                 async with beside(place.ports[0]):
                     cost = await _measured(size, agents, watch)
             _check(manager, size)
@@ -177,7 +177,7 @@ def _check(manager: Agent, size: Size) -> None:
 def _calls(agents: list[Agent]) -> Counter[str]:
     kinds: Counter[str] = Counter()
     for agent in agents:
-        for (kind, _), count in agent.meter.totals().sent.items():
+        for (kind, _), count in agent.meter.sent.items():
             kinds[kind] += count
     return kinds
 

@@ -111,7 +111,7 @@ LEAGUE = "import sys; from league.cli.main import main; sys.exit(main(sys.argv[1
 SECRET = """
 import sys
 from pathlib import Path
-from league.hosting import CommandError
+from league.terminal import CommandError
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 try:
     {secret}.of_manager(Path(sys.argv[1]))

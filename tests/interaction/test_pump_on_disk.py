@@ -12,7 +12,6 @@ from league.agent.pump import Actions, Pump
 from league.events import Event, LeagueEnded
 from league.machine import Letter, Machine, Operate, Ping, Pong, Step, Undelivered
 from league.protocol.errors import PeerError
-from league.storage.journal import Entry
 from league.storage.notices import Durable, WriteFailed
 from league.storage.sqlite import Settings, SqliteJournal
 from tests.support.journals import Notices, fast_folder, locked_by_another
@@ -90,8 +89,8 @@ class Desk:
         self._carry_out(self.pump.storage_back(0.0))
 
     def _carry_out(self, actions: Actions) -> None:
-        for events, secrets in actions.append:
-            self.journal.append(Entry(events, secrets))
+        for entry in actions.append:
+            self.journal.append(entry)
         self.answers |= {one.letter_id: one.content for one in actions.replies}
 
 

@@ -41,14 +41,14 @@ BUGS = (
     Bug(
         "a reply leaves before its events are durable",
         "agent/pump.py",
-        "is_durable = self._awaited <= self._durable",
+        "is_durable = awaited <= self._entries.durable",
         "is_durable = True",
     ),
     Bug(
         "a read shows what may still be lost",
         "agent/pump.py",
-        "is_durable = self._awaited <= self._durable",
-        "is_durable = self._awaited <= self._durable or not step.events",
+        "is_durable = awaited <= self._entries.durable",
+        "is_durable = awaited <= self._entries.durable or not step.events",
         stateful="test_pump_machine.py",
     ),
     Bug(
@@ -79,8 +79,8 @@ BUGS = (
     Bug(
         "a letter is answered twice",
         "agent/pump.py",
-        "                leaving.replies += (one,)",
-        "                leaving.replies += (one, one)",
+        "                leaving.replies += (reply,)",
+        "                leaving.replies += (reply, reply)",
     ),
     # --- the manager --------------------------------------------------------------------------------------------------
     Bug(

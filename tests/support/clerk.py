@@ -9,7 +9,7 @@ from typing import Any
 from league.agent.pump import Actions, Pump
 from league.events import ConventionLearned, Event, LeagueEnded
 from league.machine import Address, Ask, Letter, Machine, Operate, Outgoing, Ping, Pong, Step, Undelivered
-from league.storage.journal import Entry, MemoryJournal
+from league.storage.journal import MemoryJournal
 
 ANN, BEN = Address("P01", "http://127.0.0.1:8101/mcp"), Address("P02", "http://127.0.0.1:8102/mcp")
 
@@ -124,8 +124,8 @@ class Desk:
         return letter_id, actions
 
     def store(self, actions: Actions) -> None:
-        for events, secrets in actions.append:
-            self.journal.append(Entry(events, secrets))
+        for entry in actions.append:
+            self.journal.append(entry)
 
     def sync(self) -> Actions:
         return self.pump.durable(self.journal.sync() - self.base)

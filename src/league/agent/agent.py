@@ -1,7 +1,16 @@
 """The shell in life: sockets, disk and timers around the pump. It decides nothing; it carries out actions.
 
-Requests come in at `post`, what calls come to by `Outbound`, the journal says what is durable; each
-is an input of the pump, and all of them run on one loop: the shell itself needs no lock.
+Theory of operation. Requests come in at `respond`, the ends of calls from `Outbound`, the answers of strategies from
+`Thinking`, and the journal's thread reports what is durable. Each is an input of the pump, and each returns actions.
+All of this runs on one loop: the shell itself needs no lock.
+
+The shell is open, broken or closing. A bug in the machine makes it broken: requests are refused, and once everything
+appended before the bug is stored, the machine is built anew from the journal and goes on after a rest. A write that
+fails takes the machine back in the same way, and the disk is tried until it works. If the journal's files are gone, the
+process must end (`journal_lost`).
+
+What must never happen: that a bug of ours ends the process or is told as a peer's fault, that a request stays without
+an answer, or that actions are carried out in another order than the pump returned them.
 """
 
 from __future__ import annotations
@@ -10,7 +19,14 @@ import asyncio
 import math
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
@@ -20,7 +36,12 @@ from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
 from league.agent.pump import FLUSH_S, Actions, Pump
-from league.agent.recovery import TRY_DISK_S, BugBackoff, JournalPosition, LiveJournal
+from league.agent.recovery import (
+    TRY_DISK_S,
+    BugBackoff,
+    JournalPosition,
+    LiveJournal,
+)
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
 from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_told, label
@@ -31,8 +52,7 @@ from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
-from league.storage.journal import Entry
-from league.storage.notices import UNFIT, Durable, Notice, UnfitEventError, WriteFailed
+from league.storage.notices import UNFIT, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import exchanged
 from league.transport import letters, mcp_door
 from league.transport.broadcast_reading import BroadcastReader
@@ -40,21 +60,24 @@ from league.transport.http import LaterResponse, Response
 from league.transport.http_client import HttpClient
 from league.transport.letters import Asked, Speaker
 
-TOO_MANY = PeerError("E010", "too many requests at once from this address, or of this agent; come again later")
+TOO_MANY = PeerError(
+    "E010",
+    "too many requests at once from this address, or of this agent; come again later",
+)
 RETRY_AFTER = ("retry-after", "2")
 GAP_S = 2.0
-"""A loop that did not turn for so long stood still: no load explains it."""
+"""A loop that did not turn for this long stood still: no load explains it."""
 BROADCASTS = BroadcastReader()
-"""Of all agents in this process."""
+"""Shared by all agents in this process."""
 
 Shown = TypeVar("Shown")
-Given = TypeVarTuple("Given")
+Arguments = TypeVarTuple("Arguments")
 Tell = Callable[[Sequence[object]], None]
 
 
 @dataclass(slots=True)
 class Setup:
-    """What an agent is put together from. The sender of `speaker` may change: an agent registers to get its id."""
+    """The parts of an agent. The sender of `speaker` may change: an agent registers to get its id."""
 
     build: Callable[[Mapping[str, str]], Machine]
     speaker: Callable[[Machine], Speaker]
@@ -66,15 +89,43 @@ class Setup:
     show_error: Callable[[ErrorNote], None] = lambda _: None
     """Shows people the errors that others tell us of."""
     happened: Callable[[Machine, Sequence[Event]], None] | None = None
-    """Is handed the machine's events, live ones only."""
+    """Gets the machine's events, live ones only."""
     tell: Tell = lambda _: None
-    """Is handed the news of the machine at once and in order."""
+    """Gets the news of the machine at once and in order."""
     log: Log = field(default_factory=lambda: Log(None))
     gate: Gate = field(default_factory=Gate)
     limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest request this role takes."""
     answer_limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest answer it takes."""
+
+
+class _Alarm:
+    """The one timer of an agent. One that rings too early does no harm and is set anew then: that is cheaper than to
+    set it with every step."""
+
+    def __init__(self, clock: Clock, ring: Callable[[float], None]) -> None:
+        self.due = math.inf
+        self._clock = clock
+        self._ring = ring
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, moment: float) -> None:
+        self.cancel()
+        self.due = moment
+        self._timer = self._loop.call_later(self._clock.seconds_until(moment), self._rings)
+
+    def cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rings(self) -> None:
+        moment = self.due
+        self._timer = None
+        self.due = math.inf
+        self._ring(moment)
 
 
 class Agent:
@@ -90,14 +141,11 @@ class Agent:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, asyncio.Future[Answering]] = {}
         """Requests that have no answer yet, by the ids of their letters."""
-        self._tasks: set[asyncio.Task[None]] = set()
-        """A disk that is tried again."""
         self._thinking = Thinking(setup.think, self._strategy_answered)
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_due = math.inf
+        self._alarm = _Alarm(setup.clock, self._wake)
         self._position = JournalPosition()
         self._bugs = BugBackoff()
-        self._closing = self._is_waking_writer = False
+        self._closing = False
         self._outbound = Outbound(
             Caller(setup.client),
             setup.clock,
@@ -111,10 +159,17 @@ class Agent:
     def start(self, journal: LiveJournal) -> None:
         """Replay the journal and take up what is open."""
         self.journal = journal
-        self._outbound.note = journal.note if journal.keeps_letters else None
-        self.pump = Pump(self._load, GAP_S * self.setup.clock.scale, is_volatile=journal.is_volatile)
+        self.pump = Pump(
+            self._load,
+            GAP_S * self.setup.clock.scale,
+            is_volatile=journal.is_volatile,
+        )
+        # Its role and reading stay the same, so that requests are read without building a speaker for each.
         self._reader = self.speaker
-        self._outbound.pump, self._outbound.reading = self.pump, self._reader.reading
+        self._outbound.pump = self.pump
+        self._outbound.reading = self._reader.reading
+        if journal.keeps_letters:
+            self._outbound.note = journal.note
         self._carry_out(self.pump.start(self.now()))
         self._loop.call_later(FLUSH_S, self._flush)
 
@@ -148,115 +203,154 @@ class Agent:
         return self._position.seq
 
     async def shown(self, show: Callable[[Machine, int], Shown]) -> Shown:
-        """A view of the machine at a position of its journal, once that is durable: what was shown stays true."""
+        """Return a view of the machine at a position of its journal, once that is durable: so it stays true."""
         while True:
-            body, position = show(self.machine, self._position.seq), self._position.appended
+            view = show(self.machine, self._position.seq)
+            position = self._position.appended
             # A write that fails takes the machine back: then there is something else to show.
             while self._position.durable < position <= self._position.appended:
                 self.journal.wake_writer()
                 self.changed.clear()
                 await self.changed.wait()
             if position <= self._position.durable:
-                return body
+                return view
 
     @property
     def speaker(self) -> Speaker:
         return self.setup.speaker(self.pump.machine)
 
     async def stop(self) -> None:
-        """Calls are called off, the journal is stored to the end."""
+        """Cancel all calls, and store the journal to the end."""
         self._closing = True
-        if self._timer is not None:
-            self._timer.cancel()
-        tasks = [*self._outbound.cancel_all(), *self._tasks, *self._thinking.tasks]
+        self._alarm.cancel()
+        tasks = [*self._outbound.cancel_all(), *self._thinking.tasks]
+        if self._position.retry is not None:
+            tasks.append(self._position.retry)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for waiting in self._waiting.values():
             waiting.cancel()
+        # Closing waits for the disk: not on the loop, which other agents of this process share.
         await asyncio.to_thread(self.journal.close)
         self.setup.log.close()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
-        """One request over HTTP, one answer; `is_mcp`: as MCP has it."""
+        """Answer one request over HTTP; `is_mcp`: as MCP has it."""
         answer = self.respond(raw, origin, is_mcp=is_mcp)
-        return answer if isinstance(answer, Response) else await answer
+        if isinstance(answer, Response):
+            return answer
+        return await answer
 
     def respond(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response | Awaitable[Response]:
-        """As `post`: the answer itself where it is there at once."""
-        setup, now = self.setup, self.now()
+        """Answer as `post` does, without waiting where the answer is ready at once."""
+        setup = self.setup
+        now = self.now()
         is_crowded = not setup.gate.allows_address(origin)
-        asked = BROADCASTS.read_quickly(raw, self._reader, setup.limit)
-        if asked is None or is_crowded or is_mcp:
-            read = self._read_closely(raw, asked, now, is_crowded=is_crowded, is_mcp=is_mcp)
+        request = BROADCASTS.read_quickly(raw, self._reader, setup.limit)
+        if request is None or is_crowded or is_mcp:
+            read = self._read_closely(raw, request, now, is_crowded=is_crowded, is_mcp=is_mcp)
             if isinstance(read, Response):
                 return read
-            asked = read
-        kind = label(asked)
+            request = read
+        kind = label(request)
         if self._outbound.note is not None:
-            self._note(now, "in", origin, asked, "", raw)
-        if kind in ERRORS_TOLD and (error := error_told(asked)) is not None:
+            self._note(now, "in", origin, request, "", raw)
+        if kind in ERRORS_TOLD and (error := error_told(request)) is not None:
             self._note_error(error)
-        answer = self._request(asked.content, origin, now, asked.convention)
+        answer = self._request(request.content, origin, now, request.convention)
         if isinstance(answer, Answering):
-            return self._told(asked, kind, origin, now, answer)
-        return LaterResponse(answer, partial(self._told, asked, kind, origin, now))
+            return self._response_to(request, kind, origin, now, answer)
+        # Without a task: the connection writes the answer when the future is done.
+        return LaterResponse(answer, partial(self._response_to, request, kind, origin, now))
 
     def _read_closely(
-        self, raw: bytes, asked: Asked | None, now: float, *, is_crowded: bool, is_mcp: bool
+        self,
+        raw: bytes,
+        request: Asked | None,
+        now: float,
+        *,
+        is_crowded: bool,
+        is_mcp: bool,
     ) -> Asked | Response:
-        """A request that is not right in every way (then `asked` is None), not of the protocol, or one too many; its
-        answer where it goes no further."""
-        speaker, limit = self.speaker, self.setup.limit
-        if asked is None:
-            greeted = None if is_crowded else mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
-            if greeted is not None:
-                return greeted
+        """Read a request that is not right in every way (then `request` is None), not of the protocol, or one too many.
+        Return its answer where it goes no further."""
+        speaker = self.speaker
+        limit = self.setup.limit
+        if request is None:
+            if not is_crowded:
+                greeting = mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
+                if greeting is not None:
+                    return greeting
             try:
-                asked = letters.read_closely(raw, speaker, limit)
+                request = letters.read_closely(raw, speaker, limit)
             except BadRequestError as bad:
-                return self._refuse(BadRequestError(bad.id, TOO_MANY) if is_crowded else bad, speaker, now)
-        asked = asked.by_mcp() if is_mcp else asked
-        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(asked.content)):
-            self.meter.refused(label(asked), "E010")
-            return _response(letters.write_answer(asked, Answering(0, TOO_MANY), speaker, now), TOO_MANY)
-        return asked
+                error = TOO_MANY if is_crowded else bad.error
+                return self._refuse(BadRequestError(bad.id, error), speaker, now)
+        if is_mcp:
+            request = request.by_mcp()
+        # A member proves by its token who it is, and has a share of its own beyond that of its address.
+        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(request.content)):
+            self.meter.refused(label(request), TOO_MANY.code)
+            return _response(
+                letters.write_answer(request, Answering(0, TOO_MANY), speaker, now),
+                TOO_MANY,
+            )
+        return request
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
-        """The answer to what is no request."""
+        """Answer something that is not a request."""
         self.meter.refused("?", bad.error.code, bad.error.code)
         return _response(letters.write_bad_request(bad, speaker, now), bad.error)
 
-    def _told(self, asked: Asked, kind: str, origin: str, since: float, answering: Answering) -> Response:
-        """The answer as it leaves, counted, logged and noted."""
-        now, content = self.now(), answering.content
+    def _response_to(
+        self,
+        request: Asked,
+        kind: str,
+        origin: str,
+        since: float,
+        answering: Answering,
+    ) -> Response:
+        """Write the answer as it leaves; count, log and note it."""
+        now = self.now()
+        content = answering.content
         if isinstance(content, PeerError):
-            outcome, match_id = content.code, None
-            response = _response(letters.write_answer(asked, answering, self.speaker, now), content)
+            outcome = content.code
+            match_id = None
+            response = _response(
+                letters.write_answer(request, answering, self.speaker, now),
+                content,
+            )
         else:
-            outcome, match_id = "ok", asked.match_id
-            response = Response(200, letters.write_answer(asked, answering, self._reader, now))
-        self.meter.answered(kind, outcome, asked.content, now - since, asked.match_id)
+            outcome = "ok"
+            match_id = request.match_id
+            response = Response(200, letters.write_answer(request, answering, self._reader, now))
+        self.meter.answered(kind, outcome, request.content, now - since, request.match_id)
         if self.setup.log.is_kept:
             self.setup.log.letter(now, "in", origin, kind, outcome, match_id)
         if self._outbound.note is not None:
-            self._note(now, "out", origin, asked, str(response.status), response.body)
+            self._note(now, "out", origin, request, str(response.status), response.body)
         return response
 
     async def operate(self, order: Operate) -> Answering:
-        """The operator's hand."""
+        """Carry out an order of the operator."""
         now = self.now()
         answer = self._request(order, "operator", now)
-        answering = answer if isinstance(answer, Answering) else await answer
-        self.meter.totals().answering["?"].add(self.now() - now)
-        return answering
+        if not isinstance(answer, Answering):
+            answer = await answer
+        self.meter.answering["?"].add(self.now() - now)
+        return answer
 
     def _request(
-        self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
+        self,
+        content: Content,
+        origin: str,
+        now: float,
+        convention: Convention = Convention.SPEC,
     ) -> Answering | asyncio.Future[Answering]:
-        """Hand a request to the pump; its answer is often there at once."""
+        """Hand a request to the pump; its answer is often ready at once."""
         if self._closing or self._bugs.is_broken or self.journal.is_full:
             return Answering(0, PeerError("E042", "no room for another request at the moment"))
         try:
@@ -264,27 +358,32 @@ class Agent:
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
             return Answering(0, self._our_bug())
         answer: Answering | asyncio.Future[Answering] | None = None
-        for one in actions.replies:
-            if one.letter_id == letter_id:
-                answer = one
+        for reply in actions.replies:
+            if reply.letter_id == letter_id:
+                answer = reply
         if answer is None:
             answer = self._waiting[letter_id] = self._loop.create_future()
         self._carry_out(actions)
         return answer
 
     def _our_bug(self) -> PeerError:
-        """Told once with its traceback. The machine may have stopped half-way, so it goes back to its journal."""
+        """Show the traceback once. The machine may have stopped half-way, so it goes back to its journal."""
         incident = f"{self.now():.3f}"
-        told = without_tokens(traceback.format_exc())
-        self.setup.show(f"incident {incident}\n{told}")
+        report = without_tokens(traceback.format_exc())
+        self.setup.show(f"incident {incident}\n{report}")
         self._bugs.hit(self._loop.time())
         self.journal.wake_writer()
         self._rebuild_when_stored()
-        return PeerError("E099", "an internal error; the log has it under the incident id", {"incident": incident})
+        return PeerError(
+            "E099",
+            "an internal error; the log has it under the incident id",
+            {"incident": incident},
+        )
 
-    # --- what the pump says must be done ------------------------------------------------------------------------------
+    # --- the actions of the pump --------------------------------------------------------------------------------------
 
     def _carry_out(self, actions: Actions) -> None:
+        # Events first: replies and calls of the same step may only leave after them.
         if actions.append:
             self._append(actions)
         if actions.replies and self._waiting:
@@ -297,76 +396,69 @@ class Agent:
             self._thinking.turn_to(actions.asks, actions.unasked)
         if actions.news:
             self.setup.tell(actions.news)
-        if self.pump.due < self._timer_due:
-            self._set_timer()
+        if self.pump.due < self._alarm.due and not self._closing and not self._bugs.is_broken:
+            self._alarm.set(self.pump.due)
         self.changed.set()
 
     def _reply(self, replies: Iterable[Answering]) -> None:
-        for one in replies:
-            waiting = self._waiting.pop(one.letter_id, None)
+        for reply in replies:
+            waiting = self._waiting.pop(reply.letter_id, None)
             if waiting is not None and not waiting.done():
-                waiting.set_result(one)
+                waiting.set_result(reply)
 
     def _append(self, actions: Actions) -> None:
-        """Hand events to the journal, and to whoever follows them."""
+        """Hand events to the journal, and to everybody who follows them."""
         position = self._position
-        for events, secrets in actions.append:
-            self.journal.enqueue(Entry(events, secrets))
+        for entry in actions.append:
+            self.journal.enqueue(entry)
+            # Counted even if nothing waits for it: `Durable` counts entries, lazy ones too.
             position.appended += 1
-            position.seq += len(events)
-            self.meter.happened(events)
+            position.seq += len(entry.events)
+            self.meter.happened(entry.events)
             if self.setup.log.is_kept:
-                self.setup.log.events(events)
+                self.setup.log.events(entry.events)
             if self.setup.happened is not None:
-                self.setup.happened(self.machine, events)
+                self.setup.happened(self.machine, entry.events)
         if self.journal.is_volatile:
             position.durable = position.appended
-        elif actions.is_awaited and not self._is_waking_writer:
-            # Once a turn of the loop: what else happens in this turn is committed in the same group.
-            self._is_waking_writer = True
+        elif actions.is_awaited and not position.is_waking_writer:
+            # Once a turn of the loop: everything else that happens in this turn is committed in the same group.
+            position.is_waking_writer = True
             self._loop.call_soon(self._wake_writer)
 
     def _wake_writer(self) -> None:
-        self._is_waking_writer = False
+        self._position.is_waking_writer = False
         self.journal.wake_writer()
 
-    def _set_timer(self) -> None:
-        """A timer that rings too early does no harm and is set anew then: cheaper than with every step."""
-        if self._closing or self._bugs.is_broken:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_due = due = self.pump.due
-        self._timer = self._loop.call_later(self.setup.clock.seconds_until(due), self._wake, due)
-
-    def _wake(self, due: float) -> None:
-        self._timer, self._timer_due = None, math.inf
+    def _wake(self, moment: float) -> None:
         now = self.now()
-        self.meter.lag_s = max(0.0, now - due)
-        self._input(self.pump.advance, max(now, due))
+        self.meter.lag_s = max(0.0, now - moment)
+        # A timer may ring a little early by our clock: the pump must see its moment reached.
+        self._input(self.pump.advance, max(now, moment))
 
-    def _input(self, give: Callable[[*Given], Actions], *given: *Given) -> None:
-        """Hand something to the pump and do what it says."""
+    def _input(self, give: Callable[[*Arguments], Actions], *arguments: *Arguments) -> None:
+        """Hand something to the pump and carry out what it returns."""
         if self._closing or self._bugs.is_broken:
             return
         try:
-            actions = give(*given)
+            actions = give(*arguments)
         except Exception:  # noqa: BLE001 - the other door: a bug must not end the process, nor be told as a peer's
             self._our_bug()
         else:
             self._carry_out(actions)
 
     def _rebuild_when_stored(self) -> None:
-        """What was appended before the bug is still on its way to the disk: wait for it, then start from there."""
-        if self._bugs.is_broken and self._position.durable == self._position.appended:
-            self._position.base = self._position.durable
-            actions = self.pump.storage_failed()
-            # The bug may have swallowed answers that were ready: everybody who waits gets one.
-            told = {one.letter_id for one in actions.replies}
-            lost = PeerError("E099", "an internal error; the log has it")
-            actions.replies += tuple([Answering(one, lost) for one in self._waiting if one not in told])
-            self._carry_out(actions)
-            self._loop.call_later(self._bugs.delay_s, self._go_on)
+        """Build the machine anew once everything that was appended before the bug is on disk."""
+        if self._position.durable != self._position.appended:
+            return
+        self._position.base = self._position.durable
+        actions = self.pump.storage_failed()
+        # The bug may have swallowed answers that were ready: everybody who waits gets one.
+        answered = {reply.letter_id for reply in actions.replies}
+        lost = PeerError("E099", "an internal error; the log has it")
+        actions.replies += tuple([Answering(letter, lost) for letter in self._waiting if letter not in answered])
+        self._carry_out(actions)
+        self._loop.call_later(self._bugs.delay_s, self._go_on)
 
     def _go_on(self) -> None:
         if self._bugs.is_broken:
@@ -379,34 +471,37 @@ class Agent:
         self._input(self.pump.strategy_answered, key, value, self.now())
 
     def prompt(self, prompt: Callable[[Machine], Step]) -> None:
-        """Have the machine do something of its own accord; what comes of it is among its news."""
+        """Have the machine do something of its own accord; the outcome is among its news."""
         self._input(self.pump.prompted, prompt, self.now())
 
     # --- the journal --------------------------------------------------------------------------------------------------
 
     def notice(self, notice: Notice) -> None:
-        """From the journal's own thread."""
+        """Take a notice from the journal's own thread."""
         self._loop.call_soon_threadsafe(self._noticed, notice)
 
     def _noticed(self, notice: Notice) -> None:
         if self._closing:
             return
-        if isinstance(notice, Durable):
-            if notice.epoch == self._position.epoch:
-                self._position.durable = notice.entries
-                # Also after a bug: what was stored before it is told.
-                self._carry_out(self.pump.durable(notice.entries - self._position.base))
+        if isinstance(notice, WriteFailed):
+            self._write_failed(notice)
+        # A notice of an epoch that is over counts entries that were dropped since.
+        elif notice.epoch == self._position.epoch:
+            self._position.durable = notice.entries
+            # Also after a bug: what was stored before it is told.
+            self._carry_out(self.pump.durable(notice.entries - self._position.base))
+            if self._bugs.is_broken:
                 self._rebuild_when_stored()
-        else:
-            self._bugs.is_broken = False  # whatever was, the machine is built anew
-            self._position.restart()
-            self._carry_out(self.pump.storage_failed())
-            if notice.is_final:
-                self._position.lost = notice.error
-                return
-            self.setup.show(f"the journal cannot be written: {notice.error}; trying again")
-            self._tasks.add(task := self._loop.create_task(self._try_disk(notice)))
-            task.add_done_callback(self._tasks.discard)
+
+    def _write_failed(self, failed: WriteFailed) -> None:
+        self._bugs.is_broken = False  # whatever was, the machine is built anew
+        self._position.restart()
+        self._carry_out(self.pump.storage_failed())
+        if failed.is_final:
+            self._position.lost = failed.error
+            return
+        self.setup.show(f"the journal cannot be written: {failed.error}; trying again")
+        self._position.retry = self._loop.create_task(self._try_disk(failed))
 
     async def _try_disk(self, failed: WriteFailed) -> None:
         while not await asyncio.to_thread(self.journal.try_again, failed):  # noqa: ASYNC110 - a disk sends no event
@@ -414,17 +509,33 @@ class Agent:
         self._position.epoch += 1
         self._input(self.pump.storage_back, self.now())
 
-    # --- what is kept beside ------------------------------------------------------------------------------------------
+    # --- transcript and log -------------------------------------------------------------------------------------------
 
     def _note(
-        self, now: float, direction: Literal["in", "out"], peer: str, asked: Asked, status: str, body: bytes
+        self,
+        now: float,
+        direction: Literal["in", "out"],
+        peer: str,
+        request: Asked,
+        status: str,
+        body: bytes,
     ) -> None:
-        """A request to us, or (with a status) our answer."""
-        if asked.message_type is not None:
-            self.journal.note(exchanged(now, direction, peer, asked.message_type, asked.match_id, status, body))
+        """Note a request to us, or (with a status) our answer."""
+        if request.message_type is not None:
+            self.journal.note(
+                exchanged(
+                    now,
+                    direction,
+                    peer,
+                    request.message_type,
+                    request.match_id,
+                    status,
+                    body,
+                )
+            )
 
     def _note_error(self, error: ErrorNote) -> None:
-        """Somebody told us of an error: that is for people."""
+        """Log an error that somebody told us of, and show it to people."""
         self.setup.log.error(self.now(), error)
         if error.is_shown:
             self.setup.show_error(error)
@@ -432,11 +543,13 @@ class Agent:
     def _flush(self) -> None:
         if not self._closing:
             self.setup.log.flush()
+            # Lazy events and letters reach the disk here, if no other event took them along before.
             self.journal.wake_writer()
             self._loop.call_later(FLUSH_S, self._flush)
 
 
-def _response(body: bytes, error: PeerError | None) -> Response:
-    """R-27: 200 whatever the verdict, but for "later" and for what is no request at all."""
-    status = (error.row.http_status if error else None) or 200
-    return Response(status, body, headers=(RETRY_AFTER,) if status in (429, 503) else ())
+def _response(body: bytes, error: PeerError) -> Response:
+    """R-27: 200 whatever the verdict, except for "later" and for what is not a request at all."""
+    status = error.row.http_status or 200
+    headers = (RETRY_AFTER,) if status in (429, 503) else ()
+    return Response(status, body, headers=headers)

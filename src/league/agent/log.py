@@ -1,5 +1,5 @@
-"""The log of an agent: one JSON line per letter and event. It may never stop the agent: what cannot be written is
-dropped and counted, and complained of once.
+"""The log of an agent: one JSON line per letter and event. It may never stop the agent: lines that cannot be written
+are dropped and counted, and the operator is told once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from league.events import Event
 FLUSH_LINES = 500
 FILE_BYTES = 16 << 20
 OLDER_FILES = 4
-"""A log that has grown to FILE_BYTES becomes LOG.1, LOG.1 becomes LOG.2; so many older ones are kept."""
+"""A log that has grown to FILE_BYTES becomes LOG.1, LOG.1 becomes LOG.2, and so on up to this number."""
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -41,15 +41,20 @@ Line = _LetterLine | _EventLine | Mapping[str, object]
 
 
 class Log:
-    """Buffers lines, and writes them encoded; without a path it keeps none. `complain` is told once that it cannot be
-    written, `on_dropped` how many lines were dropped."""
+    """Buffers lines, and writes them encoded; without a path it keeps none. `complain` is called once when it cannot be
+    written, `on_dropped` with the number of lines that were dropped."""
 
     def __init__(
-        self, path: Path | None, complain: Callable[[str], None] = lambda _: None, file_bytes: int = FILE_BYTES
+        self,
+        path: Path | None,
+        complain: Callable[[str], None] = lambda _: None,
+        file_bytes: int = FILE_BYTES,
     ) -> None:
         self.on_dropped: Callable[[int], None] = lambda _: None
         self.is_kept = path is not None
-        self._path, self._complain, self._file_bytes = path, complain, file_bytes
+        self._path = path
+        self._complain = complain
+        self._file_bytes = file_bytes
         self._file: _LogFile | None = None
         self._lines: list[Line] = []
         self._dropped = 0
@@ -58,20 +63,39 @@ class Log:
             self._write([])
 
     def letter(
-        self, at: float, direction: str, peer: str, message_type: str, outcome: str, match_id: str | None = None
+        self,
+        at: float,
+        direction: str,
+        peer: str,
+        message_type: str,
+        outcome: str,
+        match_id: str | None = None,
     ) -> None:
         if self.is_kept:
-            self._lines.append(_LetterLine(at, message_type, direction, peer, outcome, match_id or None))
-            if len(self._lines) >= FLUSH_LINES:
-                self.flush()
+            self._add(_LetterLine(at, message_type, direction, peer, outcome, match_id or None))
 
     def failed_call(
-        self, at: float, peer: str, message_type: str, endpoint: str, detail: str, match_id: str | None = None
+        self,
+        at: float,
+        peer: str,
+        message_type: str,
+        endpoint: str,
+        detail: str,
+        match_id: str | None = None,
     ) -> None:
         """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
-        if self.is_kept:
-            line = {"at": at, "failed": message_type, "peer": peer, "endpoint": endpoint, "detail": detail}
-            self._add(line | _about(match_id))
+        if not self.is_kept:
+            return
+        line = {
+            "at": at,
+            "failed": message_type,
+            "peer": peer,
+            "endpoint": endpoint,
+            "detail": detail,
+        }
+        if match_id:
+            line["match_id"] = match_id
+        self._add(line)
 
     def error(self, at: float, error: ErrorNote) -> None:
         if self.is_kept:
@@ -90,9 +114,7 @@ class Log:
         if self.is_kept:
             for event in events:
                 match_id = getattr(event, "match_id", None)
-                self._lines.append(_EventLine(event.at, type(event).__name__, match_id or None))
-            if len(self._lines) >= FLUSH_LINES:
-                self.flush()
+                self._add(_EventLine(event.at, type(event).__name__, match_id or None))
 
     def _add(self, line: Line) -> None:
         self._lines.append(line)
@@ -102,18 +124,20 @@ class Log:
     def flush(self) -> None:
         """Write what is buffered, or drop it."""
         if self._lines:
-            lines, self._lines = self._lines, []
+            lines = self._lines
+            self._lines = []
             self._write(lines)
 
     def _write(self, lines: list[Line]) -> None:
         assert self._path is not None, "there is a log"
-        missing: list[Line] = [{"dropped": self._dropped}] if self._dropped else []
         try:
             if self._file is None or not self._file.is_at(self._path):
                 self._close()
                 self._file = _LogFile(self._path)
-            self._file.append(_ENCODER.encode_lines(missing + lines))
-            self._dropped = 0
+            if self._dropped:
+                self._file.append(_ENCODER.encode_lines([{"dropped": self._dropped}]))
+                self._dropped = 0
+            self._file.append(_ENCODER.encode_lines(lines))
             if self._file.size >= self._file_bytes:
                 self._close()
                 _rotate(self._path)
@@ -138,13 +162,8 @@ class Log:
         self._close()
 
 
-def _about(match_id: str | None) -> dict[str, object]:
-    """Which match a line is about, if it is about one."""
-    return {"match_id": match_id} if match_id else {}
-
-
 class _LogFile:
-    """The open file. Only whole pieces are appended: half a line would spoil the next."""
+    """The open file. Lines are appended whole or not at all: half a line would spoil the next."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,12 +179,12 @@ class _LogFile:
         return self._length if self._is_regular else 0
 
     def is_at(self, path: Path) -> bool:
-        """Is it still there? It may have been moved or removed, alone or with its folder."""
+        """False if the file was moved or removed, alone or with its folder."""
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == self._identity
+        return (status.st_dev, status.st_ino) == self._identity
 
     def append(self, raw: bytes) -> None:
         rest = memoryview(raw)
@@ -186,6 +205,8 @@ class _LogFile:
 
 def _rotate(path: Path) -> None:
     for number in range(OLDER_FILES, 0, -1):
-        newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
+        newer = path
+        if number > 1:
+            newer = path.with_name(f"{path.name}.{number - 1}")
         with suppress(FileNotFoundError):
             newer.replace(path.with_name(f"{path.name}.{number}"))

@@ -1,7 +1,21 @@
 """The shell's decisions, without sockets, disks or clocks: what may leave the process and when (durability gating),
 which answer belongs to which call (correlation), when to wake (timers), one call per receiver (fan-out).
 
-The asyncio shell and the simulator drive this same pump: each input gives `Actions` to carry out.
+The asyncio shell and the simulator drive this same pump: each input returns `Actions` to carry out.
+
+Theory of operation. An input becomes a step of the machine. The events of the step are appended to the journal as one
+entry. What the step sends (replies, calls, questions, news) leaves at once if everything appended before it is durable;
+otherwise it is held until `durable` says so. Entries of lazy events alone hold nothing back.
+
+- A letter is open from `request` until its one answer: by the machine, or by the shell when its time is up or the
+  journal fails.
+- A call is open from the step that made it until its answer, its failure, its deadline, or its cancellation. The first
+  of these counts, and whatever comes later is ignored.
+- The journal is up or down. `storage_failed` throws the machine away, answers every open letter, cancels every call and
+  loads the machine from what is durable. While the journal is down only reads are answered. `storage_back` ends that.
+
+What must never happen: that anything leaves which rests on events that a crash could still lose; that a letter gets two
+answers or none; that a peer is blamed for a deadline that we missed ourselves.
 """
 
 from __future__ import annotations
@@ -9,18 +23,18 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 import msgspec
 
-from league.events import Event
 from league.machine import (
     Address,
     Answering,
     Ask,
     Blame,
     Content,
+    Entry,
     Failure,
     Letter,
     Machine,
@@ -35,14 +49,14 @@ from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 
 FLUSH_S = 1.0
-"""Events that nothing waits for, and lines of the log, are written after so long at the latest."""
-_IS_LAZY = attrgetter("is_lazy")
+"""Events that nothing waits for, and lines of the log, are written after this time at the latest."""
 LATE_S = 0.5
 """A deadline noticed later than this was missed by us (a sleeping process, a blocked loop), not by the peer."""
+_IS_LAZY = attrgetter("is_lazy")
 
 
 class Call(msgspec.Struct):
-    """One call to make now; `id` is how its answer or failure comes back, `key` what the machine knows it by."""
+    """One call to make now; `id` is how its answer or failure comes back, `key` how the machine calls it."""
 
     id: int
     key: str
@@ -51,7 +65,7 @@ class Call(msgspec.Struct):
     deadline: float
     has_left: bool = False
     was_slept_through: bool = False
-    """Did the process stand still while it was under way? Then its end is nobody's fault."""
+    """True if the process stood still while it was under way: then its end is nobody's fault."""
 
 
 class Leaving(msgspec.Struct):
@@ -66,14 +80,14 @@ class Leaving(msgspec.Struct):
 class Actions(Leaving):
     """What the shell must do now. `append` comes first; everything else has been cleared to leave."""
 
-    append: tuple[tuple[tuple[Event, ...], Mapping[str, str]], ...] = ()
+    append: tuple[Entry, ...] = ()
     cancel: tuple[int, ...] = ()
     unasked: tuple[str, ...] = ()
     """The keys of questions whose answers are of no use any more."""
     is_awaited: bool = False
-    """Does anything wait until `append` is stored? Otherwise that is in no hurry."""
+    """True if something waits until `append` is stored; otherwise that is in no hurry."""
     released: int = 0
-    """What leaves now rests on so many entries of the journal."""
+    """The number of journal entries on which everything that leaves now rests."""
 
 
 class _Held(Leaving):
@@ -82,28 +96,43 @@ class _Held(Leaving):
     position: int = 0
 
 
+class _Entries(msgspec.Struct):
+    """Entries of the journal, counted since the pump was built or rebuilt."""
+
+    appended: int = 0
+    awaited: int = 0
+    """The last entry appended that is not lazy: what leaves waits for it."""
+    durable: int = 0
+
+
 class Pump:
     """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed.
-    `gap_s`: while calls are under way the shell comes back at least so often; if not, the process stood still.
+    `gap_s`: while calls are under way the shell comes back at least this often; if not, the process stood still.
     `is_volatile`: the journal is not kept, and nothing waits for it."""
 
-    def __init__(self, load: Callable[[], Machine], gap_s: float = math.inf, *, is_volatile: bool = False) -> None:
-        self._load, self._gap_s, self._is_volatile = load, gap_s, is_volatile
-        self._looked_at = -math.inf
+    def __init__(
+        self,
+        load: Callable[[], Machine],
+        gap_s: float = math.inf,
+        *,
+        is_volatile: bool = False,
+    ) -> None:
         self.machine = load()
         self.storage_down = False
-        self._appended = 0
-        self._awaited = 0
-        """The last entry appended that is not lazy: what leaves waits for it."""
-        self._durable = 0
         self.due = -math.inf
         """Before that there is no need to `advance`: it may be too early, never too late. `timer` is exact, and costs
         more."""
+        self._load = load
+        self._gap_s = gap_s
+        self._is_volatile = is_volatile
+        self._looked_at = -math.inf
+        self._entries = _Entries()
         self._held: deque[_Held] = deque()
         self._letters: set[int] = set()
-        """Those that have no answer yet."""
+        """The open letters."""
         self._letter_limits: list[tuple[float, int]] = []
         self._calls: dict[int, Call] = {}
+        """The open calls."""
         self._call_limits: list[tuple[float, int]] = []
         self._asked: set[str] = set()
         """The keys of questions that a strategy thinks about."""
@@ -120,9 +149,13 @@ class Pump:
         return actions
 
     def request(
-        self, content: Content, origin: str, now: float, convention: Convention = Convention.SPEC
+        self,
+        content: Content,
+        origin: str,
+        now: float,
+        convention: Convention = Convention.SPEC,
     ) -> tuple[int, Actions]:
-        """Somebody asks; the answer comes, now or later, under the returned id: exactly one, always."""
+        """Take a letter; its answer comes, now or later, under the returned id: exactly one, always."""
         actions = self.advance(now) if now >= self.due else Actions()
         self._looked_at = now
         self._last_id = letter_id = self._last_id + 1
@@ -132,6 +165,7 @@ class Pump:
         else:
             letter = Letter(letter_id, content, origin=origin, convention=convention)
             self._carry_out(self.machine.handle(letter, now), actions)
+        # Most letters are answered in this very step, and need no limit.
         if letter_id in self._letters:
             limit = now + _limit_of(content)
             heapq.heappush(self._letter_limits, (limit, letter_id))
@@ -163,8 +197,8 @@ class Pump:
         if call is not None and not self.storage_down:
             if call.was_slept_through and failure is Failure.BROKEN:
                 blame = Blame.LOCAL
-            failed = Undelivered(call.key, call.to.agent_id, failure, blame, retry_after, detail)
-            self._carry_out(self.machine.undelivered(failed, now), actions)
+            undelivered = Undelivered(call.key, call.to.agent_id, failure, blame, retry_after, detail)
+            self._carry_out(self.machine.undelivered(undelivered, now), actions)
         return actions
 
     def strategy_answered(self, key: str, value: object, now: float) -> Actions:
@@ -183,11 +217,13 @@ class Pump:
         return actions
 
     def durable(self, entries: int) -> Actions:
-        """The journal holds so many of the entries appended since the pump was built or rebuilt."""
-        self._durable = max(self._durable, entries)
+        """The journal holds this many of the entries appended since the pump was built or rebuilt."""
+        durable = max(self._entries.durable, entries)
+        self._entries.durable = durable
         actions = Actions()
-        while self._held and self._held[0].position <= self._durable:
+        while self._held and self._held[0].position <= durable:
             held = self._held.popleft()
+            # A call whose deadline passed while it was held has ended already, and must not be made.
             calls = [call for call in held.calls if call.id in self._calls]
             for call in calls:
                 call.has_left = True
@@ -200,17 +236,21 @@ class Pump:
         return actions
 
     def storage_failed(self) -> Actions:
-        """A group was not stored: whoever waits is told, and the machine goes back to what is durable."""
-        waiting = [*self._letters, *(one.letter_id for held in self._held for one in held.replies)]
-        replies = tuple([Answering(letter_id, _storage_error()) for letter_id in waiting])
-        actions = Actions(replies, cancel=tuple(self._calls), unasked=tuple(sorted(self._asked)))
+        """A group was not stored: every open letter gets an error, and the machine goes back to what is durable."""
+        letter_ids = list(self._letters)
+        for held in self._held:
+            letter_ids += [reply.letter_id for reply in held.replies]
+        replies = tuple([Answering(letter_id, _storage_error()) for letter_id in letter_ids])
+        calls = tuple(self._calls)
+        questions = tuple(sorted(self._asked))
+        actions = Actions(replies, cancel=calls, unasked=questions)
         self._held.clear()
         self._letters.clear()
         self._letter_limits.clear()
         self._calls.clear()
         self._call_limits.clear()
         self._asked.clear()
-        self._appended = self._awaited = self._durable = 0
+        self._entries = _Entries()
         self.storage_down = True
         self.machine = self._load()
         return actions
@@ -223,8 +263,8 @@ class Pump:
     def advance(self, now: float) -> Actions:
         """Time has passed: calls that reached their deadline, letters that reached their limit, the machine's timer."""
         if now - self._looked_at > self._gap_s:
-            # Nobody has been looking for too long: a suspended process, a closed lid. Whether those who were called
-            # then were there is not known: their calls get their time again.
+            # Nobody has been looking for too long: a suspended process, a closed lid. Whether the peers we called
+            # were there meanwhile is not known: their calls get their time again.
             for call in self._calls.values():
                 call.was_slept_through = True
         self._looked_at = now
@@ -236,7 +276,11 @@ class Pump:
     def _expire(self, now: float, actions: Actions) -> None:
         while self._letter_limits and self._letter_limits[0][0] <= now:
             _, letter_id = heapq.heappop(self._letter_limits)
-            self._answer(letter_id, PeerError("E001", "no answer was ready in time"), actions)
+            self._answer(
+                letter_id,
+                PeerError("E001", "no answer was ready in time"),
+                actions,
+            )
         while self._call_limits and self._call_limits[0][0] <= now:
             deadline, call_id = heapq.heappop(self._call_limits)
             call = self._calls.pop(call_id, None)
@@ -244,10 +288,10 @@ class Pump:
                 # Nobody is blamed for what a slow disk held back, nor for what we noticed too late.
                 is_ours = now - deadline > LATE_S or not call.has_left or call.was_slept_through
                 blame = Blame.LOCAL if is_ours else Blame.PEER
-                failed = Undelivered(call.key, call.to.agent_id, Failure.TIMEOUT, blame)
+                undelivered = Undelivered(call.key, call.to.agent_id, Failure.TIMEOUT, blame)
                 actions.cancel += (call_id,)
-                self._carry_out(self.machine.undelivered(failed, now), actions)
-        while not self.storage_down and (due := self.machine.deadline) is not None and due <= now:
+                self._carry_out(self.machine.undelivered(undelivered, now), actions)
+        while not self.storage_down and (alarm := self.machine.deadline) is not None and alarm <= now:
             self._carry_out(self.machine.tick(now), actions)
         self._find_due()
 
@@ -258,19 +302,25 @@ class Pump:
     @property
     def timer(self) -> float | None:
         """When `advance` is next worth calling."""
-        due = None if self.storage_down else self.machine.deadline
-        earliest = math.inf if due is None else due
+        earliest = math.inf
+        if not self.storage_down and self.machine.deadline is not None:
+            earliest = self.machine.deadline
+        # While calls are under way we look often enough to notice that the process stood still.
         if self._calls:
             earliest = min(earliest, self._looked_at + self._gap_s / 2)
         for limits in (self._letter_limits, self._call_limits):
-            if limits and limits[0][0] < earliest:
-                earliest = limits[0][0]
+            if limits:
+                earliest = min(earliest, limits[0][0])
         return earliest if earliest < math.inf else None
 
     @property
     def load_of(self) -> dict[str, int]:
-        """How much the pump holds, for those who watch that it stays bounded."""
-        return {"letters": len(self._letters), "calls": len(self._calls), "held": len(self._held)}
+        """How much the pump holds; /metrics and the simulator watch that it stays bounded."""
+        return {
+            "letters": len(self._letters),
+            "calls": len(self._calls),
+            "held": len(self._held),
+        }
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
@@ -280,45 +330,50 @@ class Pump:
             if self.storage_down:
                 self._forget(step, actions)
                 return
-            self._appended += 1
-            actions.append += ((tuple(step.events), step.secrets),)
+            entries = self._entries
+            entries.appended += 1
+            actions.append += (Entry(tuple(step.events), step.secrets),)
             if not self._is_volatile and (step.secrets or not all(map(_IS_LAZY, step.events))):
-                self._awaited, actions.is_awaited = self._appended, True
+                entries.awaited = entries.appended
+                actions.is_awaited = True
+        # Before anything leaves: a step may replace a call by another one with the same key.
         for key in step.cancel:
             self._cancel(key, actions)
         if step.replies or step.outbox or step.asks or step.news:
             self._let_leave(step, actions)
-        due = self.machine.deadline
-        if due is not None and due < self.due:
-            self.due = due
+        deadline = self.machine.deadline
+        if deadline is not None and deadline < self.due:
+            self.due = deadline
 
     def _let_leave(self, step: Step, actions: Actions) -> None:
-        """Now, or once the events it rests on are durable. Reads wait too: what they show was computed from events that
-        may not be on disk yet."""
+        """Send now, or once the events it rests on are durable. Reads wait too: what they show was computed from events
+        that may not be on disk yet."""
         leaving: Leaving = actions
-        is_durable = self._awaited <= self._durable
+        awaited = self._entries.awaited
+        is_durable = awaited <= self._entries.durable
         if is_durable:
-            actions.released = self._awaited
+            actions.released = awaited
         else:
-            leaving = held = _Held(position=self._awaited)
+            leaving = held = _Held(position=awaited)
             self._held.append(held)
-        for one in step.replies:
-            if one.letter_id in self._letters:
-                self._letters.remove(one.letter_id)
-                leaving.replies += (one,)
+        for reply in step.replies:
+            if reply.letter_id in self._letters:
+                self._letters.remove(reply.letter_id)
+                leaving.replies += (reply,)
         if step.outbox:
             leaving.calls += tuple(self._fan_out(step.outbox, has_left=is_durable))
         if step.asks or step.news:
             leaving.asks += tuple(step.asks)
             leaving.news += tuple(step.news)
+            # A question that is held is noted as asked when it leaves, in `durable`.
             if is_durable:
                 self._asked.update(ask.key for ask in step.asks)
 
     def _forget(self, step: Step, actions: Actions) -> None:
-        """A read that would have to be written down while nothing can be: as if it had not been asked."""
+        """Undo a read that would have to be written down while nothing can be, as if nobody had asked."""
         self.machine = self._load()
-        for one in step.replies:
-            self._answer(one.letter_id, _storage_error(), actions)
+        for reply in step.replies:
+            self._answer(reply.letter_id, _storage_error(), actions)
 
     def _fan_out(self, outbox: Iterable[Outgoing], *, has_left: bool) -> list[Call]:
         calls: list[Call] = []
@@ -326,7 +381,14 @@ class Pump:
         for outgoing in outbox:
             for address in outgoing.to:
                 self._last_id += 1
-                call = Call(self._last_id, outgoing.key, address, outgoing.message, outgoing.deadline, has_left)
+                call = Call(
+                    self._last_id,
+                    outgoing.key,
+                    address,
+                    outgoing.message,
+                    outgoing.deadline,
+                    has_left,
+                )
                 self._calls[call.id] = call
                 heapq.heappush(self._call_limits, (call.deadline, call.id))
                 calls.append(call)
@@ -347,7 +409,7 @@ class Pump:
             actions.unasked += (key,)
 
     def _answer(self, letter_id: int, error: PeerError, actions: Actions) -> None:
-        """The shell's own answer, which shows nothing of the machine and so waits for nothing."""
+        """Give the shell's own answer, which shows nothing of the machine and so waits for nothing."""
         if letter_id in self._letters:
             self._letters.remove(letter_id)
             actions.replies += (Answering(letter_id, error),)

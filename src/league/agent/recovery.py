@@ -1,23 +1,25 @@
-"""The journal as the shell uses it, and what it remembers to go on after a fault: how far the journal is, and how long
-to rest after a bug."""
+"""The journal as the shell uses it, and the shell's memory for going on after a fault: how far the journal is, and how
+long to rest after a bug."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from league.storage.journal import Entry, Journal
+from league.machine import Entry
+from league.storage.journal import Journal
 from league.storage.notices import WriteFailed
 from league.storage.transcript import LetterNote
 
 TRY_DISK_S = 1.0
 LONGEST_REST_S = 60.0
-"""After a bug that came back again and again."""
+"""The longest rest after a bug that keeps coming back."""
 
 
 class LiveJournal(Journal, Protocol):
-    """A journal that says by itself what became durable, unless it is volatile: then everything is at once."""
+    """A journal that reports what became durable, unless it is volatile: then everything is durable at once."""
 
     @property
     def is_volatile(self) -> bool: ...
@@ -49,17 +51,23 @@ class JournalPosition:
     durable: int = 0
     base: int = 0
     seq: int = 0
+    is_waking_writer: bool = False
+    """True until the writer is woken in the next turn of the loop."""
     lost: str = ""
     """Why nothing can be stored any more: its files were removed or replaced."""
+    retry: asyncio.Task[None] | None = None
+    """Tries to write again after a failure."""
 
     def restart(self) -> None:
-        """Nothing is appended to the journal that was opened anew."""
-        self.appended = self.durable = self.base = 0
+        """Begin to count anew: whatever was appended and not durable is dropped."""
+        self.appended = 0
+        self.durable = 0
+        self.base = 0
 
 
 @dataclass(slots=True)
 class BugBackoff:
-    """After a bug of ours the machine is built anew; one that comes back at once must fill neither the log nor the
+    """After a bug of ours the machine is built anew; a bug that comes back at once must fill neither the log nor the
     processor."""
 
     is_broken: bool = False
@@ -67,6 +75,10 @@ class BugBackoff:
     last_at: float = -math.inf
 
     def hit(self, now: float) -> None:
-        calm = now - self.last_at > LONGEST_REST_S
-        self.delay_s = TRY_DISK_S if calm else min(2 * self.delay_s, LONGEST_REST_S)
-        self.last_at, self.is_broken = now, True
+        self.is_broken = True
+        # After a long calm it is another bug, or other bad luck: the rest begins small again.
+        if now - self.last_at > LONGEST_REST_S:
+            self.delay_s = TRY_DISK_S
+        else:
+            self.delay_s = min(2 * self.delay_s, LONGEST_REST_S)
+        self.last_at = now

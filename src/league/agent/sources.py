@@ -1,4 +1,4 @@
-"""Where time and chance come from in life: the only place that asks the machine for them."""
+"""Time and chance in life: the only place that asks the operating system for them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from functools import partial
 
 chance: Callable[[int], bytes] = os.urandom
 
-_STEADY = getattr(time, "CLOCK_BOOTTIME", None) or (time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
-
-
-steady: Callable[[], float] = time.monotonic if _STEADY is None else partial(time.clock_gettime, _STEADY)
-"""Seconds that never jump, and go on while the machine is suspended: elsewhere a closed lid would stop the clock of one
-agent and not that of another."""
+steady: Callable[[], float] = time.monotonic
+"""Seconds that never jump, and go on while the computer is suspended: otherwise a closed lid would stop the clock of
+one agent and not that of another."""
+if sys.platform == "linux":
+    steady = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+elif sys.platform == "darwin":
+    steady = partial(time.clock_gettime, time.CLOCK_MONOTONIC)
 
 
 @dataclass(slots=True)
@@ -25,7 +26,7 @@ class Clock:
 
     scale: float = 1.0
     _origin: float = field(init=False)
-    """What time it was when steady time began."""
+    """The time when steady time began."""
 
     def __post_init__(self) -> None:
         self._origin = time.time() - steady() * self.scale
@@ -35,5 +36,5 @@ class Clock:
         return self._origin + steady() * self.scale
 
     def seconds_until(self, moment: float) -> float:
-        """How long to wait for real."""
+        """Seconds of real time until that moment."""
         return max(0.0, (moment - self.now()) / self.scale)

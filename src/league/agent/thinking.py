@@ -9,14 +9,15 @@ from functools import partial
 from league.machine import Ask
 
 Think = Callable[[Ask], Awaitable[object]]
-"""Asks the strategy; what it gives back comes to the machine."""
+"""Asks the strategy; its answer goes to the machine."""
 
 
 class Thinking:
     """The questions that are being thought about, by their keys."""
 
     def __init__(self, think: Think | None, answered: Callable[[str, object], None]) -> None:
-        self._think, self._answered = think, answered
+        self._think = think
+        self._answered = answered
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
@@ -24,8 +25,8 @@ class Thinking:
         return self._tasks.values()
 
     def turn_to(self, asks: Iterable[Ask], unasked: Iterable[str]) -> None:
-        """Ask the strategy, whose answers `answered` gets; those to questions with the keys `unasked` are of no use any
-        more."""
+        """Ask the strategy, and hand its answers to `answered`. Drop the questions with the keys `unasked`."""
+        # First: a question that is asked again under the same key must not be stopped.
         for key in unasked:
             if key in self._tasks:
                 self._tasks[key].cancel()
@@ -33,7 +34,8 @@ class Thinking:
             self._start(ask)
 
     def _start(self, ask: Ask) -> None:
-        task = self._tasks[ask.key] = asyncio.get_running_loop().create_task(self._ask(ask))
+        task = asyncio.get_running_loop().create_task(self._ask(ask))
+        self._tasks[ask.key] = task
         task.add_done_callback(partial(self._ended, ask.key))
 
     async def _ask(self, ask: Ask) -> None:

@@ -1,4 +1,4 @@
-"""What the shell sees go by: counted for /metrics, cheap enough to be always on, and errors in words for people."""
+"""Counts for /metrics what passes the shell, cheap enough to be always on, and puts errors into words for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 
 from msgspec import field
 
-from league.agent.counts import ADDED_UP_AT, BUCKETS_S, RESULTS, VALID, Counts, Durations, TableDelays
+from league.agent.counts import (
+    BUCKETS_S,
+    RESULTS,
+    Counts,
+    Durations,
+    TableDelays,
+)
 from league.events import (
     Event,
     GameEnded,
@@ -23,12 +29,19 @@ from league.events import (
 from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
-from league.protocol.messages import MESSAGES, GameError, LeagueError, LeagueQueryResponse, Message
+from league.protocol.messages import (
+    MESSAGES,
+    GameError,
+    LeagueError,
+    LeagueQueryResponse,
+    Message,
+)
 from league.protocol.safe_text import printable
 from league.transport import letters
 from league.transport.letters import Asked
 
 ANSWERED = "answered"
+VALID = "valid"
 FAILING_KEPT = 1000
 OPEN_KEPT = 1000
 LONGEST_ERROR = 1000
@@ -67,8 +80,11 @@ _ENDS: frozenset[type[Event]] = frozenset({MatchDecided, MatchDropped, GameEnded
 
 
 class Meter(Counts):
-    """What /metrics shows, and what the success metrics (R-53) are computed from. What is counted about a match shows
-    when it is over: before that nobody may see from it that a player has answered (S-30)."""
+    """Counts what /metrics shows, and what the success metrics (R-53) are computed from.
+
+    Observations of a match are counted apart until it is over: before that nobody may see from the numbers that a
+    player has answered (S-30).
+    """
 
     tables: TableDelays = field(default_factory=TableDelays)
     dropped_lines: int = 0
@@ -76,22 +92,30 @@ class Meter(Counts):
     lag_s: float = 0.0
     """How late the last timer rang."""
     failing: dict[Hashable, None] = field(default_factory=dict)
-    """What calls that failed last were about."""
+    """The subjects of the calls that failed last."""
     _open: dict[str | None, Counts] = field(default_factory=dict)
+    """The observations of each match that is not over."""
 
-    def answered(self, kind: str, outcome: str, read: Content, seconds: float, match_id: str | None = None) -> None:
-        """A request was read, and got its answer after so long."""
-        verdict = VALID if type(read) is Unsealed and not read.violations else _verdict(read)
+    def answered(
+        self,
+        kind: str,
+        outcome: str,
+        read: Content,
+        seconds: float,
+        match_id: str | None = None,
+    ) -> None:
+        """A request was read, and got its answer after this time."""
         counts = self._open.get(match_id, self)
-        counts.exchanges.append(((True, kind, outcome, verdict), seconds))
-        if len(counts.exchanges) >= ADDED_UP_AT:
-            counts.totals()
+        counts.received[kind, outcome] += 1
+        counts.answering[kind].add(seconds)
+        if isinstance(read, Unsealed):
+            counts.verdicts[read.violations[0].code if read.violations else VALID] += 1
 
     def refused(self, kind: str, code: str, verdict: str | None = None) -> None:
         """A request was refused unread; or, with a verdict, could not be read."""
-        self.exchanges.append(((True, kind, code, verdict), None))
-        if len(self.exchanges) >= ADDED_UP_AT:
-            self.totals()
+        self.received[kind, code] += 1
+        if verdict is not None:
+            self.verdicts[verdict] += 1
 
     def call_ended(
         self,
@@ -102,22 +126,24 @@ class Meter(Counts):
         read: Content | None = None,
         seconds: float | None = None,
     ) -> None:
-        """A call ended; the same receiver, message type and conversation again is a repetition. `read` is its answer,
-        if that could be read, `seconds` how long it took, if there was one."""
-        verdict = VALID if type(read) is Unsealed and not read.violations else _verdict(read)
+        """A call ended. `about` is its receiver, message type and conversation: after a failure the same again is a
+        repetition. `read` is its answer, if that could be read, `seconds` how long it took, if there was one."""
         counts = self._open.get(match_id, self)
-        counts.exchanges.append(((False, kind, outcome, verdict), seconds))
-        if len(counts.exchanges) >= ADDED_UP_AT:
-            counts.totals()
+        counts.sent[kind, outcome] += 1
+        if seconds is not None:
+            counts.round_trip.add(seconds)
+        if isinstance(read, Unsealed):
+            counts.verdicts[read.violations[0].code if read.violations else VALID] += 1
         if outcome != ANSWERED or self.failing:
             self._call_failed(counts, about, outcome)
 
     def _call_failed(self, counts: Counts, about: Hashable, outcome: str) -> None:
         """A call failed, or may be the repetition of one that did."""
         if about in self.failing:
-            counts.totals().retries[outcome] += 1
+            counts.retries[outcome] += 1
         if outcome == ANSWERED:
             self.failing.pop(about, None)
+        # An error is an answer, and a call that was called off is not repeated.
         elif outcome not in ("error", "cancelled"):
             self.failing[about] = None
             if len(self.failing) > FAILING_KEPT:
@@ -139,21 +165,19 @@ class Meter(Counts):
         """Any: one of _BEGINNINGS."""
         if event.match_id not in self._open:
             self._open[event.match_id] = Counts()
+        # Matches whose end never comes must not pile up.
         if len(self._open) > OPEN_KEPT:
-            self._close(next(iter(self._open)))
+            self.merge(self._open.pop(next(iter(self._open))))
 
     def _end(self, event: Any) -> None:
         """Any: one of _ENDS."""
-        for match_id in list(self._open) if type(event) in _ENDS_OF_ALL else (event.match_id,):
-            self._close(match_id)
-
-    def _close(self, match_id: str | None) -> None:
-        counts = self._open.pop(match_id, None)
-        if counts is not None:
-            self.merge(counts)
+        match_ids = list(self._open) if type(event) in _ENDS_OF_ALL else [event.match_id]
+        for match_id in match_ids:
+            if match_id in self._open:
+                self.merge(self._open.pop(match_id))
 
     def lines_dropped(self, lines: int) -> None:
-        """So many lines of the log could not be written."""
+        """This many lines of the log could not be written."""
         self.dropped_lines += lines
 
     def happened(self, events: Iterable[Event]) -> None:
@@ -163,35 +187,41 @@ class Meter(Counts):
             if kind in _BEGINNINGS:
                 self._begin(event)
             counts = self._open.get(getattr(event, "match_id", None), self)
-            counts.events.append((kind, getattr(event, "code", None)))
-            if len(counts.events) >= ADDED_UP_AT:
-                counts.totals()
+            counts.events[kind.__name__] += 1
+            code = getattr(event, "code", None)
+            if code is not None:
+                counts.faults[kind.__name__, code] += 1
+            # The event that ends a match is counted with it, and shows together with the rest.
             if kind in RESULTS:
                 self.tables.changed(event)
             elif kind in _ENDS:
                 self._end(event)
 
     def prometheus(self, gauges: Mapping[str, float]) -> str:
-        """The text /metrics shows; a gauge goes by its name, with labels if it has any: `agents{role="player"}`."""
-        totals, lines = self.totals(), []
-        lines += _counter("league_letters_received_total", ("message_type", "outcome"), totals.received)
-        lines += _counter("league_calls_sent_total", ("message_type", "outcome"), totals.sent)
-        lines += _counter("league_messages_read_total", ("verdict",), _single(totals.verdicts))
-        lines += _counter("league_calls_repeated_total", ("outcome",), _single(totals.retries))
-        lines += _counter("league_events_total", ("event",), _single(totals.events))
-        lines += _counter("league_faults_total", ("event", "code"), totals.faults)
-        lines += _counter("league_log_lines_dropped_total", (), {(): self.dropped_lines} if self.dropped_lines else {})
-        lines += _histogram("league_round_trip_seconds", {"": totals.round_trip})
-        lines += _histogram("league_answer_seconds", {f'message_type="{k}"': v for k, v in totals.answering.items()})
+        """Write the text of /metrics; a gauge goes by its name, with labels if it has any: `agents{role="player"}`."""
+        lines: list[str] = []
+        lines += _counter(
+            "league_letters_received_total",
+            ("message_type", "outcome"),
+            self.received,
+        )
+        lines += _counter("league_calls_sent_total", ("message_type", "outcome"), self.sent)
+        lines += _counter("league_messages_read_total", ("verdict",), _single(self.verdicts))
+        lines += _counter("league_calls_repeated_total", ("outcome",), _single(self.retries))
+        lines += _counter("league_events_total", ("event",), _single(self.events))
+        lines += _counter("league_faults_total", ("event", "code"), self.faults)
+        if self.dropped_lines:
+            lines += _counter("league_log_lines_dropped_total", (), {(): self.dropped_lines})
+        lines += _histogram("league_round_trip_seconds", {"": self.round_trip})
+        answering = {f'message_type="{kind}"': durations for kind, durations in self.answering.items()}
+        lines += _histogram("league_answer_seconds", answering)
         if self.tables.durations.count:
             lines += _histogram("league_standings_latency_seconds", {"": self.tables.durations})
         lines += _gauges({"timer_lag_seconds": self.lag_s, **gauges})
         return "\n".join(lines) + "\n"
 
 
-def _verdict(read: Content | None) -> str | None:
-    """What was found of a message; None if there is none."""
-    return (read.violations[0].code if read.violations else VALID) if isinstance(read, Unsealed) else None
+# --- the text of /metrics ---------------------------------------------------------------------------------------------
 
 
 def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:
@@ -199,34 +229,57 @@ def _single(counts: Mapping[str, int]) -> Mapping[tuple[str], int]:
 
 
 def _head(name: str, kind: str) -> list[str]:
-    told = [f"# HELP {name} {HELP[name]}"] if name in HELP else []
-    return [*told, f"# TYPE {name} {kind}"]
+    lines = [f"# TYPE {name} {kind}"]
+    if name in HELP:
+        lines.insert(0, f"# HELP {name} {HELP[name]}")
+    return lines
 
 
 def _gauges(values: Mapping[str, float]) -> list[str]:
     lines: list[str] = []
-    for name, samples in groupby(sorted(values.items()), key=lambda one: one[0].partition("{")[0]):
-        lines += [*_head(f"league_{name}", "gauge"), *(f"league_{sample} {value:g}" for sample, value in samples)]
+    for name, samples in groupby(sorted(values.items()), key=_gauge_name):
+        lines += _head(f"league_{name}", "gauge")
+        for sample, value in samples:
+            lines.append(f"league_{sample} {value:g}")
     return lines
+
+
+def _gauge_name(sample: tuple[str, float]) -> str:
+    """The name without its labels."""
+    return sample[0].partition("{")[0]
 
 
 def _counter(name: str, labels: tuple[str, ...], counts: Mapping[Labels, int]) -> list[str]:
-    rows = []
+    if not counts:
+        return []
+    lines = _head(name, "counter")
     for values, count in sorted(counts.items()):
         inner = ",".join(f'{label}="{value}"' for label, value in zip(labels, values, strict=True))
-        rows.append(f"{name}{{{inner}}} {count}" if inner else f"{name} {count}")
-    return [*_head(name, "counter"), *rows] if rows else []
+        lines.append(f"{name}{_in_braces(inner)} {count}")
+    return lines
 
 
 def _histogram(name: str, series: Mapping[str, Durations]) -> list[str]:
-    lines = _head(name, "histogram") if series else []
+    if not series:
+        return []
+    lines = _head(name, "histogram")
+    bounds = [*map(str, BUCKETS_S), "+Inf"]
     for labels, durations in sorted(series.items()):
-        seen, comma, braces = 0, "," if labels else "", f"{{{labels}}}" if labels else ""
-        for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), durations.buckets, strict=True):
-            seen += count
-            lines.append(f'{name}_bucket{{{labels}{comma}le="{bound}"}} {seen}')
-        lines += [f"{name}_sum{braces} {durations.total_s:.6f}", f"{name}_count{braces} {durations.count}"]
+        cumulative = 0
+        for bound, count in zip(bounds, durations.buckets, strict=True):
+            cumulative += count
+            inner = ",".join(filter(None, (labels, f'le="{bound}"')))
+            lines.append(f"{name}_bucket{{{inner}}} {cumulative}")
+        lines.append(f"{name}_sum{_in_braces(labels)} {durations.total_s:.6f}")
+        lines.append(f"{name}_count{_in_braces(labels)} {durations.count}")
     return lines
+
+
+def _in_braces(labels: str) -> str:
+    return f"{{{labels}}}" if labels else ""
+
+
+# --- errors that others tell us of ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,63 +294,89 @@ class ErrorNote:
     match_id: str | None = None
     is_answer: bool = False
     is_shown: bool = True
-    """Is it for the terminal too? Not what only helps to find out how an agent is spoken to."""
+    """False for errors that only help to find out how an agent is spoken to: they are not for the terminal."""
 
     def __str__(self) -> str:
-        about = f" about {self.match_id}" if self.match_id else ""
-        said = f"answers {self.message_type}{about} with" if self.is_answer else f"says {self.message_type}{about}:"
-        return f"{self.peer} {said} {self.code} {self.text}"
+        subject = self.message_type
+        if self.match_id:
+            subject += f" about {self.match_id}"
+        if self.is_answer:
+            return f"{self.peer} answers {subject} with {self.code} {self.text}"
+        return f"{self.peer} says {subject}: {self.code} {self.text}"
 
 
 ERRORS_TOLD = frozenset({GameError.type, LeagueError.type})
 """The requests that tell us of an error."""
 
 
-def error_told(asked: Asked) -> ErrorNote | None:
-    """The error that a request tells us of."""
-    message = asked.content.message if isinstance(asked.content, Unsealed) else None
+def error_told(request: Asked) -> ErrorNote | None:
+    """Note the error that a request tells us of."""
+    if not isinstance(request.content, Unsealed):
+        return None
+    message = request.content.message
     if not isinstance(message, GameError | LeagueError):
         return None
-    text = _told(message.error_name, message.error_description, message.error_detail)
-    match_id = message.match_id if isinstance(message, GameError) else None
+    match_id = None
+    if isinstance(message, GameError) and message.match_id:
+        match_id = _cut(message.match_id)
     return ErrorNote(
-        _cut(message.sender or "somebody"), message.type, message.error_code, text, match_id and _cut(match_id)
+        _cut(message.sender or "somebody"),
+        message.type,
+        message.error_code,
+        _joined(message.error_name, message.error_description, message.error_detail),
+        match_id,
     )
 
 
 def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNote | None:
-    """The error that a call of ours was answered with."""
-    match_id, message = getattr(sent, "match_id", None), content.message if isinstance(content, Unsealed) else None
+    """Note the error that a call of ours was answered with."""
+    is_shown = True
     if isinstance(content, Refusal):
         name = ERRORS[content.code].name if content.code in ERRORS else None
-        code, text, is_shown = content.code, _told(name, content.detail), content.understood
-    elif isinstance(message, LeagueQueryResponse) and message.error is not None:
-        error = message.error
-        code, text, is_shown = error.error_code, _told(error.error_name, error.error_description), True
+        code = content.code
+        text = _joined(name, content.detail)
+        is_shown = content.understood
+    elif isinstance(content, Unsealed) and isinstance(content.message, LeagueQueryResponse) and content.message.error:
+        error = content.message.error
+        code = error.error_code
+        text = _joined(error.error_name, error.error_description)
     else:
         return None
-    return ErrorNote(_cut(peer), kind_of(sent), code, text, match_id, is_answer=True, is_shown=is_shown)
+    match_id = getattr(sent, "match_id", None)
+    return ErrorNote(
+        _cut(peer),
+        kind_of(sent),
+        code,
+        text,
+        match_id,
+        is_answer=True,
+        is_shown=is_shown,
+    )
 
 
-def _told(*words: str | None) -> str:
-    """Name and sentence, each once."""
+def _joined(*words: str | None) -> str:
+    """Join name and sentence, each once."""
     return _cut(": ".join(dict.fromkeys(filter(None, words))))
 
 
 def _cut(text: str) -> str:
-    """What others wrote, fit to be shown, and not longer than needed."""
+    """Make what others wrote fit to be shown, and not longer than needed."""
     return printable(text[:LONGEST_ERROR])
 
 
-def label(asked: Asked) -> str:
-    """The type of a request, for people: peers choose what they send, but not what we write down."""
-    if asked.message_type is None:
-        return "ping" if isinstance(asked.content, Ping) else "?"
-    return asked.message_type if asked.message_type in MESSAGES else "?"
+def label(request: Asked) -> str:
+    """Name the type of a request, for people: peers choose what they send, but not what we write down."""
+    if request.message_type in MESSAGES:
+        return request.message_type
+    if request.message_type is None and isinstance(request.content, Ping):
+        return "ping"
+    return "?"
 
 
 def kind_of(message: Message | Ping) -> str:
-    """What a call is counted and noted as."""
+    """Name the kind as which a call is counted and noted."""
     if isinstance(message, RecordRequest):
         return letters.RECORD
-    return letters.PING if isinstance(message, Ping) else message.type
+    if isinstance(message, Ping):
+        return letters.PING
+    return message.type

@@ -27,7 +27,10 @@ class FileLock:
         self._held = ExitStack()
         with journal_errors(path, "locked"):
             try:
-                self._flock(path) if HAS_FLOCK else self._lock_beside(path)
+                if HAS_FLOCK:
+                    self._flock(path)
+                else:
+                    self._lock_beside(path)
             except BaseException:
                 self.release()
                 raise
@@ -41,7 +44,12 @@ class FileLock:
             raise JournalError(f"{path} is in use by {_holder(file)}") from error
 
     def _lock_beside(self, path: Path) -> None:
-        beside = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False)
+        beside = sqlite3.connect(
+            f"{path}.lock",
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         self._held.callback(beside.close)
         try:
             beside.execute("BEGIN EXCLUSIVE")
@@ -51,15 +59,16 @@ class FileLock:
             raise JournalError(f"{path} is in use by another process") from error
 
     def release(self) -> None:
-        """Let another process write, once SQLite has closed the database: that would lose its own locks by this."""
+        """Let another process write. Close the database first: SQLite would lose its own locks by this."""
         self._held.close()
 
 
 def _holder(file: int) -> str:
-    """Who holds the lock, as far as the system tells: `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`."""
+    """Name the process that holds the lock, as far as the system tells."""
     inode = str(os.fstat(file).st_ino)
     with suppress(OSError):
         for line in Path("/proc/locks").read_text().splitlines():
+            # 1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF
             words = line.split()
             if words[1:2] == ["FLOCK"] and words[5].rpartition(":")[2] == inode:
                 return f"process {words[4]}"

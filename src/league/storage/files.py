@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -54,26 +54,22 @@ SCHEMA = (
 
 
 DISK_ERRORS = (sqlite3.Error, UnicodeError, MemoryError)
-"""What SQLite raises; the text of an error in a damaged file need not even be UTF-8."""
-
-
+"""The errors SQLite raises; the text of an error in a damaged file need not even be UTF-8."""
 NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 
-
 blob = bytearray
-"""Makes bytes into what is bound to a statement: sqlite3 looks for an adapter of `bytes` each time, which takes longer
-than all the rest."""
+"""The type of bodies bound to a statement: sqlite3 looks for an adapter of `bytes` each time, which takes longer than
+all the rest."""
 NO_BLOB = blob()
-
-
 INSERTED_AT_ONCE = 32
 
 
 def insert(connection: sqlite3.Connection, table: str, rows: Sequence[Sequence[object]]) -> None:
     """Add rows, many with one statement: that is cheaper, and between two statements sqlite3 lets other threads run."""
     for first in range(0, len(rows), INSERTED_AT_ONCE):
-        some = rows[first : first + INSERTED_AT_ONCE]
-        connection.execute(_insertion(table, len(some), len(some[0])), list(chain.from_iterable(some)))
+        chunk = rows[first : first + INSERTED_AT_ONCE]
+        statement = _insertion(table, len(chunk), len(chunk[0]))
+        connection.execute(statement, list(chain.from_iterable(chunk)))
 
 
 @cache
@@ -83,8 +79,8 @@ def _insertion(table: str, rows: int, columns: int) -> str:
 
 
 @contextmanager
-def journal_errors(path: Path, what: str) -> Iterator[None]:
-    """Turn errors of the disk and the database into a JournalError: "PATH cannot be WHAT: why"."""
+def journal_errors(path: Path, action: str) -> Iterator[None]:
+    """Turn errors of the disk and the database into a JournalError: "PATH cannot be ACTION: why"."""
     try:
         yield
     except DISK_ERRORS as error:
@@ -92,15 +88,16 @@ def journal_errors(path: Path, what: str) -> Iterator[None]:
             raise JournalError(f"{path} is not a journal, or its beginning is damaged") from error
         if code_of(error) == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeError):
             raise JournalError(damaged(path, error)) from error
-        raise JournalError(f"{path} cannot be {what}: {error}") from error
+        raise JournalError(f"{path} cannot be {action}: {error}") from error
     except OSError as error:
-        raise JournalError(f"{path} cannot be {what}: {error.strerror or error}") from error
+        raise JournalError(f"{path} cannot be {action}: {error.strerror or error}") from error
 
 
 def code_of(error: Exception) -> int | None:
     """The primary result code of an error of SQLite (SQLITE_FULL, SQLITE_IOERR …), if it is one."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
+    if not isinstance(error, sqlite3.Error) or not hasattr(error, "sqlite_errorcode"):
+        return None
+    return error.sqlite_errorcode & 0xFF
 
 
 def make_folders(path: Path) -> None:
@@ -113,7 +110,7 @@ def make_folders(path: Path) -> None:
 
 
 def create(path: Path, identity: Mapping[str, str]) -> None:
-    """Make the journal if there is none: whole, or not at all. So a file that is there and empty was emptied."""
+    """Make the journal if there is none: whole, or not at all. So an empty file is one that was emptied."""
     with journal_errors(path, "opened"):
         if path.exists():
             return
@@ -134,7 +131,7 @@ def create(path: Path, identity: Mapping[str, str]) -> None:
 
 
 def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sqlite3.Connection:
-    """The journal at `path`. The caller holds its lock."""
+    """Open the journal at `path`. The caller holds its lock."""
     with journal_errors(path, "opened"):
         _keep_private(path)
         _refuse_empty(path)
@@ -154,7 +151,7 @@ def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sql
 
 
 def open_readable(path: Path) -> sqlite3.Connection:
-    """The journal at `path`, for reading only; another process may be writing it."""
+    """Open the journal at `path` for reading only; another process may be writing it."""
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
     with journal_errors(path, "read"):
@@ -169,7 +166,7 @@ def open_readable(path: Path) -> sqlite3.Connection:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Is this a journal? JournalError if it is anything else."""
+    """Raise JournalError if this is anything but a journal."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal")
@@ -184,8 +181,8 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def backup(path: Path, target: Path) -> None:
-    """A consistent copy, also while the journal is being written. It is whole and verified, or it is not there; it
-    holds the secrets too, since a league must be able to go on from it."""
+    """Make a consistent copy, also while the journal is being written. It is whole and verified, or it is not there;
+    it holds the secrets too, since a league must be able to go on from it."""
     if target.exists():
         raise JournalError(f"{target} exists already; a backup never replaces a file")
     with closing(open_readable(path)) as source:
@@ -193,7 +190,7 @@ def backup(path: Path, target: Path) -> None:
 
 
 def rescue(source: sqlite3.Connection, path: Path) -> Path:
-    """A copy beside the place of a journal whose file is gone, from the connection that is still open."""
+    """Copy a journal whose file is gone, from the connection that is still open, to beside its place."""
     target = path.with_name(f"{path.name}.rescued-{os.getpid()}")
     _copy(source, path, target)
     return target
@@ -201,6 +198,7 @@ def rescue(source: sqlite3.Connection, path: Path) -> Path:
 
 def _copy(source: sqlite3.Connection, path: Path, target: Path) -> None:
     part = target.with_name(f"{target.name}.part")
+    # Under another name until it is whole: an interrupted copy is never taken for a backup.
     with journal_errors(target, "written"):
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
@@ -220,9 +218,9 @@ def _verify(copy: sqlite3.Connection, path: Path) -> None:
     """A copy of a damaged journal is damaged: better to know it now."""
     with journal_errors(path, "copied"):
         check(copy, path)
-        found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
-            raise JournalError(damaged(path, found))
+        verdict = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise JournalError(damaged(path, verdict))
         verify_events(copy, path)
 
 
@@ -230,65 +228,82 @@ def _verify(copy: sqlite3.Connection, path: Path) -> None:
 
 
 def damaged(path: Path, why: object) -> str:
-    """What is wrong with a journal, how much of it is sound, and what to do."""
+    """Say what is wrong with a journal, how much of it is sound, and what to do."""
     sound = why.seq - 1 if isinstance(why, UnfitEventError) else _sound(path)
-    shown = f"'league replay {path} --until {sound}' shows the league as it was then; " if sound else ""
-    much = f"its events 1 to {sound} can be read" if sound else "none of its events can be read"
-    return f"{path} is damaged: {why}; {much}; {shown}to go on, put a copy made by 'league backup' in its place"
+    advice = "to go on, put a copy made by 'league backup' in its place"
+    if not sound:
+        return f"{path} is damaged: {why}; none of its events can be read; {advice}"
+    return (
+        f"{path} is damaged: {why}; its events 1 to {sound} can be read; "
+        f"'league replay {path} --until {sound}' shows the league as it was then; {advice}"
+    )
+
+
+class _Examination(NamedTuple):
+    """The last event up to which all can be read and is as it was written, and whether that is the last of all."""
+
+    sound: int
+    is_whole: bool
 
 
 def _sound(path: Path) -> int:
-    """Up to which event it can be read, and is as it was written."""
     try:
         with closing(_connect(path, "ro", 5.0)) as connection:
-            return _examined(connection)[0]
+            return _examine(connection).sound
     except (*DISK_ERRORS, OSError):
         return 0
 
 
-def _examined(connection: sqlite3.Connection) -> tuple[int, bool]:
-    """The last event up to which all can be read and is as it was written, and whether that is the last of all."""
+def _examine(connection: sqlite3.Connection) -> _Examination:
     group: list[list[Any]] = []
-    sound, digest = 0, b""
+    sound = 0
+    digest = b""
     query = "SELECT seq, entry, at, kind, body, digest FROM events ORDER BY seq"
     try:
         for *row, stored in connection.execute(query):
+            # Numbers have no gaps: a missing event is damage, even if all others can be read.
             if row[0] != sound + len(group) + 1:
-                return sound + len(group), False
+                return _Examination(sound + len(group), is_whole=False)
             decode(row[-1])
             group.append(row)
             if stored:
                 digest = digest_after(digest, group)
                 if digest != stored:
-                    return sound, False
-                sound, group = sound + len(group), []
+                    return _Examination(sound, is_whole=False)
+                sound += len(group)
+                group = []
     except (*DISK_ERRORS, ValueError, TypeError):
-        return sound + len(group), False
-    return sound + len(group), not group
+        return _Examination(sound + len(group), is_whole=False)
+    return _Examination(sound + len(group), is_whole=not group)
 
 
 def digest_after(digest: bytes, rows: Iterable[Sequence[object]]) -> bytes:
-    """The digest of all events after one more group: of the digest before it, and of its rows."""
-    seen = hashlib.sha256(digest)
+    """Compute the digest of all events after one more group: of the digest before it, and of its rows."""
+    state = hashlib.sha256(digest)
     for row in rows:
-        seen.update(msgspec.msgpack.encode(row))
-    return seen.digest()
+        state.update(msgspec.msgpack.encode(row))
+    return state.digest()
 
 
 def verify_events(connection: sqlite3.Connection, path: Path) -> None:
-    """JournalError if any event cannot be read, or is not as it was written."""
-    sound, is_whole = _examined(connection)
-    if not is_whole:
-        raise JournalError(damaged(path, f"what follows event {sound} is not as it was written"))
+    """Raise JournalError if any event cannot be read, or is not as it was written."""
+    examination = _examine(connection)
+    if not examination.is_whole:
+        raise JournalError(
+            damaged(
+                path,
+                f"what follows event {examination.sound} is not as it was written",
+            )
+        )
 
 
 # --- steps of opening -------------------------------------------------------------------------------------------------
 
 
 def _keep_private(path: Path) -> None:
-    for one in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        if one.exists() and one.stat().st_mode & 0o077:
-            one.chmod(OWNER_ONLY)
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        if file.exists() and file.stat().st_mode & 0o077:
+            file.chmod(OWNER_ONLY)
 
 
 def _refuse_empty(path: Path) -> None:
@@ -313,7 +328,13 @@ def _sync(path: Path) -> None:
 def _connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     # Its users take turns by locks of their own; transactions are begun and ended by hand.
-    return sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        uri,
+        uri=True,
+        timeout=busy_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
 
 
 def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
@@ -352,6 +373,7 @@ def _compare(connection: sqlite3.Connection, path: Path, identity: Mapping[str, 
     """Refuse the journal of another role or another league."""
     stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('role', 'league_id')"))
     for key, words in (("role", "role"), ("league_id", "league")):
-        wanted, found = identity.get(key), stored.get(key)
-        if wanted and found and wanted != found:
-            raise JournalError(f"{path} is the journal of the {words} {found}, not {wanted}")
+        expected = identity.get(key)
+        actual = stored.get(key)
+        if expected and actual and expected != actual:
+            raise JournalError(f"{path} is the journal of the {words} {actual}, not {expected}")

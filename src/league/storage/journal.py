@@ -12,17 +12,11 @@ from typing import Protocol
 import msgspec
 
 from league.events import EVENTS, Event
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """What one step made true."""
-
-    events: tuple[Event, ...]
-    secrets: Mapping[str, str] = {}
+from league.machine import Entry
 
 
 class Journal(Protocol):
-    """What the shell needs of a journal."""
+    """The part of a journal that the shell needs."""
 
     def append(self, entry: Entry) -> None:
         """Queue an entry behind all earlier ones."""
@@ -45,12 +39,12 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode(event: Event) -> bytes:
-    """An event as it is stored."""
+    """Encode an event as it is stored."""
     return _ENCODER.encode(event)
 
 
 def decode(raw: bytes) -> Event:
-    """A stored event."""
+    """Decode a stored event."""
     # The union of all events is known only at run time; each decodes to its own class by its tag.
     event: Event = _DECODER.decode(raw)
     return event
@@ -58,12 +52,17 @@ def decode(raw: bytes) -> Event:
 
 def _decoder() -> msgspec.json.Decoder[Event]:
     union = EVENTS[0]
-    for one in EVENTS[1:]:
-        union = union | one  # type: ignore[assignment]  # a union built from a tuple has no static type
+    for kind in EVENTS[1:]:
+        union = union | kind  # type: ignore[assignment]  # a union built from a tuple has no static type
     return msgspec.json.Decoder(union)
 
 
 _DECODER = _decoder()
+
+
+class _StoredEntry(msgspec.Struct):
+    lines: list[bytes]
+    secrets: Mapping[str, str]
 
 
 class MemoryJournal:
@@ -73,14 +72,14 @@ class MemoryJournal:
     """
 
     def __init__(self) -> None:
-        self._durable: list[tuple[list[bytes], Mapping[str, str]]] = []
-        self._queued: list[tuple[list[bytes], Mapping[str, str]]] = []
+        self._durable: list[_StoredEntry] = []
+        self._queued: list[_StoredEntry] = []
 
     def append(self, entry: Entry) -> None:
-        self._queued.append((list(map(encode, entry.events)), dict(entry.secrets)))
+        self._queued.append(_StoredEntry(list(map(encode, entry.events)), dict(entry.secrets)))
 
     def sync(self) -> int:
-        """Make everything queued durable; the number of durable entries."""
+        """Make everything queued durable; return the number of durable entries."""
         self._durable += self._queued
         self._queued = []
         return len(self._durable)
@@ -99,19 +98,22 @@ class MemoryJournal:
 
     @property
     def dirty(self) -> bool:
-        """Is anything waiting for a sync?"""
+        """True while something waits for a sync."""
         return bool(self._queued)
 
     def events(self) -> Iterator[Event]:
-        return (event for stored in self.stored() for event in stored)
+        return map(decode, self.lines())
 
     def stored(self) -> Iterator[tuple[Event, ...]]:
         """The durable events, entry by entry."""
-        return (tuple(map(decode, stored)) for stored, _ in self._durable)
+        return (tuple(map(decode, entry.lines)) for entry in self._durable)
 
     def lines(self) -> Sequence[bytes]:
         """The durable events as stored: two equal runs have equal lines."""
-        return [line for stored, _ in self._durable for line in stored]
+        return [line for entry in self._durable for line in entry.lines]
 
     def secrets(self) -> Mapping[str, str]:
-        return {name: value for _, secrets in self._durable for name, value in secrets.items()}
+        secrets: dict[str, str] = {}
+        for entry in self._durable:
+            secrets.update(entry.secrets)
+        return secrets

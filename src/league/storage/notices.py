@@ -11,7 +11,7 @@ class JournalError(Exception):
 
 
 UNFIT = (LookupError, AssertionError, AttributeError, TypeError, ValueError)
-"""What a machine raises when an event is applied that cannot have happened."""
+"""The errors a machine raises when an event is applied that cannot have happened."""
 
 
 class UnfitEventError(JournalError):
@@ -34,8 +34,8 @@ class Durable:
 class WriteFailed:
     """A group could not be stored, and the epoch is over.
 
-    Neither that group nor anything appended after it is stored, until whoever appends has gone back to what is durable
-    and shows this very notice to `try_again`.
+    Neither that group nor anything appended after it is stored, until the caller has gone back to what is durable and
+    passes this very notice to `try_again`.
     """
 
     epoch: int

@@ -25,9 +25,10 @@ from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
 
 CHUNK = 500
-"""So many rows are read at a time."""
+"""Number of rows that are read at a time."""
 
 Raw = tuple[int, bytes]
+"""The number of an event and its body as stored."""
 E = TypeVar("E", bound=Event)
 
 
@@ -46,7 +47,9 @@ class JournalReader:
     def events_after(self, seq: int, until: int | None = None) -> Iterator[tuple[int, Event]]:
         """The durable events after that number, with their numbers, up to the newest at the time of the call, or until
         an earlier one."""
-        last = self.last_seq if until is None else min(self.last_seq, until)
+        last = self.last_seq
+        if until is not None:
+            last = min(last, until)
         while seq < last:
             chunk = self.read_chunk(seq, min(CHUNK, last - seq))
             if not chunk:
@@ -55,42 +58,45 @@ class JournalReader:
             seq = chunk[-1][0]
 
     def read_chunk(self, after: int, limit: int) -> list[tuple[int, Event]]:
-        """Up to so many durable events after that number."""
+        """Up to `limit` durable events after that number."""
         query = "SELECT seq, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
         return self._decoded(after, self._rows(query, (after, limit)))
 
     def of_kind(self, kind: type[E]) -> list[tuple[int, E]]:
         """The durable events of one kind, with their numbers; no other is decoded."""
-        rows = self._rows("SELECT seq, body FROM events WHERE kind = ? ORDER BY seq", (kind.__name__,))
-        found = ((seq, decode(body)) for seq, body in rows)
-        return [(seq, event) for seq, event in found if isinstance(event, kind)]
+        rows = self._rows(
+            "SELECT seq, body FROM events WHERE kind = ? ORDER BY seq",
+            (kind.__name__,),
+        )
+        decoded = ((seq, decode(body)) for seq, body in rows)
+        return [(seq, event) for seq, event in decoded if isinstance(event, kind)]
 
     def events_of(self, match_id: str) -> list[Event]:
-        """What a manager wrote down of one match, its records aside; of all others nothing is decoded."""
+        """A manager's events about one match, its records aside; no other is decoded."""
         query = "SELECT body FROM events WHERE kind <> 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
-        found = [decode(body) for (body,) in self._rows(query, (b'"match_id":' + msgspec.json.encode(match_id),))]
-        return [one for one in found if getattr(one, "match_id", None) == match_id]
+        # Bytes may name the match elsewhere too, in a detail; the decoded event decides.
+        rows = self._rows(query, (_names_match(match_id),))
+        events = [decode(body) for (body,) in rows]
+        return [event for event in events if getattr(event, "match_id", None) == match_id]
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
-        found = self._records(b'"match_id":' + msgspec.json.encode(match_id))
-        return [one for one in found if one.match_id == match_id]
+        records = self._records("instr(body, ?) > 0", _names_match(match_id))
+        return [record for record in records if record.match_id == match_id]
 
     def records_with(self, player_id: str) -> list[MatchRecordKept]:
         """The match records in a manager's journal that name a player."""
-        return self._records(msgspec.json.encode(player_id))
+        return self._records("instr(body, ?) > 0", msgspec.json.encode(player_id))
 
     def records_after(self, seq: int) -> tuple[int, list[MatchRecordKept]]:
         """The match records in a manager's journal after that number, and the number of the newest event."""
         last = self.last_seq
-        query = "SELECT body FROM events WHERE seq > ? AND seq <= ? AND kind = 'MatchRecordKept' ORDER BY seq"
-        found = [decode(body) for (body,) in self._rows(query, (seq, last))]
-        return last, [one for one in found if isinstance(one, MatchRecordKept)]
+        return last, self._records("seq > ? AND seq <= ?", seq, last)
 
-    def _records(self, part: bytes) -> list[MatchRecordKept]:
-        query = "SELECT body FROM events WHERE kind = 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
-        found = [decode(body) for (body,) in self._rows(query, (part,))]
-        return [one for one in found if isinstance(one, MatchRecordKept)]
+    def _records(self, condition: str, *values: object) -> list[MatchRecordKept]:
+        query = f"SELECT body FROM events WHERE kind = 'MatchRecordKept' AND {condition} ORDER BY seq"
+        events = [decode(body) for (body,) in self._rows(query, values)]
+        return [event for event in events if isinstance(event, MatchRecordKept)]
 
     def secrets(self) -> Mapping[str, str]:
         """All durable secrets, the newest value of each name."""
@@ -98,7 +104,7 @@ class JournalReader:
 
     @property
     def meta(self) -> Mapping[str, str]:
-        """What the journal says of itself: schema_version, created, role, league_id."""
+        """The journal's own facts: schema_version, created, role, league_id."""
         return dict(self._rows("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
 
     @property
@@ -112,7 +118,7 @@ class JournalReader:
         return self._letters("all" if match_id is None else "match", match_id)
 
     def remarks(self) -> Iterator[LetterNote]:
-        """What the transcript says of itself: where letters are missing, and where it ends."""
+        """The remarks of the transcript on itself: where letters are missing, and where it ends."""
         return self._letters("remarks", None)
 
     def close(self) -> None:
@@ -123,7 +129,10 @@ class JournalReader:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -135,11 +144,12 @@ class JournalReader:
         after = 0
         while True:
             with self._one_reads, journal_errors(self.path, "read"):
-                found = transcript.read(self._reading, choice, match_id, after, CHUNK)
-            yield from (note for _, note in found)
-            if len(found) < CHUNK:
+                notes = transcript.read(self._reading, choice, match_id, after, CHUNK)
+            for number, note in notes:
+                yield note
+                after = number
+            if len(notes) < CHUNK:
                 return
-            after = found[-1][0]
 
     def _decoded(self, after: int, rows: Sequence[Raw]) -> list[tuple[int, Event]]:
         pairs = []
@@ -153,8 +163,13 @@ class JournalReader:
         return pairs
 
 
+def _names_match(match_id: str) -> bytes:
+    """The bytes by which an event names a match."""
+    return b'"match_id":' + msgspec.json.encode(match_id)
+
+
 def open_for_reading(path: str | Path) -> JournalReader:
-    """A journal, for reading, also while another process writes it."""
+    """Open a journal for reading, also while another process writes it."""
     return JournalReader(Path(path), open_readable(Path(path)))
 
 
@@ -176,12 +191,16 @@ class Recent:
                 self._bytes -= len(self._held.popleft()[1])
 
     def after(self, seq: int, limit: int) -> list[Raw] | None:
-        """Up to so many events after that number; None if they are no longer all here."""
+        """Up to `limit` events after that number; None if they are no longer all here."""
         with self._lock:
             if not self._held or seq + 1 < self._held[0][0]:
                 return None
             skip = seq + 1 - self._held[0][0]
             return list(islice(self._held, skip, skip + limit))
+
+
+ReadEvents = Callable[[int, int], list[tuple[int, Event]]]
+"""Reads the events after a number, up to a limit."""
 
 
 class Follower:
@@ -191,7 +210,7 @@ class Follower:
         self,
         after: int,
         wake: Callable[[], None],
-        read: Callable[[int, int], list[tuple[int, Event]]],
+        read: ReadEvents,
         leave: Callable[[Follower], None],
     ) -> None:
         self.position = after
@@ -218,10 +237,9 @@ class Followers:
         self._lock = Lock()
         self._all: tuple[Follower, ...] = ()
 
-    def add(
-        self, after: int, wake: Callable[[], None], read: Callable[[int, int], list[tuple[int, Event]]]
-    ) -> Follower:
+    def add(self, after: int, wake: Callable[[], None], read: ReadEvents) -> Follower:
         follower = Follower(after, wake, read, self._leave)
+        # The tuple is replaced, never changed: `wake` walks through it in another thread without the lock.
         with self._lock:
             self._all = (*self._all, follower)
         return follower
@@ -231,6 +249,6 @@ class Followers:
         for follower in self._all:
             follower.wake()
 
-    def _leave(self, follower: Follower) -> None:
+    def _leave(self, leaving: Follower) -> None:
         with self._lock:
-            self._all = tuple(one for one in self._all if one is not follower)
+            self._all = tuple(follower for follower in self._all if follower is not leaving)

@@ -14,14 +14,14 @@ from typing import Literal
 import msgspec
 
 from league.protocol.safe_text import mask, without_tokens
-from league.storage.files import NO_BLOB, blob, insert
+from league.storage import files
 
 Mode = Literal["full", "matches", "off"]
 DEFAULT_LIMIT = 256 << 20
 ROW_COST = 128
-"""What a letter costs beside its body, roughly."""
+"""The bytes a letter takes beside its body, roughly."""
 RECENT_BYTES = 1 << 20
-"""So much of what was stored is kept in mind, to recognise a broadcast in the letters to its receivers."""
+"""Bytes of stored bodies kept in memory, to recognise a broadcast in the letters to its receivers."""
 TEXTS_KEPT = 1024
 FIELD_LIMIT = 200
 """A peer chooses its message type and match id: what is longer is cut."""
@@ -52,21 +52,23 @@ def exchanged(
     status: str,
     body: bytes,
 ) -> LetterNote:
-    """A request, or (with a status) the answer to one."""
+    """Note a request, or (with a status) the answer to one."""
     kind: Literal["request", "response"] = "response" if status else "request"
-    body = without_record(body) if message_type == "MATCH_RESULT_REPORT" else body
+    if message_type == "MATCH_RESULT_REPORT":
+        body = without_record(body)
     return LetterNote(at, direction, peer, message_type, match_id, kind, status, body)
 
 
 def without_record(body: bytes) -> bytes:
-    """A report as it is noted: the record of the match, which our referees write last, is in the journals already."""
-    begin, end = body.find(_RECORD) + len(_RECORD), body.rfind(b"]")
+    """Empty the record of the match in a report: our referees write it last, and the journals have it already."""
+    begin = body.find(_RECORD) + len(_RECORD)
+    end = body.rfind(b"]")
     if begin < len(_RECORD) or _AFTER_RECORD.fullmatch(body, end + 1) is None:
         return body
     try:
         _ANY_LIST.decode(body[begin - 1 : end + 1])
     except msgspec.MsgspecError:
-        return body  # it ends elsewhere
+        return body  # the bracket is not the end of the record
     return body[:begin] + body[end:]
 
 
@@ -74,23 +76,26 @@ def without_record(body: bytes) -> bytes:
 
 
 class TranscriptWriter:
-    """Writes notes within the journal's transactions. How far it is stands in the database too, so that it is rolled
-    back with them: after a transaction that failed, `find_end` reads it again."""
+    """Writes notes within the journal's transactions. Its size stands in the database too, so that it is rolled back
+    with them: after a transaction that failed, `find_end` reads it again."""
 
     def __init__(self, connection: sqlite3.Connection, limit: int) -> None:
         self._connection = connection
         self._limit = limit
         self._texts = _Texts()
+        self._recent: dict[bytes, int] = {}
+        """Bodies stored shortly before, as they came, and the letters that have them."""
+        self._recent_bytes = 0
         self.find_end()
 
     def find_end(self) -> None:
-        """Read how large it is, and whether it ended there. With a larger limit it goes on."""
+        """Read how large it is, and whether it ended there. With a larger limit it is continued."""
         self._size = self._number("transcript_bytes") or 0
         stopped_at = self._number("transcript_stopped")
         self.is_stopped = stopped_at is not None and self._limit <= stopped_at
         self._last_id: int = self._connection.execute("SELECT coalesce(max(id), 0) FROM letters").fetchone()[0]
-        self._recent: dict[bytes, int] = {}
-        """Bodies stored shortly before, as they came, and the letters that have them."""
+        # Letters that were rolled back must not be referred to.
+        self._recent.clear()
         self._recent_bytes = 0
 
     def write(self, notes: Sequence[LetterNote], missing: int) -> None:
@@ -99,24 +104,34 @@ class TranscriptWriter:
             return
         rows: list[tuple[object, ...]] = []
         if missing:
-            remark = _remark(notes[0].at, f"{missing} letters are missing here: they could not be stored")
+            remark = _remark(
+                notes[0].at,
+                f"{missing} letters are missing here: they could not be stored",
+            )
             rows.append(self._row(remark))
         for note in notes:
             if self._size + ROW_COST + len(note.body) > self._limit:
-                remark = _remark(note.at, f"the transcript ends here: it reached its limit of {self._limit} bytes")
+                remark = _remark(
+                    note.at,
+                    f"the transcript ends here: it reached its limit of {self._limit} bytes",
+                )
                 rows.append(self._row(remark))
                 self._set("transcript_stopped", self._limit)
                 self.is_stopped = True
                 break
             rows.append(self._row(note))
-        insert(self._connection, "letters", rows)
+        files.insert(self._connection, "letters", rows)
         self._set("transcript_bytes", self._size)
 
     def _row(self, note: LetterNote) -> tuple[object, ...]:
-        """The note as it is stored: with its body, or with the letter before it that had the same."""
+        """Make a note into a row: with its body, or with the letter before it that had the same."""
         self._last_id += 1
         self._size += ROW_COST
-        same_as, texts = self._recent.get(note.body, 0), self._texts
+        texts = self._texts
+        same_as = self._recent.get(note.body, 0)
+        body = files.NO_BLOB
+        if not same_as:
+            body = files.blob(self._new_body(note.body))
         return (
             self._last_id,
             note.at,
@@ -126,18 +141,19 @@ class TranscriptWriter:
             texts[note.match_id or ""],
             note.kind,
             texts[note.status],
-            NO_BLOB if same_as else blob(self._new_body(note.body)),
+            body,
             same_as,
         )
 
-    def _new_body(self, came: bytes) -> bytes:
-        """The body of the newest letter, without its tokens."""
+    def _new_body(self, original: bytes) -> bytes:
+        """Remember the body of the newest letter, and return it without its tokens."""
+        # All are forgotten at once: a broadcast leaves within moments, so that hardly any is stored twice.
         if self._recent_bytes > RECENT_BYTES:
             self._recent.clear()
             self._recent_bytes = 0
-        self._recent[came] = self._last_id
-        self._recent_bytes += len(came)
-        body = mask(came)
+        self._recent[original] = self._last_id
+        self._recent_bytes += len(original)
+        body = mask(original)
         self._size += len(body)
         return body
 
@@ -154,12 +170,15 @@ def _remark(at: float, text: str) -> LetterNote:
 
 
 class _Texts(dict[str | None, str | None]):
-    """Names and types as they are stored; they come again in every letter."""
+    """Names and types as they are stored; every letter repeats them."""
 
     def __missing__(self, field: str | None) -> str | None:
         if len(self) >= TEXTS_KEPT:
             self.clear()
-        stored = self[field] = None if field is None else without_tokens(field[:FIELD_LIMIT])
+        stored = field
+        if field is not None:
+            stored = without_tokens(field[:FIELD_LIMIT])
+        self[field] = stored
         return stored
 
 
@@ -177,7 +196,11 @@ Choice = Literal["all", "match", "remarks"]
 
 
 def read(
-    connection: sqlite3.Connection, choice: Choice, match_id: str | None, after: int, limit: int
+    connection: sqlite3.Connection,
+    choice: Choice,
+    match_id: str | None,
+    after: int,
+    limit: int,
 ) -> list[tuple[int, LetterNote]]:
     """The next letters after that number, with their numbers."""
     values = {"after": after, "limit": limit, "match_id": match_id}

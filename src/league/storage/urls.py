@@ -21,7 +21,7 @@ class Location:
 
 
 def parse(text: str) -> Location:
-    """Read what `--journal` was given.
+    """Read the value of `--journal`.
 
     As everywhere in Python, `sqlite:///` is followed by the path: `sqlite:///data/journal.db` is below the working
     directory, `sqlite:////data/journal.db` is not.
@@ -29,7 +29,8 @@ def parse(text: str) -> Location:
     url = _SCHEME.fullmatch(text)
     if url is None:
         return _file(text)
-    scheme, rest = url[1].lower(), url[2]
+    scheme = url[1].lower()
+    rest = url[2]
     # A URL is never repeated in an error: it may hold a password.
     if scheme in ("postgresql", "postgres"):
         raise JournalError("a journal in PostgreSQL is not in this version; give a file or sqlite:///FILE")
@@ -43,7 +44,7 @@ def parse(text: str) -> Location:
 
 
 def default(league_id: str) -> Location:
-    """Where a league's journal is when nobody says otherwise."""
+    """The place of a league's journal when nobody says otherwise."""
     if not _FOLDER.fullmatch(league_id):
         raise JournalError(f"no folder can be named after the league {league_id!r}; say where its journal is")
     return Location(Path("league-data", league_id, "journal.db"))

@@ -1,11 +1,12 @@
-"""A journal for agents that keep none: what is appended counts as durable at once, and is gone with the process."""
+"""A journal for agents that keep none: entries count as durable at once, and are gone with the process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
 from league.events import Event
-from league.storage.journal import Entry, decode, encode
+from league.machine import Entry
+from league.storage.journal import decode, encode
 from league.storage.notices import WriteFailed
 from league.storage.reading import Follower, Followers
 from league.storage.transcript import LetterNote
@@ -15,7 +16,8 @@ class VolatileJournal:
     """Has the interface of the journal on disk, but is kept in memory only: there is nothing to wait for."""
 
     is_volatile = True
-    is_full = keeps_letters = False
+    is_full = False
+    keeps_letters = False
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
@@ -45,7 +47,7 @@ class VolatileJournal:
         return True
 
     def follow(self, after: int, wake: Callable[[], None]) -> Follower:
-        """Follow the events after that number, from any thread; `wake` is called by whoever appends."""
+        """Follow the events after that number, from any thread; `append` calls `wake`."""
         return self._followers.add(after, wake, self._read)
 
     def close(self) -> None:

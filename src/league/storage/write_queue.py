@@ -1,4 +1,11 @@
-"""What waits for the disk: entries and letters, queued by any thread and taken as one group by the writer thread."""
+"""The queue of the journal: entries and letters, added by any thread and taken as one group by the writer thread.
+
+Two groups exist at any time: one that is waiting, to which everything is added, and one that is being written. The
+writer thread takes the waiting group whole once somebody has called `wake_writer`, or a letter has waited for
+`notes_wait_s`; it then reports `stored` or `failed`. After a failure the queue drops whatever is added until `resume`:
+that was computed from a state that never became durable, and must never reach the disk behind a gap. Entries are never
+dropped otherwise, even when the queue is full; letters are, and are counted as missing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Lock
 
-from league.storage.journal import Entry, encode
+from league.machine import Entry
+from league.storage.journal import encode
 from league.storage.notices import JournalError
 from league.storage.transcript import DEFAULT_LIMIT, ROW_COST, LetterNote, Mode
 
@@ -20,26 +28,27 @@ class Settings:
     transcript: Mode = "full"
     transcript_bytes: int = DEFAULT_LIMIT
     notes_bytes: int = 8 << 20
-    """So much of the transcript may wait for the disk; letters beyond it are left out, and counted."""
+    """Bytes of the transcript that may wait for the disk; letters beyond them are left out, and counted."""
     notes_wait_s: float = 0.5
     """Letters go along with the next events, or alone after this time."""
     recent_bytes: int = 4 << 20
-    """So much of the newest events is kept in memory for followers."""
+    """Bytes of the newest events that are kept in memory for followers."""
     busy_s: float = 1.0
     """How long a commit waits for a lock that another program holds on the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedEntry:
-    """An entry, encoded when it was appended: what changes later does not change it."""
+    """An entry, encoded when it was appended: later changes do not reach it."""
 
     events: list[tuple[float, str, bytes]]
+    """Time, kind and body of each."""
     secrets: list[tuple[str, str]]
 
 
 @dataclass(slots=True)
 class WriteGroup:
-    """What is queued, or what is committed at once."""
+    """Entries and letters that are committed together."""
 
     entries: list[QueuedEntry] = field(default_factory=list)
     notes: list[LetterNote] = field(default_factory=list)
@@ -48,31 +57,39 @@ class WriteGroup:
     missing: int = 0
     """Letters before these notes that could not be kept."""
     is_awaited: bool = False
-    """Is the writer to take it at once?"""
+    """True if the writer is to take it at once."""
 
 
 class WriteQueue:
     """Entries and letters on their way to the disk. After a failure it takes nothing until it is resumed."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
-        self._path, self._settings = path, settings
+        self.keeps_letters = settings.transcript != "off"
+        self._notes_matches_only = settings.transcript == "matches"
+        self._path = path
+        self._settings = settings
         self._lock = Lock()
         self._changed = Condition(self._lock)
-        """Of the lock; whoever only adds takes the lock itself, which is cheaper."""
-        self._waiting, self._under_way = WriteGroup(), WriteGroup()
-        self._is_failed = self._is_closed = False
+        """Of the lock. Adding takes the lock itself, which is cheaper."""
+        self._waiting = WriteGroup()
+        self._under_way = WriteGroup()
+        self._is_failed = False
+        self._is_closed = False
         self._is_idle = True
-        """Has nothing been queued for a while? Only then need the first letter wake the writer, to begin to wait."""
+        """True after a while without anything queued: the first letter must then wake the writer, to begin to wait."""
 
     def add_entry(self, entry: Entry) -> None:
         """Queue an entry behind all earlier ones, until the writer is woken; after a failure it is dropped."""
-        size, events, secrets = 0, [], list(entry.secrets.items())
+        events = []
+        size = 0
         for event in entry.events:
             body = encode(event)
             size += len(body)
             events.append((event.at, type(event).__name__, body))
+        secrets = list(entry.secrets.items())
         for name, value in secrets:
             size += len(f"{name}{value}".encode())
+        # Encoded above, outside the lock: the writer thread must not wait for it.
         with self._lock:
             if self._is_closed:
                 raise JournalError(f"{self._path} is closed")
@@ -82,14 +99,18 @@ class WriteQueue:
             self._waiting.entry_bytes += size
 
     def wake_writer(self) -> None:
-        """Let the writer thread take what is queued."""
+        """Let the writer thread take everything that is queued, as one group."""
         with self._lock:
+            # Letters alone do not wake the writer: they wait for events, or for their time.
             if self._waiting.entries and not self._waiting.is_awaited:
                 self._waiting.is_awaited = True
                 self._changed.notify()
 
     def add_note(self, letter: LetterNote) -> None:
-        """Queue a letter if there is room; otherwise count it as missing."""
+        """Queue a letter for the transcript if there is room; otherwise count it as missing. Nothing waits for it, and
+        it may be lost."""
+        if not self.keeps_letters or (self._notes_matches_only and letter.match_id is None):
+            return
         size = ROW_COST + len(letter.body)
         with self._lock:
             waiting = self._waiting
@@ -106,16 +127,14 @@ class WriteQueue:
     @property
     def is_full(self) -> bool:
         with self._lock:
-            queued, writing = self._waiting, self._under_way
-            return (
-                len(queued.entries) + len(writing.entries) >= self._settings.queue_entries
-                or queued.entry_bytes + writing.entry_bytes >= self._settings.queue_bytes
-            )
+            entries = len(self._waiting.entries) + len(self._under_way.entries)
+            size = self._waiting.entry_bytes + self._under_way.entry_bytes
+            return entries >= self._settings.queue_entries or size >= self._settings.queue_bytes
 
     # --- for the writer thread ----------------------------------------------------------------------------------------
 
     def take(self) -> WriteGroup | None:
-        """Everything queued, once it is awaited; None when the queue is closed and empty."""
+        """Wait for a group that is awaited, and take it; None when the queue is closed and empty."""
         with self._lock:
             while not self._waiting.is_awaited and not self._is_closed:
                 in_time = self._changed.wait(None if self._is_idle else self._settings.notes_wait_s)
@@ -124,11 +143,14 @@ class WriteQueue:
                 self._is_idle = not in_time
             if not self._waiting.entries and not self._waiting.notes:
                 return None
-            taken, self._waiting = self._waiting, WriteGroup()
-            if not taken.notes:
-                self._waiting.missing, taken.missing = taken.missing, 0
-            self._under_way = taken
-            return taken
+            group = self._waiting
+            self._waiting = WriteGroup()
+            if not group.notes:
+                # The remark that letters are missing needs a later letter to stand before.
+                self._waiting.missing = group.missing
+                group.missing = 0
+            self._under_way = group
+            return group
 
     def stored(self) -> None:
         """The group that was taken is on disk."""
@@ -138,8 +160,10 @@ class WriteQueue:
     def failed(self, group: WriteGroup) -> None:
         """The group could not be stored: it is dropped, and so is everything queued behind it."""
         with self._lock:
+            # The letters of both groups are lost; the next that is stored is preceded by a remark.
             missing = group.missing + len(group.notes) + self._waiting.missing + len(self._waiting.notes)
-            self._waiting, self._under_way = WriteGroup(missing=missing), WriteGroup()
+            self._waiting = WriteGroup(missing=missing)
+            self._under_way = WriteGroup()
             self._is_failed = True
 
     def resume(self) -> None:

@@ -1,4 +1,4 @@
-"""What the parts of HTTP share: requests, answers, the limits of a server, who may call it, and what a refusal says."""
+"""The common types of HTTP: requests, answers, the limits of a server, its access policy, and refusals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+    MutableMapping,
+)
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -38,7 +46,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class HttpRequest(Struct, eq=False):
-    """What a client asks. The parser fills it in; a handler gets it once the body is complete."""
+    """A request of a client. The parser fills it in; a handler gets it once the body is complete."""
 
     method: str = ""
     target: bytes = b""
@@ -51,13 +59,13 @@ class HttpRequest(Struct, eq=False):
     """By their names in small letters; several of one name are joined by commas."""
     body: bytes = b""
     address: str = ""
-    """Of the client."""
+    """The client's address."""
     keep_alive: bool = True
-    """May the connection be used again after the answer?"""
+    """True if the connection may be used again after the answer."""
     expects_continue: bool = False
     is_complete: bool = False
     is_message: bool = False
-    """It is a message for whoever takes messages, and so is whatever else comes here with the same head."""
+    """True if it is a message for the agent; then so is every other request with the same head."""
     refusal: Response | None = None
     """The answer, when it is clear from the head alone."""
 
@@ -73,8 +81,8 @@ class Response(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class LaterResponse:
-    """An answer that will be made of what a future brings: whoever has a place for callbacks needs no task for it. Any:
-    what that is concerns only the two."""
+    """An answer that will be made from the result of a future: a caller that can take callbacks needs no task for it.
+    Any: only future and `make` need to agree on that result."""
 
     future: asyncio.Future[Any]
     make: Callable[[Any], Response]
@@ -91,7 +99,7 @@ class ResponseWriter(Protocol):
     wants_body: bool
     """False for HEAD: only the head is sent."""
     may_be_broken_off: bool
-    """May the connection be closed to make room for others? Then whoever reads must come back by itself."""
+    """True if the connection may be closed to make room for others: then its client must come back by itself."""
 
     def send(self, answer: Response) -> None:
         """The whole answer at once."""
@@ -122,7 +130,8 @@ class StreamingResponse:
     async def send_to(self, writer: ResponseWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        writer.on_disconnect, writer.may_be_broken_off = task.cancel, self.may_be_broken_off
+        writer.on_disconnect = task.cancel
+        writer.may_be_broken_off = self.may_be_broken_off
         async with aclosing(self.pieces):
             writer.start(self.status, self.content_type, self.headers)
             if writer.wants_body:
@@ -139,7 +148,7 @@ class McpHandler(Protocol):
 
     @property
     def takes_streams(self) -> bool:
-        """Does it take GET and DELETE too?"""
+        """True if it takes GET and DELETE too."""
 
     def __call__(self, request: HttpRequest) -> Awaitable[Answer]: ...
 
@@ -149,7 +158,7 @@ class McpHandler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server gives its clients at most: sizes in bytes, times in seconds."""
+    """The limits a server sets its clients: sizes in bytes, times in seconds."""
 
     body: int = MESSAGE_LIMIT
     head: int = 16 * 1024
@@ -181,18 +190,24 @@ RefusalBody = Callable[[int, str | None, str], bytes]
 
 def plain_refusal(status: int, code: str | None, detail: str) -> bytes:
     """A JSON-RPC error that answers no particular request."""
-    if code is None:
-        number, name, data = -32600, HTTPStatus(status).phrase, {"error_detail": detail}
-    else:
-        row = ERRORS[code]
-        number, name = row.number(family_of(None)), row.name
-        data = {"error_code": code, "error_name": name, "error_description": name, "error_detail": detail}
+    number = -32600
+    name = HTTPStatus(status).phrase
+    data = {"error_detail": detail}
+    if code is not None:
+        number = ERRORS[code].number(family_of(None))
+        name = ERRORS[code].name
+        data = {
+            "error_code": code,
+            "error_name": name,
+            "error_description": name,
+            "error_detail": detail,
+        }
     error = {"code": number, "message": name, "data": data}
     return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
 
 
 def refuse(status: int, detail: str, body: RefusalBody, *headers: tuple[str, str]) -> Response:
-    """The answer to a request that goes no further."""
+    """Answer a request that goes no further."""
     if status in (429, 503):
         headers = (*headers, ("retry-after", str(RETRY_AFTER_S)))
     return Response(status, body(status, CODES.get(status), detail), headers=headers)
@@ -200,7 +215,7 @@ def refuse(status: int, detail: str, body: RefusalBody, *headers: tuple[str, str
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a server serves: messages posted to /mcp, pages at fixed paths, and a handler for all other paths."""
+    """The content of a server: messages posted to /mcp, pages at fixed paths, and a handler for all other paths."""
 
     post: Callable[[bytes, str], Awaitable[Response] | Response]
     """The body and the address it came from."""
@@ -208,12 +223,12 @@ class App:
     refusal: RefusalBody = plain_refusal
     rest: Handler | None = None
     other_paths: frozenset[str] = frozenset()
-    """Where else messages are taken."""
+    """Other paths where messages are taken."""
     mcp: McpHandler | None = None
-    """Who takes what callers that speak MCP send to where messages go."""
+    """Answers callers that speak MCP, at the paths for messages."""
 
     def takes_messages(self, method: str, path: str) -> bool:
-        """Is this where messages go?"""
+        """True for the paths of messages."""
         return path == MCP_PATH or (method == "POST" and path in self.other_paths)
 
 
@@ -228,7 +243,7 @@ _ORIGIN = re.compile(r"https?://(.+)")
 class AccessPolicy:
     """Which hosts a request may be meant for, and which pages may make a browser send one.
 
-    A page on the web must not reach an agent through the browser of whoever runs it, by name (DNS rebinding) or
+    A page on the web must not reach an agent through the browser of the person who runs it, by name (DNS rebinding) or
     across origins. Hosts are compared without their port. The address a connection came to is always one of ours.
     """
 
@@ -237,16 +252,16 @@ class AccessPolicy:
 
     @classmethod
     def known_as(cls, names: Iterable[str]) -> AccessPolicy:
-        """For a server of these names and addresses, loopback's included."""
+        """Make the policy of a server with these names and addresses, loopback's included."""
         return cls(LOOPBACK | {as_host(name) for name in names})
 
     def takes_host(self, header: bytes, local_address: Callable[[], str]) -> bool:
-        """Is this Host one of ours?"""
+        """True if this Host is one of ours."""
         host = host_of(header)
         return host in self.hosts or (host is not None and host == as_host(local_address()))
 
     def takes_origin(self, header: bytes, host: bytes) -> bool:
-        """May a page from this Origin call us? Pages of our own may, under whatever Host they were found."""
+        """True if a page from this Origin may call us. Our own pages may, under whatever Host they were found."""
         origin = _ORIGIN.fullmatch(header.decode("latin-1").lower())
         if origin is None:
             return False
@@ -257,18 +272,20 @@ class AccessPolicy:
 @lru_cache(maxsize=256)
 def host_of(header: bytes) -> str | None:
     """The host in a Host header, without its port; None if it is none."""
-    found = _HOST.fullmatch(header.decode("latin-1").lower())
-    return found[1] if found else None
+    match = _HOST.fullmatch(header.decode("latin-1").lower())
+    return match[1] if match else None
 
 
 def as_host(name: str) -> str:
     """A name or address as it stands in a Host header."""
-    return f"[{name}]" if ":" in name and not name.startswith("[") else name.lower()
+    if ":" in name and not name.startswith("["):
+        return f"[{name}]"
+    return name.lower()
 
 
 @lru_cache(maxsize=64)
 def is_json(content_type: bytes) -> bool:
-    """Does this Content-Type announce JSON?"""
+    """True if this Content-Type announces JSON."""
     kind = content_type.partition(b";")[0].strip().lower()
     return kind == b"application/json" or (kind.startswith(b"application/") and kind.endswith(b"+json"))
 
@@ -283,26 +300,27 @@ def address_of(transport: asyncio.BaseTransport, end: Literal["peername", "sockn
 
 
 def addresses_of(host: str) -> list[tuple[int, str]] | None:
-    """(family, address) of what needs no looking up: an address, or localhost (RFC 6761)."""
+    """(family, address) of a host that needs no looking up: an address, or localhost (RFC 6761)."""
     if host.lower() == "localhost":
         return [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
     try:
         ip = ipaddress.ip_address(host)
     except ValueError:
         return None
-    return [(socket.AF_INET6 if ip.version == 6 else socket.AF_INET, host)]
+    family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
+    return [(family, host)]
 
 
 async def look_up(host: str, port: int) -> list[tuple[int, str]]:
     """(family, address) for a host, in the order to try them. Only names go to the system's resolver."""
-    known = addresses_of(host)
-    if known is not None:
-        return known
+    addresses = addresses_of(host)
+    if addresses is not None:
+        return addresses
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:  # a label of no characters, or too many
         raise socket.gaierror(socket.EAI_NONAME, "this is no host name") from None
-    return list(dict.fromkeys((int(family), str(address[0])) for family, _, _, _, address in found))
+    return list(dict.fromkeys((int(family), str(address[0])) for family, _, _, _, address in infos))
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -32,7 +32,7 @@ def asgi_handler(app: ASGIApp) -> Handler:
 
 @dataclass(frozen=True, slots=True)
 class ASGIAnswer:
-    """What an application answers to a request."""
+    """The answer of an application to a request."""
 
     app: ASGIApp
     request: HttpRequest
@@ -57,9 +57,15 @@ class _Exchange:
         writer.on_disconnect = self._disconnected.set
 
     async def receive(self) -> dict[str, Any]:
-        request, self._request = self._request, None
+        request = self._request
+        # The body is handed over once; any later call waits for the end of the connection.
+        self._request = None
         if request is not None:
-            return {"type": "http.request", "body": request.body, "more_body": False}
+            return {
+                "type": "http.request",
+                "body": request.body,
+                "more_body": False,
+            }
         await self._disconnected.wait()
         return {"type": "http.disconnect"}
 
@@ -67,16 +73,23 @@ class _Exchange:
         """Any: the messages of ASGI."""
         if message["type"] == "http.response.start":
             headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", ())]
-            media_type = next((value for name, value in headers if name.lower() == "content-type"), "")
-            kept = tuple(header for header in headers if header[0].lower() not in _FRAMING)
-            self._head = message["status"], media_type, kept
+            media_type = next(
+                (value for name, value in headers if name.lower() == "content-type"),
+                "",
+            )
+            ours = tuple(header for header in headers if header[0].lower() not in _FRAMING)
+            self._head = message["status"], media_type, ours
             if media_type.startswith(EVENTS):  # its reader wants to know that it is there; events may come much later
                 self._writer.start(*self._head)
                 self._is_started = True
         elif self._head is None:
             raise RuntimeError(f"an answer begins with http.response.start, not with {message['type']}")
         else:
-            await self._send_body(self._head, message.get("body", b""), message.get("more_body", False))
+            await self._send_body(
+                self._head,
+                message.get("body", b""),
+                message.get("more_body", False),
+            )
 
     async def _send_body(self, head: tuple[int, str, Headers], body: bytes, more: bool) -> None:
         status, media_type, headers = head

@@ -1,4 +1,11 @@
-"""One connection to a server: it carries one request at a time and reads its answer, counting every byte."""
+"""One connection to a server: it carries one request at a time and reads its answer, counting every byte.
+
+A connection is connecting, free, carrying a call, or closed. The client (`ConnectionOwner`) hands it a call while it is
+free; the connection ends that call exactly once, by `on_end`, and then says whether it is free again. It is closed
+after anything that leaves doubt about where an answer ends: a call that was given up, a second answer, an answer
+without a length. A connection must never be free while bytes of an older answer may still arrive, or the next call
+would read them as its own.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +15,6 @@ import re
 import time
 from collections.abc import Callable, Collection
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import Protocol, cast
 
 import httptools
@@ -20,7 +26,18 @@ from league.transport.reply import HttpReply
 
 HEAD_LIMIT = 32 * 1024
 _FRAMING = 8
-"""A body sent in the smallest chunks takes six bytes for one; who needs more than this sends something else."""
+"""A body in the smallest chunks takes six bytes for one; an answer that needs more than this is rejected."""
+_READ_HEADERS = frozenset(
+    {
+        b"content-length",
+        b"content-encoding",
+        b"transfer-encoding",
+        b"content-type",
+        b"retry-after",
+        b"mcp-session-id",
+    }
+)
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is)
@@ -30,7 +47,13 @@ class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is
     was needed by another call before the answer came.
     """
 
-    def __init__(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
+    def __init__(
+        self,
+        failure: Failure,
+        detail: str,
+        local: bool = False,
+        gave_way: bool = False,
+    ) -> None:
         super().__init__(f"{failure.value}: {detail}")
         self.failure = failure
         self.detail = detail
@@ -56,9 +79,9 @@ class PendingCall(Struct, eq=False):
     limit: int
     """The largest answer that is read."""
     gives_way_s: float
-    """After so long its connection may be given to another call."""
+    """After this time its connection may be given to another call."""
     on_end: Callable[[HttpReply | CallFailed], None]
-    """Is told the answer or the failure, once, unless the call is cancelled."""
+    """Gets the answer or the failure, once, unless the call is cancelled."""
     connection: ClientConnection | None = None
     acquiring: asyncio.Task[None] | None = None
     is_repeated: bool = False
@@ -72,7 +95,7 @@ class PendingCall(Struct, eq=False):
 
 
 class ConnectionOwner(Protocol):
-    """Who gets a connection back when it is free, and hears when it is gone."""
+    """Gets a connection back when it is free, and hears when it is gone."""
 
     def connection_freed(self, connection: ClientConnection) -> None: ...
 
@@ -100,32 +123,41 @@ class ClientConnection(asyncio.Protocol):
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._call: PendingCall | None = None
         self._uses = 0
-        self._limit = self._received = self._status = 0
-        self._is_complete = self._keep_alive = False
+        self._limit = 0
+        self._received = 0
+        """Bytes of the answer, its head included."""
+        self._status = 0
+        """Of the answer, once its head was read."""
+        self._is_complete = False
+        self._is_reusable = False
         self._headers: dict[bytes, bytes] = {}
         self._body = bytearray()
 
     @property
     def is_free(self) -> bool:
-        """Can it carry a call?"""
+        """True if it can carry a call."""
         return self._call is None and self._transport is not None and not self._transport.is_closing()
 
     # --- carrying a call ----------------------------------------------------------------------------------------------
 
     def send(self, call: PendingCall, now: float, waiting: Collection[object]) -> float:
-        """Write the request, and tell until when there is time for its answer; `waiting`: others who want a
-        connection."""
+        """Write the request and return the deadline for its answer. `waiting`: others who want a connection."""
         transport = self._transport
         if transport is None or transport.is_closing():
             self._owner.connection_was_stale(call)
             return math.inf
-        self._call, call.connection = call, self
+        self._call = call
+        call.connection = self
         self._limit = call.limit
+        # A connection that was used before may be stale: the server may have closed it meanwhile.
         self._uses += 1
         self.gives_way_at = now + call.gives_way_s
-        self.deadline = ends = min(call.deadline, self.gives_way_at) if waiting else call.deadline
+        deadline = call.deadline
+        if waiting:
+            deadline = min(deadline, self.gives_way_at)
+        self.deadline = deadline
         transport.write(call.request)
-        return ends
+        return deadline
 
     def call_off(self, call: PendingCall) -> None:
         """Nobody waits for this answer any more."""
@@ -133,9 +165,16 @@ class ClientConnection(asyncio.Protocol):
             self._call = None
             self.abort()
 
-    def fail(self, failure: Failure, detail: str, local: bool = False, gave_way: bool = False) -> None:
+    def fail(
+        self,
+        failure: Failure,
+        detail: str,
+        local: bool = False,
+        gave_way: bool = False,
+    ) -> None:
         """The call under way gets no answer."""
-        call, self._call = self._call, None
+        call = self._call
+        self._call = None
         self.abort()
         if call is not None:
             call.on_end(CallFailed(failure, detail, local, gave_way))
@@ -143,7 +182,11 @@ class ClientConnection(asyncio.Protocol):
     def expire(self) -> None:
         """`deadline` has passed."""
         if self._call is not None:
-            self.fail(Failure.TIMEOUT, "no complete answer in time", gave_way=self.deadline == self.gives_way_at)
+            self.fail(
+                Failure.TIMEOUT,
+                "no complete answer in time",
+                gave_way=self.deadline == self.gives_way_at,
+            )
         else:
             self.abort()
 
@@ -159,19 +202,10 @@ class ClientConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        call = self._call
-        if call is None or self._parser is None:
-            self.abort()  # nobody asked
+        parser = self._parser
+        if self._call is None or parser is None:
+            self.abort()  # the server speaks though it has no request to answer
             return
-        reply = read_plain(data, self._limit) if not self._received else None
-        if reply is None:
-            self._parse(data, self._parser)
-            return
-        self._call = None
-        self._owner.connection_freed(self)
-        call.on_end(reply)
-
-    def _parse(self, data: bytes, parser: httptools.HttpResponseParser) -> None:
         self._received += len(data)
         try:
             parser.feed_data(data)
@@ -179,14 +213,19 @@ class ClientConnection(asyncio.Protocol):
             self.fail(Failure.BROKEN, "the answer switches to another protocol")
         except httptools.HttpParserError as error:
             if self._is_complete:
-                self._finish(self._parsed(), keep=False)
+                self._finish(is_reusable=False)
             else:
                 self.fail(Failure.BROKEN, _reason(error))
         else:
             if self._is_complete:
-                self._finish(self._parsed(), self._keep_alive)
-            elif self._received > (HEAD_LIMIT + _FRAMING * self._limit if self._status else HEAD_LIMIT):
-                self.fail(Failure.BROKEN, "the answer is too large")
+                self._finish(self._is_reusable)
+            elif self._received > HEAD_LIMIT:
+                self._check_size()
+
+    def _check_size(self) -> None:
+        """An answer without an end must not grow for ever."""
+        if not self._status or self._received > HEAD_LIMIT + _FRAMING * self._limit:
+            self.fail(Failure.BROKEN, "the answer is too large")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._parser = self._transport = None  # or they would keep each other until a collection
@@ -196,14 +235,19 @@ class ClientConnection(asyncio.Protocol):
         self._owner.connection_closed(self)
 
     def _lost(self, call: PendingCall, exc: Exception | None) -> None:
-        if self._status and not self._has_end and exc is None:
-            self._finish(self._parsed(), keep=False)
+        has_end = b"content-length" in self._headers or b"transfer-encoding" in self._headers
+        if self._status and not has_end and exc is None:
+            self._finish(is_reusable=False)  # an answer without a length ends with its connection
         elif not self._received and self._uses > 1:
             self._call = None
             self._owner.connection_was_stale(call)
         else:
-            at = "in its answer" if self._received else "before it answered"
-            self.fail(Failure.BROKEN, f"the server closed the connection {at}{f': {exc}' if exc else ''}")
+            detail = "the server closed the connection before it answered"
+            if self._received:
+                detail = "the server closed the connection in its answer"
+            if exc:
+                detail += f": {exc}"
+            self.fail(Failure.BROKEN, detail)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -213,29 +257,27 @@ class ClientConnection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
-        if name in _KEPT_HEADERS and not self._status:
+        if name in _READ_HEADERS and not self._status:
             value = value.strip(b" \t")
-            self._headers[name] = self._headers[name] + b", " + value if name in self._headers else value
+            if name in self._headers:
+                value = self._headers[name] + b", " + value
+            self._headers[name] = value
 
     def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code() if self._parser is not None else 0
-        if status >= 200:
-            self._status = status
-            self._check_headers()
-
-    def _check_headers(self) -> None:
+        assert self._parser is not None
+        status = self._parser.get_status_code()
         headers = self._headers
+        # 1xx is not the answer: it announces one.
+        if status < 200:
+            headers.clear()  # the answer is still to come
+            return
+        self._status = status
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise _StopParsing("the answer is compressed")
         if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
             raise _StopParsing("the answer has a transfer encoding other than chunked")
         if int(headers.get(b"content-length", b"0")) > self._limit:
             raise _StopParsing("the answer is too large")
-
-    @property
-    def _has_end(self) -> bool:
-        """Does the answer say where it ends? If not, it ends with the connection."""
-        return b"content-length" in self._headers or b"transfer-encoding" in self._headers
 
     def on_body(self, body: bytes) -> None:
         self._body += body
@@ -244,33 +286,29 @@ class ClientConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._status and self._parser is not None:
-            self._is_complete, self._keep_alive = True, self._parser.should_keep_alive()
-        else:  # 1xx: the answer is still to come
-            self._reset()
+            self._is_complete = True
+            self._is_reusable = self._parser.should_keep_alive()
 
-    def _reset(self) -> None:
-        self._status = 0
-        self._is_complete = False
-        self._headers.clear()
-        self._body.clear()
-
-    def _parsed(self) -> HttpReply:
+    def _finish(self, is_reusable: bool) -> None:
+        """Hand over the answer, and get ready for the next one."""
         headers = self._headers
         later = headers.get(b"retry-after")
         reply = HttpReply(
             self._status,
             bytes(self._body),
-            _read_retry_after(later.decode("latin-1")) if later is not None else None,
+            None if later is None else _read_retry_after(later.decode("latin-1")),
             headers.get(b"content-type", b"").decode("latin-1"),
             headers.get(b"mcp-session-id", b"").decode("latin-1"),
         )
         self._received = 0
-        self._reset()
-        return reply
-
-    def _finish(self, reply: HttpReply, keep: bool) -> None:
-        call, self._call = self._call, None
-        if keep:
+        self._status = 0
+        self._is_complete = False
+        self._headers.clear()
+        self._body.clear()
+        call = self._call
+        self._call = None
+        # The connection is free before the call ends: what the answer causes may use it at once.
+        if is_reusable:
             self._owner.connection_freed(self)
         else:
             self.abort()
@@ -278,43 +316,15 @@ class ClientConnection(asyncio.Protocol):
             call.on_end(reply)
 
 
-_PLAIN = re.compile(
-    rb"HTTP/1\.1 200 OK\r\n(?:[Dd]ate: [ -~]{1,64}\r\n)?(?:[Cc]ontent-[Tt]ype: (application/json)\r\n)?[Cc]ontent-[Ll]"
-)
-_PLAIN_SIZE = 256
-_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_FRAME = frozenset({b"content-length", b"content-encoding", b"transfer-encoding"})
-_KEPT_HEADERS = _FRAME | {b"content-type", b"retry-after", b"mcp-session-id"}
-
-
-def read_plain(data: bytes, limit: int) -> HttpReply | None:
-    """The usual answer, as our servers write it, if it is here as a whole; any other is left to the parser, which reads
-    this one alike."""
-    start = data.find(b"ength: ", 0, _PLAIN_SIZE)
-    end = data.find(b"\r\n\r\n", 0, _PLAIN_SIZE)
-    media_type = _plain_type(data[:start]) if 0 < start < end else None
-    body = data[end + 4 :]
-    size = len(body)
-    if media_type is None or size > limit or data[start + 7 : end] != b"%d" % size:
-        return None
-    return HttpReply(200, body, None, media_type)
-
-
-@lru_cache(maxsize=64)
-def _plain_type(head: bytes) -> str | None:
-    """The media type in the head of a plain answer up to its length; None if it is another. With their dates, servers
-    change it every second."""
-    found = _PLAIN.fullmatch(head)
-    return None if found is None else (found[1] or b"").decode()
-
-
 def _reason(error: httptools.HttpParserError) -> str:
     stop = error.__context__
-    return str(stop) if isinstance(stop, _StopParsing) else f"the answer is not HTTP/1.1: {error}"
+    if isinstance(stop, _StopParsing):
+        return str(stop)
+    return f"the answer is not HTTP/1.1: {error}"
 
 
 def _read_retry_after(retry_after: str) -> float | None:
-    """Retry-After as seconds from now: a number, or a date; None if it is neither."""
+    """Read Retry-After as seconds from now: a number, or a date; None if it is neither."""
     if _NUMBER.fullmatch(retry_after):
         return float(retry_after)
     try:

@@ -1,6 +1,15 @@
 """A small HTTP/1.1 client for calls: a pool of kept-alive connections, one total deadline per call, no redirects,
 no decompression, and connections that go to exactly the address that was looked up and found allowed.
 
+Theory of operation. A call takes a free connection of its endpoint and is written at once. If there is none, a task
+acquires one: it waits until the endpoint and the client may open another connection, or until a call ends and its
+connection is handed over. A connection belongs to the pool from the moment the right to open it is granted (`open`
+counts it) until it is closed; `_give_back` is the only place that takes it out. One timer looks after the deadlines of
+all connections.
+
+What must never happen: that a call ends twice or never, that a connection goes to an address that was not checked, that
+more connections are open than the limits allow, or that a waiter is forgotten while there is room for it.
+
 A request is written a second time in one case only: a kept connection turned out to be closed before a byte of the
 answer came. The server may have read the first copy all the same, so both ends must bear a message twice (they do:
 delivering a message twice changes nothing more).
@@ -20,7 +29,12 @@ from typing import TypeVar
 
 from league.machine import Failure
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
-from league.transport.http_call import CallFailed, ClientConnection, PendingCall, Target
+from league.transport.http_call import (
+    CallFailed,
+    ClientConnection,
+    PendingCall,
+    Target,
+)
 from league.transport.reply import HttpReply
 from league.transport.resolving import Resolver
 
@@ -29,15 +43,15 @@ __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """What a client holds at most."""
+    """The limits of a client's connections."""
 
     per_endpoint: int = 2
-    """While a player thinks about a call, the other one carries what else it is told."""
+    """While a player thinks about a call, the other connection carries notifications."""
     gives_way_s: float = 2.0
-    """After so long without an acknowledgement a notification leaves its connection to a call that waits for one."""
+    """After this time without an acknowledgement a notification leaves its connection to a call that waits for one."""
     connections: int = 1000
     idle_s: float = 4.0
-    """Many servers close after 5 s; closing first avoids finding out with a request."""
+    """Many servers close after 5 s; we close first, or we would find out with a request."""
 
 
 DEFAULT_LIMITS = PoolLimits()
@@ -45,7 +59,15 @@ _Waiter = asyncio.Future[ClientConnection | None]
 _T = TypeVar("_T")
 _TARGETS = 4096
 _SWEEP_S = 0.005
-_LOCAL_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+_LOCAL_ERRORS = frozenset(
+    {
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOBUFS,
+        errno.ENOMEM,
+        errno.EADDRNOTAVAIL,
+    }
+)
 
 
 @dataclass(slots=True)
@@ -54,7 +76,9 @@ class _Endpoint:
 
     free: list[ClientConnection] = field(default_factory=list)
     open: int = 0
+    """Connections that are open or being opened."""
     acquiring: int = 0
+    """Calls that have no connection yet."""
     waiting: deque[_Waiter] = field(default_factory=deque)
 
 
@@ -62,7 +86,7 @@ _NOWHERE = _Endpoint()
 
 
 class HttpClient:
-    """Belongs to the loop it was made in."""
+    """Makes calls on the loop it was made in."""
 
     def __init__(
         self,
@@ -84,16 +108,20 @@ class HttpClient:
         self._waiting_for_room: deque[_Waiter] = deque()
         self._acquiring: set[asyncio.Timeout] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        """Of calls that have no connection yet."""
+        """The tasks of calls that have no connection yet."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
         self._closed: asyncio.Future[None] | None = None
 
     @property
     def load(self) -> dict[str, int]:
-        """How much the client holds, for those who watch that it stays bounded."""
-        waiting = sum(len(one.waiting) for one in self._endpoints.values())
-        return {"connections": self._open, "waiting": waiting, "endpoints": len(self._endpoints)}
+        """How much the client holds; tests watch that it stays bounded."""
+        waiting = sum(len(endpoint.waiting) for endpoint in self._endpoints.values())
+        return {
+            "connections": self._open,
+            "waiting": waiting,
+            "endpoints": len(self._endpoints),
+        }
 
     async def post(
         self,
@@ -105,9 +133,18 @@ class HttpClient:
         origin: str = "",
         gives_way: bool = False,
     ) -> HttpReply:
-        """As `send`, for those who wait for the answer; CallFailed if there is none in time."""
+        """Post JSON as `send` does, and wait for the answer; CallFailed if there is none in time."""
         ended: asyncio.Future[HttpReply | CallFailed] = self._loop.create_future()
-        call = self.send(url, body, timeout_s, limit, partial(_settle, ended), headers, origin, gives_way)
+        call = self.send(
+            url,
+            body,
+            timeout_s,
+            limit,
+            partial(_settle, ended),
+            headers,
+            origin,
+            gives_way,
+        )
         try:
             result = await ended
         except asyncio.CancelledError:
@@ -128,9 +165,9 @@ class HttpClient:
         origin: str = "",
         gives_way: bool = False,
     ) -> PendingCall:
-        """Post JSON; `on_end` is told the answer, of at most `limit` bytes, or why there is none in time. `headers`
-        are whole lines to add; `origin` is the address of whoever named this URL; `gives_way`: its answer matters less
-        than a call that waits for a connection. CallFailed if this is no URL to call."""
+        """Post JSON; `on_end` gets the answer, of at most `limit` bytes, or the reason why there is none in time.
+        `headers` are whole lines to add; `origin` is the address of the agent that named this URL; `gives_way`: its
+        answer matters less than a call that waits for a connection. CallFailed if this URL must not be called."""
         target = self._targets.get((url, origin)) or self._target_of(url, origin)
         now = self._loop.time()
         request = b"".join((target.head, b"%d\r\n%b\r\n" % (len(body), headers), body))
@@ -138,15 +175,16 @@ class HttpClient:
         call = PendingCall(target, request, now + timeout_s, limit, gives_way_s, on_end)
         endpoint = self._endpoints.get(target.key, _NOWHERE)
         if endpoint.free and timeout_s > 0:
-            ends = endpoint.free.pop().send(call, now, endpoint.waiting)
-            if ends < self._timer_at:
-                self._sweep_at(ends)
+            deadline = endpoint.free.pop().send(call, now, endpoint.waiting)
+            if deadline < self._timer_at:
+                self._sweep_at(deadline)
         else:
             self._send_when_connected(call)
         return call
 
     def _send_when_connected(self, call: PendingCall) -> None:
-        call.acquiring = task = self._loop.create_task(self._connect_and_send(call))
+        task = self._loop.create_task(self._connect_and_send(call))
+        call.acquiring = task
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -158,14 +196,16 @@ class HttpClient:
             call.on_end(failed)
             return
         call.acquiring = None
-        ends = connection.send(call, self._loop.time(), self._endpoints[call.target.key].waiting)
-        if ends < self._timer_at:
-            self._sweep_at(ends)
+        waiting = self._endpoints[call.target.key].waiting
+        deadline = connection.send(call, self._loop.time(), waiting)
+        if deadline < self._timer_at:
+            self._sweep_at(deadline)
 
     async def close(self) -> None:
         """Close everything; calls under way fail."""
         if self._closed is None:
             self._closed = self._loop.create_future()
+        # Calls that wait for a connection end as if their time were up; `_ensure_open` then says why.
         for limit in self._acquiring:
             if not limit.expired():
                 limit.reschedule(self._loop.time())
@@ -206,7 +246,7 @@ class HttpClient:
     # --- getting a connection -----------------------------------------------------------------------------------------
 
     async def _acquire(self, target: Target, deadline: float) -> ClientConnection:
-        """A connection for a call: a new one, or one that became free while there were too many."""
+        """Get a connection for a call: a new one, or one that became free while there were too many."""
         self._ensure_open()
         endpoint = self._endpoints.setdefault(target.key, _Endpoint())
         endpoint.acquiring += 1
@@ -220,7 +260,11 @@ class HttpClient:
                 return connection or await self._connect(target, endpoint, deadline)
         except TimeoutError:
             self._ensure_open()
-            raise CallFailed(Failure.TIMEOUT, stage or "no connection in time", local=bool(stage)) from None
+            raise CallFailed(
+                Failure.TIMEOUT,
+                stage or "no connection in time",
+                local=bool(stage),
+            ) from None
         except OSError as error:
             raise CallFailed(Failure.REFUSED, str(error), local=error.errno in _LOCAL_ERRORS) from None
         finally:
@@ -249,6 +293,7 @@ class HttpClient:
             finally:
                 _remove(endpoint.waiting, waiter)
                 _remove(self._waiting_for_room, waiter)
+            # It may have been closed since it was handed over; then there is room for another.
             if connection is not None and connection.is_free:
                 return connection
         endpoint.open += 1
@@ -260,23 +305,28 @@ class HttpClient:
             return False
         if self._open < self._limits.connections:
             return True
-        idle = next((one for one in self._connections if one.is_free), None)
-        if idle is not None:
-            self._discard(idle)
+        for connection in self._connections:
+            if connection.is_free:
+                self._discard(connection)
+                break
         return False
 
     def _make_way(self, key: str) -> None:
-        """The oldest notification that was not acknowledged yet gives way to a call that waits. What was sent is sent:
+        """Have the oldest notification that was not acknowledged yet give way to a call that waits. It has been sent:
         only its answer will not be read."""
-        lasting = (one for one in self._connections if one.key == key and one.gives_way_at < one.deadline)
-        oldest = min(lasting, key=lambda one: one.gives_way_at, default=None)
+        oldest = None
+        for connection in self._connections:
+            if connection.key != key or connection.gives_way_at >= connection.deadline:
+                continue
+            if oldest is None or connection.gives_way_at < oldest.gives_way_at:
+                oldest = connection
         if oldest is not None:
             oldest.deadline = oldest.gives_way_at
             if oldest.deadline < self._timer_at:
                 self._sweep_at(oldest.deadline)
 
     def _pass_on(self, connection: ClientConnection | None, endpoint: _Endpoint) -> None:
-        """Whoever was given this has gone away."""
+        """The waiter that was given this has gone away."""
         if connection is not None and connection.is_free:
             self.connection_freed(connection)
         else:
@@ -289,6 +339,7 @@ class HttpClient:
             connection = await self._connect_to_any(target, addresses, deadline)
         finally:
             if connection is None:
+                # Nobody was reached: the name may lead elsewhere by now.
                 self._resolver.forget(target.endpoint, target.origin)
                 self._give_back(endpoint)
         self._connections.add(connection)
@@ -299,23 +350,29 @@ class HttpClient:
     ) -> ClientConnection:
         failed: OSError = OSError(errno.EADDRNOTAVAIL, "the name has no address")
         for place, (family, address) in enumerate(addresses):
+            # Each address gets an equal share of the time that remains.
             now = self._loop.time()
+            share = (deadline - now) / (len(addresses) - place)
             try:
-                async with asyncio.timeout_at(now + (deadline - now) / (len(addresses) - place)):
+                async with asyncio.timeout_at(now + share):
                     return await self._connect_to(target, family, address)
             except OSError as error:
                 failed = error
         raise failed
 
     async def _connect_to(self, target: Target, family: int, address: str) -> ClientConnection:
-        tls = self._tls_context() if target.endpoint.scheme == "https" else None
+        tls = None
+        server_hostname = None
+        if target.endpoint.scheme == "https":
+            tls = self._tls_context()
+            server_hostname = target.endpoint.host
         _, connection = await self._loop.create_connection(
             lambda: ClientConnection(self, target.key),
             address,
             target.endpoint.port,
             family=family,
             ssl=tls,
-            server_hostname=target.endpoint.host if tls else None,
+            server_hostname=server_hostname,
         )
         if not connection.is_free:
             raise ConnectionAbortedError(errno.ECONNABORTED, "the server closed the connection at once")
@@ -334,23 +391,30 @@ class HttpClient:
         if endpoint.waiting and _hand_over(endpoint.waiting, connection):
             connection.deadline = math.inf
         elif self._waiting_for_room:
+            # Calls to other endpoints wait for a place: closing this connection makes one.
             connection.abort()
         else:
             endpoint.free.append(connection)
-            connection.deadline = idle = self._loop.time() + self._limits.idle_s
-            if idle < self._timer_at:
-                self._sweep_at(idle)
+            deadline = self._loop.time() + self._limits.idle_s
+            connection.deadline = deadline
+            if deadline < self._timer_at:
+                self._sweep_at(deadline)
 
     def _discard(self, connection: ClientConnection) -> None:
-        """Its time is over, or its place is needed."""
+        """Close a connection whose time is over, or whose place is needed."""
         endpoint = self._endpoints[connection.key]
         _remove(endpoint.free, connection)
         connection.expire()
 
     def connection_was_stale(self, call: PendingCall) -> None:
-        """A kept connection was closed before a byte of the answer came: once more, over another."""
+        """A kept connection was closed before a byte of the answer came: send once more, over another."""
         if call.is_repeated:
-            call.on_end(CallFailed(Failure.BROKEN, "the server closed two connections before it answered"))
+            call.on_end(
+                CallFailed(
+                    Failure.BROKEN,
+                    "the server closed two connections before it answered",
+                )
+            )
         else:
             call.is_repeated = True
             self._send_when_connected(call)
@@ -392,26 +456,29 @@ class HttpClient:
 
     def _sweep(self) -> None:
         """One timer for all connections: it is set to the earliest deadline there was when it last rang."""
-        now, soonest = self._loop.time(), math.inf
-        self._timer, self._timer_at = None, math.inf
+        now = self._loop.time()
+        soonest = math.inf
+        self._timer = None
+        self._timer_at = math.inf
         for connection in list(self._connections):
             if connection.deadline <= now:
                 self._discard(connection)
             else:
                 soonest = min(soonest, connection.deadline)
+        # Many deadlines close together are looked after in one go.
         soonest = max(soonest, now + _SWEEP_S)
         if soonest < self._timer_at:
             self._sweep_at(soonest)
 
 
 def _settle(ended: asyncio.Future[_T], result: _T) -> None:
-    """Tell whoever waits; it may have gone away in this very moment."""
+    """Set the result, unless the waiter has gone away in this very moment."""
     if not ended.done():
         ended.set_result(result)
 
 
 def _hand_over(waiters: deque[_Waiter], connection: ClientConnection | None) -> bool:
-    """Give this to the first who waits."""
+    """Give this to the first waiter."""
     while waiters:
         waiter = waiters.popleft()
         if not waiter.done():

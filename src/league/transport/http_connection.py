@@ -1,9 +1,18 @@
 """One client of a server: its requests are answered in their order, within a deadline for everything it does.
 
-How a request goes: `data_received` answers at once a message that comes alone and whole, with a head that passed
+Theory of operation. `data_received` answers at once a message that comes alone and whole, with a head that passed
 before. Anything else is fed to the parser, which calls `head_read` (a request that can be refused by its head is) and
-`request_read`. The first request in line is answered by a task; whatever is refused takes its place in line. A
-connection that will take no more requests discards what still comes in, so that its last answer is not lost.
+`request_read`. Requests stand in line (`_waiting`); the first is answered by a task or by its refusal, then `_answered`
+takes it out and turns to the next.
+
+- While a second request waits, nothing more is read: a client cannot fill our memory by pipelining.
+- A connection that will take no more requests is *discarding*: it throws away what still comes in, so that its last
+  answer is not lost to a reset.
+- `deadline` runs while the client owes us something (a head, a body, the next request), never while we owe it an
+  answer. `write_deadline` runs while it leaves an answer unread. Only `expire` acts on them.
+
+What must never happen: that answers leave in another order than their requests came, that a request in line is counted
+in `table.requests` twice or left there, or that two tasks answer at once.
 """
 
 from __future__ import annotations
@@ -19,24 +28,41 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from league.transport.http import Answer, Headers, HttpRequest, LaterResponse, Response, StreamedAnswer, address_of
-from league.transport.http_parser import Phase, RequestParser, RequestRejectedError, StopReading
-from league.transport.http_response import StreamWriter
+from league.transport.http import (
+    Answer,
+    Headers,
+    HttpRequest,
+    LaterResponse,
+    Response,
+    StreamedAnswer,
+    address_of,
+)
+from league.transport.http_parser import (
+    Phase,
+    RequestParser,
+    RequestRejectedError,
+    StopReading,
+)
+from league.transport.http_response import (
+    StreamWriter,
+    streamed_head,
+    whole_answer,
+)
 
 if TYPE_CHECKING:
     from league.transport.http_server import ConnectionTable
 
 NEVER = math.inf
 GRACE_S = 1.0
-"""So long nobody is called slow: a request is on its way."""
+"""Within this time nobody counts as slow: a request is on its way."""
 DISCARD_LIMIT = 8 * 1024 * 1024
-"""So much is read and thrown away for a client to see why it was refused."""
+"""Bytes that are read and thrown away so that a client can see why it was refused."""
 
 _LOG = logging.getLogger(__name__)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _IDLE = Phase.IDLE
 _MESSAGE = HttpRequest(method="POST")
-"""Like any message with a known head, as far as its answer goes."""
+"""Stands for any message with a known head: their answers have the same form."""
 
 
 class ServerConnection(asyncio.Protocol):
@@ -58,7 +84,7 @@ class ServerConnection(asyncio.Protocol):
         self._task: asyncio.Future[Any] | None = None
         """Answers the first in line, if its answer takes time."""
         self._writer: StreamWriter | None = None
-        """Of the answer that is being sent in pieces."""
+        """Sends the answer that goes out in pieces."""
         self._drained: asyncio.Future[None] | None = None
         self._is_reading_paused = False
         self._has_ended = False
@@ -68,9 +94,9 @@ class ServerConnection(asyncio.Protocol):
         self._discarded = 0
 
     def eviction_order(self, now: float) -> tuple[bool, float] | None:
-        """Who must make room for others first is smallest: clients that are slow to send a request, or to read their
-        answer, and viewers of a stream that may be broken off; then whoever was waited for longest. None: it is we who
-        work, for a request that is complete."""
+        """Rank this client for eviction; the smallest goes first. Clients that are slow to send a request or to read
+        their answer, and viewers of a stream that may be broken off, go first; then those we have waited for longest.
+        None: a complete request waits for our answer."""
         if self.write_deadline != NEVER:
             return False, self.write_deadline - self._table.limits.answer_s
         if self._writer is not None and self._writer.may_be_broken_off:
@@ -94,9 +120,11 @@ class ServerConnection(asyncio.Protocol):
             self._refuse(*refusal)
 
     def data_received(self, data: bytes) -> None:
-        body = self._parser.known_body(data) if not self._waiting and not self._is_discarding else None
-        if body is None or not self._answer_at_once(body):
-            self._read(data)
+        if not self._waiting and not self._is_discarding:
+            body = self._parser.known_body(data)
+            if body is not None and self._answer_at_once(body):
+                return
+        self._read(data)
 
     def eof_received(self) -> bool:
         """The client sends no more, but may still be reading: what it has sent completely is answered."""
@@ -120,7 +148,8 @@ class ServerConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_discarding = True
-        while len(self._waiting) > (self._task is not None):
+        in_work = 0 if self._task is None else 1  # the task takes its request out of line itself
+        while len(self._waiting) > in_work:
             self._waiting.pop()
             self._table.requests -= 1
         self._wake_writer()
@@ -132,7 +161,7 @@ class ServerConnection(asyncio.Protocol):
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _read(self, data: bytes) -> None:
-        """Several requests, parts of one, or one whose head is not known."""
+        """Read several requests, parts of one, or one whose head is not known."""
         if self._is_discarding:
             self._discarded += len(data)
             if self._discarded > DISCARD_LIMIT:
@@ -152,6 +181,7 @@ class ServerConnection(asyncio.Protocol):
     def request_begun(self) -> None:
         if self._is_discarding:
             raise StopReading
+        # Several requests may arrive in one piece, before reading can be paused.
         if len(self._waiting) > self._table.limits.pipelined:
             self._stop_reading()
             raise StopReading
@@ -165,6 +195,7 @@ class ServerConnection(asyncio.Protocol):
         request.address = self.address
         request.refusal = table.router.check(request, self._local_address)
         self._append(request)
+        # One request may be read ahead; the client waits with any further.
         if len(self._waiting) > 1:
             self._pause_reading()
         elif request.refusal is not None or request.expects_continue:
@@ -207,7 +238,8 @@ class ServerConnection(asyncio.Protocol):
 
     def _stop_reading(self) -> None:
         """The last request that will be answered here has been read."""
-        self._is_discarding, self.deadline = True, NEVER
+        self._is_discarding = True
+        self.deadline = NEVER
         if self._waiting:
             self._waiting[-1].keep_alive = False
         else:
@@ -233,27 +265,29 @@ class ServerConnection(asyncio.Protocol):
                 self._expire_in(self._table.limits.body_s)
 
     def _answer_at_once(self, body: bytes) -> bool:
-        """A message that came alone, with the known head; False if it must wait, or is for somebody else. Of several
-        that came together one is answered in a turn of the loop, by a task: others are served in between."""
-        table, transport = self._table, self._transport
+        """Answer a message that came alone, with the known head; False if it must wait, or is for somebody else. Of
+        several that came together one is answered in a turn of the loop, by a task: others are served in between."""
+        table = self._table
+        transport = self._transport
         if self.write_deadline != NEVER or table.requests >= table.limits.requests or transport.is_closing():
             return False
         try:
             answer = table.router.post(body, self.address)
             if isinstance(answer, Response):
-                transport.write(table.response_heads.whole(answer, _MESSAGE))
+                transport.write(whole_answer(answer, _MESSAGE))
                 self._expire_in(table.limits.idle_s)
                 return True
         except Exception:  # noqa: BLE001 (one of the top doors, as below)
-            self._apologise(self._taken(body))
+            self._apologise(self._take(body))
             self._answered()
             return True
-        if answer is not None:
-            self._start_task(self._taken(body), answer)
-        return answer is not None
+        if answer is None:
+            return False
+        self._start_task(self._take(body), answer)
+        return True
 
-    def _taken(self, body: bytes) -> HttpRequest:
-        """The message with the known head that is the first in line now."""
+    def _take(self, body: bytes) -> HttpRequest:
+        """Make a message with the known head the first in line."""
         assert self._parser.known is not None
         request = replace(self._parser.known.request, body=body, is_complete=True)
         self.deadline = NEVER
@@ -261,29 +295,38 @@ class ServerConnection(asyncio.Protocol):
         return request
 
     def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | None = None) -> None:
+        task: asyncio.Future[Any]
+        make = None
         if isinstance(begun, LaterResponse):
-            task, make = begun.future, begun.make
+            task = begun.future
+            make = begun.make
         else:
-            task, make = self._table.loop.create_task(self._answer(request, begun)), None
+            task = self._table.loop.create_task(self._answer(request, begun))
         self._task = task
         self._table.tasks.add(task)
         task.add_done_callback(partial(self._finished, request, make))
 
     async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> Response | None:
-        """None if it was sent in pieces."""
-        answer = begun or self._table.router.dispatch(request)
-        told = answer if isinstance(answer, Response) else await answer
-        if isinstance(told, Response):
-            return told
-        await self._stream(request, told)
+        """Work out the answer; None if it was sent in pieces."""
+        answer: Awaitable[Answer] | Answer = begun or self._table.router.dispatch(request)
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        if isinstance(answer, Response):
+            return answer
+        await self._stream(request, answer)
         return None
 
     def _finished(
-        self, request: HttpRequest, make: Callable[[Any], Response] | None, task: asyncio.Future[Any]
+        self,
+        request: HttpRequest,
+        make: Callable[[Any], Response] | None,
+        task: asyncio.Future[Any],
     ) -> None:
-        """The answer is there, or there will be none. Any: as LaterResponse."""
+        """The task of a request ended. Any: as LaterResponse."""
         try:
-            answer = task.result() if make is None else make(task.result())
+            answer = task.result()
+            if make is not None:
+                answer = make(answer)
             if answer is not None:
                 self.write_response(request, answer)
         except asyncio.CancelledError:
@@ -296,9 +339,9 @@ class ServerConnection(asyncio.Protocol):
         self._answered()
 
     def write_response(self, request: HttpRequest, answer: Response) -> None:
-        """In one write: two would be two packets, and make the client read twice."""
+        """Send an answer in one write: two would be two packets, and make the client read twice."""
         if not self._transport.is_closing():
-            self._transport.write(self._table.response_heads.whole(answer, request))
+            self._transport.write(whole_answer(answer, request))
 
     async def _stream(self, request: HttpRequest, answer: StreamedAnswer) -> None:
         writer = self._writer = StreamWriter(self, request)
@@ -341,10 +384,16 @@ class ServerConnection(asyncio.Protocol):
             if self._parser.phase is _IDLE:
                 self._expire_in(self._table.limits.idle_s)
 
-    def write_head(self, request: HttpRequest, status: int, content_type: str, headers: Headers) -> None:
-        """Of an answer whose pieces follow."""
+    def write_head(
+        self,
+        request: HttpRequest,
+        status: int,
+        content_type: str,
+        headers: Headers,
+    ) -> None:
+        """Send the head of an answer whose pieces follow."""
         if not self._transport.is_closing():
-            self._transport.write(self._table.response_heads.streamed(status, content_type, headers, request))
+            self._transport.write(streamed_head(status, content_type, headers, request))
 
     async def write_piece(self, data: bytes) -> None:
         """Write, and wait while the client is slow to read."""
@@ -380,7 +429,7 @@ class ServerConnection(asyncio.Protocol):
         self._transport.close()
 
     def evict(self, status: int, detail: str) -> None:
-        """Others need its place. Whoever has begun a request learns that it may come again."""
+        """Close because others need its place. A client that has begun a request learns that it may come again."""
         if self.write_deadline == NEVER and self._parser.phase is not _IDLE and not self._is_discarding:
             request = HttpRequest()
             request.keep_alive = False
@@ -397,10 +446,11 @@ class ServerConnection(asyncio.Protocol):
             self.hang_up()
 
     def give_up(self) -> None:
-        """The time to finish is over: who has no answer yet is told, an answer in pieces breaks off."""
+        """The time to finish is over: refuse requests that have no answer yet, break off an answer in pieces."""
         if self._writer is not None and self._writer.is_started:
             self.abort()
             return
+        # The request that a task works on is refused when the table cancels the task.
         for request in self._waiting:
             if self._task is None or request is not self._waiting[0]:
                 request.refusal = self._table.router.refuse(503, "this server is shutting down")
@@ -415,14 +465,17 @@ class ServerConnection(asyncio.Protocol):
 
     def _refuse(self, status: int, detail: str) -> None:
         """Answer in the place of the request being read, after all that were read before it."""
-        phase, request = self._parser.phase, self._parser.request
+        phase = self._parser.phase
+        request = self._parser.request
         if phase is Phase.BODY and not (self._waiting and self._waiting[-1] is request):
             self._half_close()  # it has its answer
             return
+        if phase is _IDLE:
+            request = HttpRequest()
         if phase is not Phase.BODY:
-            request = HttpRequest() if phase is _IDLE else request
             self._append(request)
-        self._is_discarding, self.deadline = True, NEVER
+        self._is_discarding = True
+        self.deadline = NEVER
         request.refusal = self._table.router.refuse(status, detail)
         request.keep_alive = False
         if self._waiting[0] is request:

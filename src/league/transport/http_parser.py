@@ -1,4 +1,4 @@
-"""Bytes in, requests out: llhttp reads, and what is too large or could be read in two ways is rejected."""
+"""Bytes in, requests out: llhttp reads. Requests that are too large, or could be read in two ways, are rejected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OFFER = (b"connection", b"upgrade")
 
 
 class Phase(Enum):
-    """Of what a client is sending. Answering is no phase: several requests may wait for their answer."""
+    """The part of a request that a client is sending. Answering is not a phase: several requests may wait for it."""
 
     IDLE = "between requests"
     HEAD = "headers"
@@ -53,7 +53,7 @@ class StopReading(Exception):  # noqa: N818 (an order, not an error)
 
 
 class RequestListener(Protocol):
-    """Who is told what was read. All may raise RequestRejectedError or StopReading."""
+    """Hears what was read. All methods may raise RequestRejectedError or StopReading."""
 
     def request_begun(self) -> None:
         """The first byte of a request is here."""
@@ -79,13 +79,13 @@ class KnownHead(Struct, frozen=True, gc=False):
 
 
 def known_head(data: bytes, request: HttpRequest) -> KnownHead | None:
-    """Of bytes that were parsed as this message, if such may come again: its body was counted, nothing came after it,
-    and the connection stays open."""
+    """Remember the head of a message that was parsed from these bytes, if it may come again: its body had a length,
+    nothing came after it, and the connection stays open."""
     end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
-    found = _LENGTH.search(data, 0, end)
-    if found is None or not request.keep_alive or end > KNOWN_SIZE or data[end:] != request.body:
+    length = _LENGTH.search(data, 0, end)
+    if length is None or not request.keep_alive or end > KNOWN_SIZE or data[end:] != request.body:
         return None
-    start, behind = found.span(1)
+    start, behind = length.span(1)
     headers = {name: value for name, value in request.headers.items() if name != b"content-length"}
     head = replace(request, headers=headers, body=b"", is_complete=False)
     return KnownHead(data[:start], data[behind:end], start + end - behind, head)
@@ -93,9 +93,12 @@ def known_head(data: bytes, request: HttpRequest) -> KnownHead | None:
 
 @lru_cache(maxsize=4096)
 def length_in(size: int) -> bytes | None:
-    """The digits that take so many bytes together with the body whose length they are, if any do."""
-    spelled = [b"%d" % (size - digits) for digits in range(1, LENGTH_SIZE + 1) if size >= digits]
-    return next((one for digits, one in enumerate(spelled, start=1) if len(one) == digits), None)
+    """Find the digits of a Content-Length that take, together with the body they count, this many bytes."""
+    for digits in range(1, min(LENGTH_SIZE, size) + 1):
+        length = b"%d" % (size - digits)
+        if len(length) == digits:
+            return length
+    return None
 
 
 class RequestParser:
@@ -106,7 +109,7 @@ class RequestParser:
         self.request = HttpRequest()
         """The one being read; between requests, the last one."""
         self.known: KnownHead | None = None
-        """Of the last request, if it was a message whose head may come again."""
+        """The head of the last request, if it was a message whose head may come again."""
         self._limits = limits
         self._listener = listener
         self._llhttp: httptools.HttpRequestParser = httptools.HttpRequestParser(self)
@@ -127,13 +130,15 @@ class RequestParser:
         del self._llhttp, self._listener
 
     def known_body(self, data: bytes) -> bytes | None:
-        """The body of the request that these bytes are, if they are one with the known head, whole and with nothing
-        after it."""
-        known = self.known
-        length = length_in(len(data) - known.size) if known is not None and self.phase is _IDLE else None
-        if known is None or length is None:
+        """The body of the request in these bytes, if it has the known head, is whole and has nothing after it."""
+        head_parts = self.known
+        if head_parts is None or self.phase is not _IDLE:
             return None
-        head = known.before + length + known.after
+        length = length_in(len(data) - head_parts.size)
+        if length is None:
+            return None
+        head = head_parts.before + length + head_parts.after
+        # Two messages that came together, or half of one, differ in length from what the digits say.
         if not data.startswith(head) or len(data) - len(head) > self._limits.body:
             return None
         return data[len(head) :]
@@ -143,7 +148,9 @@ class RequestParser:
         was_idle = self.phase is _IDLE
         self._parse(data, was_idle)
         if was_idle and self._begun == 1 and self.phase is _IDLE:
-            self.known = known_head(data, self.request) if self.request.is_message else None
+            self.known = None
+            if self.request.is_message:
+                self.known = known_head(data, self.request)
 
     def _parse(self, data: bytes, was_idle: bool) -> None:
         self._begun = 0
@@ -158,13 +165,13 @@ class RequestParser:
         except httptools.HttpParserError as error:
             raise RequestRejectedError(400, f"this is not HTTP/1.1: {error}") from None
         if self.phase is not _IDLE:
-            if self._begun <= was_idle:
+            if self._begun == 0 or (self._begun == 1 and was_idle):
                 self._count()
             else:  # the piece holds the end of another request too
                 self._shared = self._piece
 
     def _feed(self, data: bytes) -> bytes | None:
-        """What follows a request that offers to switch to another protocol; None if there was none."""
+        """Feed llhttp. Return the rest after a request that offers to switch to another protocol; None without one."""
         try:
             self._llhttp.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
@@ -209,6 +216,7 @@ class RequestParser:
         name = name.lower()
         if name not in headers:
             headers[name] = value.strip(b" \t")
+        # Two readers of such a request could each take another of the two values.
         elif name in _ONCE_ONLY:
             raise RequestRejectedError(400, "a header that may stand once stands twice")
         else:
@@ -218,7 +226,8 @@ class RequestParser:
             raise RequestRejectedError(431, "there are too many headers")
 
     def on_headers_complete(self) -> None:
-        request, llhttp = self.request, self._llhttp
+        request = self.request
+        llhttp = self._llhttp
         request.headers = self._headers
         request.method = llhttp.get_method().decode("ascii")
         request.version = llhttp.get_http_version()
@@ -238,7 +247,8 @@ class RequestParser:
         self.phase = _BODY
 
     def _check_form(self, request: HttpRequest) -> None:
-        version, headers = request.version, request.headers
+        version = request.version
+        headers = request.headers
         if version != "1.1" and version != "1.0":
             raise RequestRejectedError(505, "this server speaks HTTP/1.1")
         if version == "1.1" and b"host" not in headers:
@@ -267,7 +277,8 @@ class RequestParser:
         if self.phase is _HEAD:
             return  # the head is going to be read again
         self.phase = _IDLE
-        self.request.body, self.request.is_complete = bytes(self._body), True
+        self.request.body = bytes(self._body)
+        self.request.is_complete = True
         self._listener.request_read(self.request)
 
 
@@ -286,4 +297,4 @@ def split_target(target: bytes) -> tuple[str, bytes, bytes]:
     host = parts.host or b""
     if b":" in host:
         host = b"[%b]" % host
-    return urllib.parse.unquote(path) if "%" in path else path, parts.query or b"", host
+    return urllib.parse.unquote(path), parts.query or b"", host

@@ -1,7 +1,8 @@
-"""Answers as they go over the wire."""
+"""Writes answers as they go over the wire."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from email.utils import formatdate
 from functools import lru_cache
@@ -13,58 +14,62 @@ from league.transport.http import Headers, HttpRequest, Response
 if TYPE_CHECKING:
     from league.transport.http_connection import ServerConnection
 
-
-class ResponseHeads:
-    """Writes answers as they go over the wire; what is the same for a second is put together once."""
-
-    def __init__(self) -> None:
-        self._date = b""
-        self._beginnings: dict[tuple[int, str], bytes] = {}
-
-    def set_date(self, seconds: float) -> None:
-        """It is that late, since 1970."""
-        date = _date_line(int(seconds))
-        if date != self._date:
-            self._date = date
-            self._beginnings.clear()
-
-    def whole(self, answer: Response, request: HttpRequest) -> bytes:
-        """Head and body of an answer."""
-        kind, body = (answer.status, answer.content_type), answer.body
-        return b"%bcontent-length: %d\r\n%b%b" % (
-            self._beginnings.get(kind) or self._begin(*kind),
-            len(body),
-            _end(answer.headers, request.keep_alive) if answer.headers or not request.keep_alive else b"\r\n",
-            body if request.method != "HEAD" else b"",
-        )
-
-    def streamed(self, status: int, content_type: str, headers: Headers, request: HttpRequest) -> bytes:
-        """The head of an answer in pieces. In HTTP/1.0 the end of the connection is its end."""
-        framing = b"transfer-encoding: chunked\r\n" if request.version == "1.1" else b""
-        return self._begin(status, content_type) + framing + _end(headers, request.keep_alive)
-
-    def _begin(self, status: int, content_type: str) -> bytes:
-        phrase = _PHRASES.get(status, b"")
-        media_type = _header_line("content-type", content_type) if content_type else b""
-        begun = b"HTTP/1.1 %d %b\r\n%b%b" % (status, phrase, self._date, media_type)
-        self._beginnings[status, content_type] = begun
-        return begun
-
-
-@lru_cache(maxsize=2)
-def _date_line(second: int) -> bytes:
-    """For all servers of a process."""
-    return b"date: %b\r\n" % formatdate(second, usegmt=True).encode()
-
-
 _PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
-def _end(headers: Headers, keep_alive: bool) -> bytes:
-    lines = b"".join([_header_line(name, value) for name, value in headers]) if headers else b""
-    return lines + (b"\r\n" if keep_alive else b"connection: close\r\n\r\n")
+def whole_answer(answer: Response, request: HttpRequest) -> bytes:
+    """Write head and body of an answer."""
+    length = len(answer.body)
+    head = _head(
+        answer.status,
+        answer.content_type,
+        b"content-length: %d\r\n" % length,
+        answer.headers,
+        request,
+    )
+    if request.method == "HEAD":
+        return head
+    return head + answer.body
 
 
+def streamed_head(status: int, content_type: str, headers: Headers, request: HttpRequest) -> bytes:
+    """Write the head of an answer in pieces. In HTTP/1.0 the end of the connection is its end."""
+    framing = b"transfer-encoding: chunked\r\n" if request.version == "1.1" else b""
+    return _head(status, content_type, framing, headers, request)
+
+
+def _head(
+    status: int,
+    content_type: str,
+    framing: bytes,
+    headers: Headers,
+    request: HttpRequest,
+) -> bytes:
+    phrase = _PHRASES.get(status, b"")
+    date = _date_line(int(time.time()))
+    media_type = _header_line("content-type", content_type) if content_type else b""
+    head = b"HTTP/1.1 %d %b\r\n%b%b%b" % (
+        status,
+        phrase,
+        date,
+        media_type,
+        framing,
+    )
+    for name, value in headers:
+        head += _header_line(name, value)
+    if not request.keep_alive:
+        head += b"connection: close\r\n"
+    return head + b"\r\n"
+
+
+# Formatting a date takes longer than the rest of a head, and most answers of a second share it.
+@lru_cache(maxsize=2)
+def _date_line(second: int) -> bytes:
+    return b"date: %b\r\n" % formatdate(second, usegmt=True).encode()
+
+
+# Nearly all answers have the same few headers.
+@lru_cache(maxsize=64)
 def _header_line(name: str, value: str) -> bytes:
     if not (name + value).isprintable():
         raise ValueError(f"the header {name!r} cannot be sent")
@@ -86,23 +91,29 @@ class StreamWriter:
     def send(self, answer: Response) -> None:
         self._check_not_started()
         self._connection.write_response(self._request, answer)
-        self.is_started, self.wants_body = True, False
+        self.is_started = True
+        self.wants_body = False
 
     def start(self, status: int, content_type: str, headers: Headers) -> None:
         self._check_not_started()
         self._connection.write_head(self._request, status, content_type, headers)
-        self.is_started, self._is_chunked = True, self.wants_body and self._request.version == "1.1"
+        # Only now: a head that cannot be sent leaves room for an error.
+        self.is_started = True
+        self._is_chunked = self.wants_body and self._request.version == "1.1"
 
     def _check_not_started(self) -> None:
         if self.is_started:
             raise RuntimeError("an answer has one head")
 
     async def write(self, piece: bytes) -> None:
-        if piece and self.wants_body:
-            await self._connection.write_piece(b"%x\r\n%b\r\n" % (len(piece), piece) if self._is_chunked else piece)
+        if not piece or not self.wants_body:
+            return
+        if self._is_chunked:
+            piece = b"%x\r\n%b\r\n" % (len(piece), piece)
+        await self._connection.write_piece(piece)
 
     async def end(self) -> None:
-        """The answer is complete."""
+        """Mark the end of the answer."""
         if self._is_chunked:
             await self._connection.write_piece(b"0\r\n\r\n")
 

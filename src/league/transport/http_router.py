@@ -1,4 +1,4 @@
-"""Which requests go no further, and who answers the others (R-27)."""
+"""Decides which requests go no further, and which handler answers the others (R-27)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from typing import Final
 
 from league.calling.rate_limit import Rate, RateLimiter
 from league.transport import mcp_door
-from league.transport.http import AccessPolicy, Answer, App, HttpRequest, Response, is_json, refuse
+from league.transport.http import (
+    AccessPolicy,
+    Answer,
+    App,
+    HttpRequest,
+    Response,
+    is_json,
+    refuse,
+)
 
 PAGES: Final = Rate(per_s=200, burst=2000)
-"""Of one address; messages are limited by whoever takes them."""
+"""For one address; messages are limited by the agent that takes them."""
 _INITIALIZE, _DISCOVER = mcp_door.GREETINGS
 _AUTHORIZATION: Final = b"authorization"
 """No message of the protocol has it; tools of a member may need it."""
@@ -26,16 +34,19 @@ class Router:
         self._pages = RateLimiter(PAGES)
 
     def refuse(self, status: int, detail: str, *headers: tuple[str, str]) -> Response:
-        """The answer to a request that goes no further."""
+        """Answer a request that goes no further."""
         return refuse(status, detail, self._app.refusal, *headers)
 
     def check(self, request: HttpRequest, local_address: Callable[[], str]) -> Response | None:
-        """The refusal of a request, as far as its head shows; None if it may go on. `local_address` is where the client
-        found us."""
+        """Refuse a request as far as its head shows; None if it may go on. `local_address` is the address at which the
+        client found us."""
         headers = request.headers
         host = headers.get(b"host")
         if host is not None and not self._policy.takes_host(host, local_address):
-            return self.refuse(421, "the Host header names another server; --allow-host NAME allows it")
+            return self.refuse(
+                421,
+                "the Host header names another server; --allow-host NAME allows it",
+            )
         origin = headers.get(b"origin")
         if origin is not None and not self._policy.takes_origin(origin, host or b""):
             return self.refuse(403, "pages from this Origin may not call here")
@@ -68,10 +79,11 @@ class Router:
         return None
 
     def dispatch(self, request: HttpRequest) -> Awaitable[Answer] | Response:
-        """The answer to a request that passed the check."""
-        answer = self.post(request.body, request.address) if request.is_message else None
-        if answer is not None:
-            return answer
+        """Answer a request that passed the check."""
+        if request.is_message:
+            answer = self.post(request.body, request.address)
+            if answer is not None:
+                return answer
         if self._app.takes_messages(request.method, request.path):
             assert self._app.mcp is not None
             return self._app.mcp(request)
@@ -82,7 +94,7 @@ class Router:
         return self._app.rest(request)
 
     def post(self, body: bytes, address: str) -> Awaitable[Response] | Response | None:
-        """The answer to a message; None if it greets as a caller does that speaks MCP, who is answered elsewhere."""
+        """Answer a message; None if it is the greeting of a caller that speaks MCP, which is answered elsewhere."""
         # Every message passes here: `find` is twice as fast as `in`.
         if self._app.mcp is not None and (body.find(_INITIALIZE) >= 0 or body.find(_DISCOVER) >= 0):
             return None
@@ -90,10 +102,12 @@ class Router:
 
 
 def _names_mcp(headers: Mapping[bytes, bytes]) -> bool:
-    """Are there headers that only callers who speak MCP send?"""
+    """True if there are headers that only callers who speak MCP send."""
     return _AUTHORIZATION in headers or mcp_door.has_header(headers)
 
 
 async def _read(page: Callable[[], Awaitable[Response] | Response]) -> Response:
     answer = page()
-    return answer if isinstance(answer, Response) else await answer
+    if isinstance(answer, Response):
+        return answer
+    return await answer

@@ -1,5 +1,5 @@
-"""One HTTP/1.1 server for every role, on the loop that is running: where it listens, how many connections there may be,
-which have run out of time, and how they end."""
+"""One HTTP/1.1 server for every role, on the running loop: it listens, limits the connections, watches their deadlines
+and ends them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,35 @@ import errno
 import socket
 import ssl
 import sys
-import time
 from collections.abc import Iterable
 from itertools import chain
-from operator import itemgetter
 from typing import Any, Final, Protocol
 
-from league.transport.http import DEFAULT_LIMITS, AccessPolicy, App, Limits, Response, look_up
-from league.transport.http_connection import ServerConnection
-from league.transport.http_response import ResponseHeads
+from league.transport.http import (
+    DEFAULT_LIMITS,
+    AccessPolicy,
+    App,
+    Limits,
+    Response,
+    look_up,
+)
+from league.transport.http_connection import NEVER, ServerConnection
 from league.transport.http_router import Router
 from league.transport.http_tls import TlsLayer
 
-__all__ = ["AccessPolicy", "App", "Limits", "PortTakenError", "Response", "Server", "serve"]
+__all__ = [
+    "AccessPolicy",
+    "App",
+    "Limits",
+    "PortTakenError",
+    "Response",
+    "Server",
+    "serve",
+]
 
 BACKLOG = 1024
 REFUSED_AT_ONCE = 64
-"""So many connections over the cap are told so; any more are cut off."""
+"""Number of connections over the cap that get an answer; any more are cut off."""
 SHUTTING_DOWN = 503, "this server is shutting down"
 CROWDED = 503, "too many connections"
 CROWDED_ADDRESS = 429, "too many connections from this address"
@@ -35,13 +47,16 @@ class PortTakenError(OSError):
     """Somebody else listens there."""
 
     def __init__(self, host: str, port: int) -> None:
-        super().__init__(errno.EADDRINUSE, f"port {port} of {host} is taken by another program")
+        super().__init__(
+            errno.EADDRINUSE,
+            f"port {port} of {host} is taken by another program",
+        )
         self.host = host
         self.port = port
 
 
 class Connection(Protocol):
-    """What the table needs to know of a connection."""
+    """A connection as the table sees it."""
 
     address: str
     deadline: float
@@ -63,7 +78,13 @@ class Connection(Protocol):
 class Server:
     """A running server."""
 
-    def __init__(self, host: str, port: int, listener: asyncio.Server, table: ConnectionTable) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        listener: asyncio.Server,
+        table: ConnectionTable,
+    ) -> None:
         self.host = host
         self.port = port
         self._listener = listener
@@ -71,8 +92,11 @@ class Server:
 
     @property
     def load(self) -> dict[str, int]:
-        """How much the server holds, for those who watch that it stays bounded."""
-        return {"connections": self._table.count, "requests": self._table.requests}
+        """How much the server holds; tests watch that it stays bounded."""
+        return {
+            "connections": self._table.count,
+            "requests": self._table.requests,
+        }
 
     async def close(self, grace_s: float = 5.0) -> None:
         """Accept no more, let running requests end within the grace, then cut off what is left."""
@@ -101,22 +125,28 @@ class ConnectionTable:
         self.router = router
         self.limits = limits
         self.loop = asyncio.get_running_loop()
-        self.response_heads = ResponseHeads()
         self.connections: dict[str, dict[Connection, None]] = {}
         """By the address of the client, the oldest first."""
         self.count = 0
-        """Of those connections."""
+        """The number of those connections."""
         self.requests = 0
-        """Whose heads were read and that have no answer yet."""
+        """Number of requests whose heads were read and that have no answer yet."""
         self.tasks: set[asyncio.Future[Any]] = set()
-        """That answer requests; one may outlive its connection."""
+        """Tasks that answer requests; a task may outlive its connection."""
         self._leaving: set[Connection] = set()
-        """Refused or evicted, and not yet gone: they take nobody's place."""
+        """Connections refused or evicted, and not yet gone: they take nobody's place."""
         self._all_gone = asyncio.Event()
         self._all_gone.set()
         self._timer: asyncio.TimerHandle | None = None
         self._is_closing = False
-        shortest = min(limits.header_s, limits.body_s, limits.idle_s, limits.answer_s, limits.linger_s)
+        # Often enough that no limit is overrun by more than a quarter.
+        shortest = min(
+            limits.header_s,
+            limits.body_s,
+            limits.idle_s,
+            limits.answer_s,
+            limits.linger_s,
+        )
         self._interval_s = min(1.0, max(0.01, shortest / 4))
 
     def admit(self, new: Connection) -> tuple[int, str] | None:
@@ -124,6 +154,7 @@ class ConnectionTable:
         self._all_gone.clear()
         if self._timer is None:
             self._sweep()
+        # This may evict another connection to make room.
         refusal = self._refusal_of(new.address)
         if refusal is None:
             self.connections.setdefault(new.address, {})[new] = None
@@ -133,7 +164,8 @@ class ConnectionTable:
         return refusal
 
     def _refusal_of(self, address: str) -> tuple[int, str] | None:
-        limits, neighbours = self.limits, self.connections.get(address, _NOBODY)
+        limits = self.limits
+        neighbours = self.connections.get(address, _NOBODY)
         if self._is_closing:
             return SHUTTING_DOWN
         if len(neighbours) >= limits.connections_per_address and not self._make_room(neighbours, *CROWDED_ADDRESS):
@@ -144,36 +176,41 @@ class ConnectionTable:
 
     @property
     def all(self) -> Iterable[Connection]:
-        """All that have a place."""
+        """All connections that have a place."""
         return chain.from_iterable(self.connections.values())
 
     @property
     def is_flooded(self) -> bool:
-        """Is there no time to tell a refused connection why?"""
+        """True if there is no time to tell a refused connection why."""
         return self._is_closing or len(self._leaving) > REFUSED_AT_ONCE
 
     def _make_room(self, crowd: Iterable[Connection], status: int, detail: str) -> bool:
-        """Evict the client of this crowd that keeps us waiting most; whoever waits for us is left alone."""
+        """Evict the client of this crowd that keeps us waiting most; clients that wait for us are left alone."""
         now = self.loop.time()
-        evictable = [(order, one) for one in crowd if (order := one.eviction_order(now)) is not None]
-        if not evictable:
+        first = None
+        first_order = (True, NEVER)
+        for connection in crowd:
+            order = connection.eviction_order(now)
+            if order is not None and order < first_order:
+                first = connection
+                first_order = order
+        if first is None:
             return False
-        one = min(evictable, key=itemgetter(0))[1]
-        self._give_up_place(one)
-        self._leaving.add(one)
+        self._give_up_place(first)
+        self._leaving.add(first)
         if self.is_flooded:
-            one.abort()
+            first.abort()
         else:
-            one.evict(status, detail)
+            first.evict(status, detail)
         return True
 
-    def _give_up_place(self, one: Connection) -> None:
-        neighbours = self.connections.get(one.address, _NOBODY)
-        if one in neighbours:
-            del neighbours[one]
+    def _give_up_place(self, connection: Connection) -> None:
+        neighbours = self.connections.get(connection.address, _NOBODY)
+        if connection in neighbours:
+            del neighbours[connection]
             self.count -= 1
             if not neighbours:
-                del self.connections[one.address]
+                del self.connections[connection.address]
 
     def forget(self, gone: Connection) -> None:
         """A connection is closed."""
@@ -189,31 +226,30 @@ class ConnectionTable:
         """The one timer; there is none while nobody is connected."""
         now = self.loop.time()
         self._timer = self.loop.call_at(now + self._interval_s, self._sweep)
-        self.response_heads.set_date(time.time())
-        for one in [*self.all, *self._leaving]:
-            if one.deadline <= now or one.write_deadline <= now:
-                one.expire(now)
+        for connection in [*self.all, *self._leaving]:
+            if connection.deadline <= now or connection.write_deadline <= now:
+                connection.expire(now)
 
     async def finish(self) -> None:
         """Let running requests end, take no more."""
         self._is_closing = True
-        for one in list(self.all):
-            one.finish()
+        for connection in list(self.all):
+            connection.finish()
         while self.tasks:
             await asyncio.wait(self.tasks)
         await self._all_gone.wait()
 
     async def cut_off(self) -> None:
         """End what is left: requests that have no answer yet are told, answers under way break off."""
-        for one in list(self.all):
-            one.give_up()
+        for connection in list(self.all):
+            connection.give_up()
         await asyncio.sleep(0)  # a task that is cancelled before it begins would never await what it was given
         for task in self.tasks:
             task.cancel()
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=self.limits.linger_s)
-        for one in [*self.all, *self._leaving]:
-            one.abort()
+        for connection in [*self.all, *self._leaving]:
+            connection.abort()
         await self._all_gone.wait()
 
 
@@ -231,7 +267,9 @@ async def serve(
     table = ConnectionTable(Router(app, policy or AccessPolicy.known_as((host, address))), limits)
 
     def accept() -> ServerConnection | TlsLayer:
-        return ServerConnection(table) if tls is None else TlsLayer(table, tls)
+        if tls is None:
+            return ServerConnection(table)
+        return TlsLayer(table, tls)
 
     try:
         listener = await asyncio.get_running_loop().create_server(accept, sock=listening, backlog=BACKLOG)

@@ -1,4 +1,4 @@
-"""TLS: what a server shows and a client trusts, and the layer between a socket and a connection."""
+"""TLS: the certificates of servers and clients, and the layer between a socket and a connection."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ READ_SIZE: Final = 64 * 1024
 
 
 class CertificateError(Exception):
-    """A file that is no certificate, no key, or not the other's."""
+    """A file is not a certificate, not a key, or the two do not belong together."""
 
 
 def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    """For a server with this certificate (and those that lead to its authority); the key may be in the same file."""
+    """For a server with this certificate (and those up to its authority); the key may be in the same file."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(certificate, key, password="")  # a key with a password must not ask at the terminal
     except (OSError, ValueError) as error:
-        named = f"{certificate} and {key}" if key else str(certificate)
-        raise CertificateError(f"{named}: no certificate with its key, in PEM, without a password: {error}") from None
+        names = f"{certificate} and {key}" if key else str(certificate)
+        raise CertificateError(f"{names}: no certificate with its key, in PEM, without a password: {error}") from None
     return context
 
 
@@ -61,9 +61,11 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
         self._table = table
         self._socket: asyncio.Transport
         self._connection: ServerConnection | None = None
-        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._is_reading_paused = self._has_said_goodbye = False
+        self._is_reading_paused = False
+        self._has_said_goodbye = False
 
     # --- the protocol of the socket -----------------------------------------------------------------------------------
 
@@ -109,7 +111,7 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
                     self.close()
 
     def _read_some(self) -> bytes:
-        """Nothing: the client says that it sends no more."""
+        """Decrypt some bytes; none means that the client sends no more."""
         try:
             return self._tls.read(READ_SIZE)
         except ssl.SSLZeroReturnError:

@@ -1,6 +1,14 @@
 """Between bytes and letters: how a call is written and read, and how its answer is. Pure; all transports share it.
 
-R-02 decides what an answer is: an error, the expected message, or a mere acknowledgement.
+Every request and every answer is read in up to three ways, and the first that succeeds counts:
+
+- *quickly*: right in every way, as our own agents write it (`read_quickly`, `quick_read`);
+- *as documented*: in the general way, with a verdict on everything that is wrong;
+- *otherwise*, in the profile "compat" only: normalised to the protocol, with every deviation recorded.
+
+A quicker way must never read a message differently from a slower one; it may only decline to read it. R-02 decides what
+an answer is: an error, the expected message, or a mere acknowledgement. An answer of ours repeats the convention of its
+request (`Asked`), so that a caller is answered in the form in which it called.
 """
 
 from __future__ import annotations
@@ -32,9 +40,16 @@ from league.machine import (
 from league.protocol import jsonrpc, quick_read
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
-from league.protocol.errors import ERRORS, PeerError, Retry, Stage, Violation, read_foreign
+from league.protocol.errors import (
+    ERRORS,
+    PeerError,
+    Retry,
+    Stage,
+    Violation,
+    read_foreign,
+)
 from league.protocol.exchanges import EXCHANGES, Role, family_of
-from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, RpcCall, is_int
+from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, is_int
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
 
 PING = "ping"
@@ -46,20 +61,26 @@ INQUIRIES: Mapping[Role, tuple[str, ...]] = {
     Role.REFEREE: ("get_match_state", *ASSIGNMENTS),
     Role.PLAYER: ("get_player_state",),
 }
-"""What is asked of a role without a message of the protocol, by method or by message type."""
+"""The questions a role answers besides messages of the protocol, by method or by message type."""
 UNKNOWN_TOOL = -32602
 """MCP's number for it."""
 ACCEPTED = 202
 """The HTTP status that says: the answer comes later."""
 _NO_RESULT = Violation(
-    "E035", "", "an answer is a JSON-RPC object with a result, not an empty body", "RPC.one_answer", lenient=True
+    "E035",
+    "",
+    "an answer is a JSON-RPC object with a result, not an empty body",
+    "RPC.one_answer",
+    lenient=True,
 )
 _METHODS = {kind: b',"method":"%b","params":' % row.method.encode() for kind, row in EXCHANGES.items()}
-_NAMING = ("message_type", "conversation_id", "sender", "match_id")
+_RETRYABLE = (Retry.YES, Retry.LATER, Retry.IN_WINDOW)
+_ERROR_TYPES = {Role.MANAGER: "LEAGUE_ERROR", Role.REFEREE: "GAME_ERROR"}
+_CHOICE_FIELDS = ("accept", "accepted", "parity_choice", "choice", "move_data")
 
 
 class Asked(msgspec.Struct, frozen=True, gc=False):
-    """A request as read: what it says, and what its answer must repeat."""
+    """A request as read: its content, and what its answer must repeat."""
 
     id: Id
     content: Content
@@ -73,7 +94,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     """The caller speaks MCP: its answer is as MCP has it, and nothing else."""
 
     def by_mcp(self) -> Asked:
-        """The same, asked by a caller that speaks MCP."""
+        """The same request from a caller that speaks MCP."""
         return msgspec.structs.replace(self, is_mcp=True)
 
     @property
@@ -83,7 +104,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who answers here: its role decides which methods it knows and how its errors look."""
+    """The agent that answers here: its role decides which methods it knows and how its errors look."""
 
     role: Role
     sender: str
@@ -101,93 +122,165 @@ def write_call(
     tool: Tool | None = None,
     session: Session = NO_SESSION,
 ) -> bytes:
-    """A request; the body was encoded once for all receivers, the receiver's token is spliced in. `tool` is what the
-    method is called there, if it is not what the documents call it."""
+    """Write a request. The body was encoded once for all receivers; the receiver's token is spliced in. `tool` is the
+    name of the method there, if it is not the one in the documents."""
     if isinstance(message, Ping):
-        if not isinstance(message, RecordRequest):
-            return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
-        asked = {"match_id": message.match_id, "attempt": message.attempt, "auth_token": to.token}
-        return jsonrpc.encode_call(request_id, RECORD, msgspec.json.encode(asked))
-    token = b"" if to.token is None else b',"auth_token":"%b"' % to.token.encode()
+        return _write_ping(request_id, message, to)
+    token = b""
+    if to.token is not None:
+        token = b',"auth_token":"%b"' % to.token.encode()
+    # The usual call: no parsing and no second encoding, only bytes put together.
     if tool is None and to.convention is Convention.SPEC and message.type in _METHODS:
-        return b'{"jsonrpc":"2.0","id":%d%b%b%b}}' % (request_id, _METHODS[message.type], body[:-1], token)
+        return b'{"jsonrpc":"2.0","id":%d%b%b%b}}' % (
+            request_id,
+            _METHODS[message.type],
+            body[:-1],
+            token,
+        )
     body = b"%b%b}" % (body[:-1], token)
     if to.convention is Convention.BARE:
         body = forms.with_flat_meta(message, body)
-    tool = tool or Tool(forms.spellings(to.convention, message.type)[0])
-    return forms.frame(to.convention, request_id, tool, forms.retyped(message, body, tool.name), session)
+    if tool is None:
+        tool = Tool(forms.spellings(to.convention, message.type)[0])
+    return forms.frame(
+        to.convention,
+        request_id,
+        tool,
+        forms.retyped(message, body, tool.name),
+        session,
+    )
+
+
+def _write_ping(request_id: int, message: Ping, to: Address) -> bytes:
+    if not isinstance(message, RecordRequest):
+        return b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % request_id
+    params = {
+        "match_id": message.match_id,
+        "attempt": message.attempt,
+        "auth_token": to.token,
+    }
+    return jsonrpc.encode_call(request_id, RECORD, msgspec.json.encode(params))
 
 
 def read_request(raw: bytes, speaker: Speaker, limit: int = jsonrpc.MESSAGE_LIMIT) -> Asked:
-    """Whatever the bytes: a request to hand to the machine. BadRequestError for what cannot be dispatched."""
+    """Read any bytes as a request for the machine; raise BadRequestError if they cannot be dispatched."""
     return read_quickly(raw, speaker, limit) or read_closely(raw, speaker, limit)
 
 
 def read_quickly(raw: bytes, speaker: Speaker, limit: int) -> Asked | None:
-    """A request that is right in every way; None for any other."""
-    found = quick_read.read_request(raw, speaker.role, speaker.reading) if len(raw) <= limit else None
-    if found is None:
+    """Read a request that is right in every way; return None for any other."""
+    if len(raw) > limit:
         return None
-    number, read = found
-    said: Any = read.message  # each has an envelope; only those about a match have its id
-    return Asked(number, read, said.type, said.conversation_id, said.sender, getattr(said, "match_id", None))
-
-
-def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
-    """Any request, in the general way."""
-    return _read_call(jsonrpc.decode_call(raw, limit), speaker)
-
-
-def _read_call(call: RpcCall, speaker: Speaker) -> Asked:
-    if call.convention is Convention.BARE and speaker.reading.profile == "strict":
-        raise BadRequestError(None, PeerError("E035", 'jsonrpc must be "2.0"', {"field": "jsonrpc"}, "RPC.object"))
-    if call.method == PING:
-        return Asked(call.id, Ping(), convention=call.convention)
-    if call.method == RECORD and speaker.role is Role.REFEREE:
-        return Asked(call.id, _record_request(call.params))
-    content = call.params if isinstance(call.params, dict) else {}
-    inquired = _inquired(call.method, content.get("message_type"), speaker.role)
-    if inquired is not None:
-        return Asked(call.id, Inquiry(inquired, content), convention=call.convention, is_halved=call.is_halved)
-    read = jsonrpc.read_call(call, speaker.reading, speaker.role)
-    if speaker.reading.profile == "compat" and read.message is None:
-        # What is right as it stands costs nothing more.
-        round_name = name_of_round(content.get("round_id"))
-        content, deviations = normalise.normalise_request(content, call.method, speaker.reading.game_type)
-        if deviations:
-            normalised = jsonrpc.read_call(replace(call, params=content), speaker.reading, speaker.role)
-            read = structs.replace(_with(normalised, deviations, content), round_name=round_name)
-    kind, conversation_id, sender, match_id = (_text(content, name) for name in _NAMING)
-    return Asked(call.id, read, kind, conversation_id, sender, match_id, call.convention, call.is_halved)
-
-
-def _with(read: Unsealed, deviations: tuple[Violation, ...], content: dict[str, Any]) -> Unsealed:
-    """The deviations of its form are recorded; a message that contradicts itself is refused."""
-    broken = tuple(one for one in deviations if not one.lenient)
-    passed = (*(one for one in deviations if one.lenient), *read.deviations)
-    if not broken:
-        return structs.replace(read, deviations=passed)
-    return structs.replace(
-        read, message=None, violations=(*broken, *read.violations), deviations=passed, content=content
+    request = quick_read.read_request(raw, speaker.role, speaker.reading)
+    if request is None:
+        return None
+    request_id, read = request
+    message: Any = read.message  # each has an envelope; only those about a match have its id
+    match_id = getattr(message, "match_id", None)
+    return Asked(
+        request_id,
+        read,
+        message.type,
+        message.conversation_id,
+        message.sender,
+        match_id,
     )
 
 
-def _inquired(method: str, message_type: object, role: Role) -> str | None:
-    """Which inquiry this is, if its type is none of the protocol's."""
-    kind = message_type if isinstance(message_type, str) else ""
-    if kind in MESSAGES:
-        return None
-    said = (method.lower(), kind.lower())
-    return next((one for one in INQUIRIES.get(role, ()) if one in said), None)
+def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
+    """Read any request, in the general way."""
+    call = jsonrpc.decode_call(raw, limit)
+    reading = speaker.reading
+    if call.convention is Convention.BARE and reading.profile == "strict":
+        raise BadRequestError(
+            None,
+            PeerError(
+                "E035",
+                'jsonrpc must be "2.0"',
+                {"field": "jsonrpc"},
+                "RPC.object",
+            ),
+        )
+    if call.method == PING:
+        return Asked(call.id, Ping(), convention=call.convention)
+    content = _fields(call.params)
+    if call.method == RECORD and speaker.role is Role.REFEREE:
+        return Asked(call.id, _record_request(content))
+    inquiry = _inquiry_in(call.method, content.get("message_type"), speaker.role)
+    if inquiry is not None:
+        return Asked(
+            call.id,
+            Inquiry(inquiry, content),
+            convention=call.convention,
+            is_halved=call.is_halved,
+        )
+    read = jsonrpc.read_call(call, reading, speaker.role)
+    # Only a message that cannot be read as it stands is normalised: usually this costs nothing.
+    if reading.profile == "compat" and read.message is None:
+        round_name = name_of_round(content.get("round_id"))
+        content, deviations = normalise.normalise_request(content, call.method, reading.game_type)
+        if deviations:
+            normalised = jsonrpc.read_call(replace(call, params=content), reading, speaker.role)
+            read = structs.replace(
+                _with_deviations(normalised, deviations, content),
+                round_name=round_name,
+            )
+    return Asked(
+        call.id,
+        read,
+        _text(content, "message_type"),
+        _text(content, "conversation_id"),
+        _text(content, "sender"),
+        _text(content, "match_id"),
+        call.convention,
+        call.is_halved,
+    )
 
 
-def _record_request(params: object) -> RecordRequest:
-    """What is missing or wrong names no match, and is refused as such."""
-    fields = params if isinstance(params, dict) else {}
-    attempt = fields.get("attempt")
-    return RecordRequest(
-        _text(fields, "match_id") or "", attempt if is_int(attempt) else 0, _text(fields, "auth_token")
-    )  # fmt: skip
+def _with_deviations(
+    read: Unsealed,
+    deviations: tuple[Violation, ...],
+    content: dict[str, Any],
+) -> Unsealed:
+    """Record the deviations of a message's form; refuse a message that contradicts itself."""
+    lenient = tuple(deviation for deviation in deviations if deviation.lenient)
+    broken = tuple(deviation for deviation in deviations if not deviation.lenient)
+    recorded = lenient + read.deviations
+    if not broken:
+        return structs.replace(read, deviations=recorded)
+    return structs.replace(
+        read,
+        message=None,
+        violations=broken + read.violations,
+        deviations=recorded,
+        content=content,
+    )
+
+
+def _inquiry_in(method: str, message_type: object, role: Role) -> str | None:
+    """Find the inquiry a request makes, if its type is not one of the protocol's."""
+    names = [method.lower()]
+    if isinstance(message_type, str):
+        if message_type in MESSAGES:
+            return None
+        names.append(message_type.lower())
+    for inquiry in INQUIRIES.get(role, ()):
+        if inquiry in names:
+            return inquiry
+    return None
+
+
+def _record_request(params: Mapping[str, object]) -> RecordRequest:
+    """Read which record is asked for. A field that is missing or wrong names no match, and is refused as such."""
+    attempt = params.get("attempt")
+    if not is_int(attempt):
+        attempt = 0
+    return RecordRequest(_text(params, "match_id") or "", attempt, _text(params, "auth_token"))
+
+
+def _fields(value: object) -> dict[str, Any]:
+    """The fields of an object; none of anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _text(content: Mapping[str, object], name: str) -> str | None:
@@ -195,108 +288,160 @@ def _text(content: Mapping[str, object], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-# --- answers ----------------------------------------------------------------------------------------------------------
+# --- answers of ours --------------------------------------------------------------------------------------------------
 
 
-def write_answer(asked: Asked, answering: Answering, speaker: Speaker, now: float) -> bytes:
-    """The one answer a request gets, in the way it was asked."""
+def write_answer(request: Asked, answering: Answering, speaker: Speaker, now: float) -> bytes:
+    """Write the one answer a request gets, in the convention of the request."""
     content = answering.content
-    if isinstance(content, Message) and asked.convention is Convention.SPEC and not asked.is_halved:
-        return jsonrpc.encode_result(asked.id, content)
+    convention = request.convention
+    if isinstance(content, Message) and convention is Convention.SPEC and not request.is_halved:
+        return jsonrpc.encode_result(request.id, content)
     if isinstance(content, PeerError):
-        about = answering.about or asked.message_type
-        data = error_data(content, asked, speaker, now)
-        if asked.convention is Convention.BARE:
-            return msgspec.json.encode(data)
-        if asked.calls_tool:
-            return _tool_refusal(asked.id, content, data)
-        return jsonrpc.encode_error(asked.id, content.code, family_of(about), data)
-    result = _result(content) if not (asked.is_mcp and isinstance(content, Pong)) else {}
-    if asked.convention is Convention.BARE:
+        return _write_error(
+            request,
+            content,
+            answering.about,
+            error_data(content, request, speaker, now),
+        )
+    result = _result(content)
+    if request.is_mcp and isinstance(content, Pong):
+        result = {}
+    if convention is Convention.BARE:
         return msgspec.json.encode(result)
-    if asked.convention is Convention.TOOLS:
-        result = forms.tool_result(result, beside=not asked.is_mcp)
-    elif asked.is_halved:
+    if convention is Convention.TOOLS:
+        result = forms.tool_result(result, beside=not request.is_mcp)
+    elif request.is_halved:
         plain = msgspec.to_builtins(result)
         result = {**plain, **forms.halved(plain)}
-    return jsonrpc.encode_result(asked.id, result)
+    return jsonrpc.encode_result(request.id, result)
+
+
+def _write_error(request: Asked, error: PeerError, about: str | None, data: dict[str, Any]) -> bytes:
+    if request.convention is Convention.BARE:
+        return msgspec.json.encode(data)
+    if request.calls_tool:
+        return _tool_refusal(request.id, error, data)
+    return jsonrpc.encode_error(request.id, error.code, family_of(about or request.message_type), data)
 
 
 def _tool_refusal(request_id: Id, error: PeerError, data: dict[str, Any]) -> bytes:
-    """To an MCP client: the sentence is all that it shows to people and models. A tool that is not there is an error of
-    the request."""
+    """Refuse a call of an MCP client, which shows nothing but the sentence to people and models. A tool that does not
+    exist is an error of the request."""
     if error.code == "E036":
-        unknown = {"code": UNKNOWN_TOOL, "message": f"Unknown tool ({error.detail})"}
+        unknown = {
+            "code": UNKNOWN_TOOL,
+            "message": f"Unknown tool ({error.detail})",
+        }
         return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": unknown})
-    said = f"{error.code} {error.row.name}: {error.detail}"
-    result = {"content": [{"type": "text", "text": said}], "structuredContent": data, "isError": True}
+    sentence = f"{error.code} {error.row.name}: {error.detail}"
+    result = {
+        "content": [{"type": "text", "text": sentence}],
+        "structuredContent": data,
+        "isError": True,
+    }
     return jsonrpc.encode_result(request_id, result)
 
 
-def _result(content: Message | Pong | Acknowledged | MatchRecord | Information) -> Message | dict[str, Any]:
+def _result(
+    content: Message | Pong | Acknowledged | MatchRecord | Information,
+) -> Message | dict[str, Any]:
     if isinstance(content, Acknowledged):
         return {}
     if isinstance(content, Pong):
-        held = [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches or ()]
-        return {} if content.matches is None else {"matches": held}
+        if content.matches is None:
+            return {}
+        return {"matches": [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches]}
     if isinstance(content, MatchRecord):
-        return {"match_id": content.match_id, "attempt": content.attempt, "events": list(content.events)}
-    return dict(content.data) if isinstance(content, Information) else content
+        return {
+            "match_id": content.match_id,
+            "attempt": content.attempt,
+            "events": list(content.events),
+        }
+    if isinstance(content, Information):
+        return dict(content.data)
+    return content
 
 
 def write_bad_request(bad: BadRequestError, speaker: Speaker, now: float) -> bytes:
-    """The answer to bytes that could not be dispatched."""
-    asked = Asked(bad.id, Ping())
-    return jsonrpc.encode_error(bad.id, bad.error.code, family_of(None), error_data(bad.error, asked, speaker, now))
+    """Answer bytes that could not be dispatched."""
+    data = error_data(bad.error, Asked(bad.id, Ping()), speaker, now)
+    return jsonrpc.encode_error(bad.id, bad.error.code, family_of(None), data)
 
 
 def write_refusal(code: str, detail: str, speaker: Speaker, now: float) -> bytes:
-    """The answer to a request that HTTP itself refuses: the whole error of the catalogue, to no particular request."""
+    """Answer a request that HTTP itself refuses: the whole error of the catalogue, to no particular request."""
     return write_bad_request(BadRequestError(None, PeerError(code, detail)), speaker, now)
 
 
-def error_data(error: PeerError, asked: Asked, speaker: Speaker, now: float) -> dict[str, Any]:
-    """The whole LEAGUE_ERROR or GAME_ERROR message of a refusal (R-13, R-46); a player's has no message_type."""
-    about = asked.message_type or "UNKNOWN"
-    sender = asked.sender or ""
-    data: dict[str, Any] = {
-        **error.context,
-        **seal(speaker.sender, now, asked.conversation_id or "conv-unknown"),
+def error_data(error: PeerError, request: Asked, speaker: Speaker, now: float) -> dict[str, Any]:
+    """Write the LEAGUE_ERROR or GAME_ERROR message of a refusal (R-13, R-46); a player's has no message_type."""
+    about = request.message_type or "UNKNOWN"
+    sender = request.sender or ""
+    data: dict[str, Any] = {}
+    if speaker.role in _ERROR_TYPES:
+        data["message_type"] = _ERROR_TYPES[speaker.role]
+    data |= error.context
+    data |= seal(speaker.sender, now, request.conversation_id or "conv-unknown")
+    del data["auth_token"]
+    affected_player = None
+    if sender.startswith("player:"):
+        affected_player = sender.removeprefix("player:") or None
+    return {
+        **data,
         "error_code": error.code,
         "error_description": error.row.name,
         "error_name": error.row.name,
         "error_detail": error.detail,
         "original_message_type": about,
         "context": {**error.context, "action": about},
-        "affected_player": sender.partition(":")[2] or None if sender.startswith("player:") else None,
-        "action_required": _action(error, about, sender) if speaker.role is Role.MANAGER else about,
-        "retryable": error.row.retry in (Retry.YES, Retry.LATER, Retry.IN_WINDOW),
+        "affected_player": affected_player,
+        "action_required": _action(error, about, sender, speaker),
+        "retryable": error.row.retry in _RETRYABLE,
     }
-    del data["auth_token"]
-    kind = {Role.MANAGER: "LEAGUE_ERROR", Role.REFEREE: "GAME_ERROR"}.get(speaker.role)
-    return {"message_type": kind, **data} if kind else data
 
 
-def _action(error: PeerError, about: str, sender: str) -> str:
-    """What to repeat; without a valid token that is the registration."""
-    if error.code != "E012":
+def _action(error: PeerError, about: str, sender: str, speaker: Speaker) -> str:
+    """Name the message to repeat; without a valid token that is the registration."""
+    if speaker.role is not Role.MANAGER or error.code != "E012":
         return about
     return "REFEREE_REGISTER_REQUEST" if sender.startswith("referee:") else "LEAGUE_REGISTER_REQUEST"
 
 
+# --- answers of others ------------------------------------------------------------------------------------------------
+
+
 def read_answer(
-    raw: bytes, sent: Message | Ping, reading: Reading, limit: int = jsonrpc.MESSAGE_LIMIT, status: int = 200
+    raw: bytes,
+    sent: Message | Ping,
+    reading: Reading,
+    limit: int = jsonrpc.MESSAGE_LIMIT,
+    status: int = 200,
 ) -> Content:
-    """What an answer to our call says. `status` is its HTTP status, below 300 unless the body says something."""
+    """Read the answer to a call of ours. `status` is its HTTP status, below 300 unless the body says something."""
+    if isinstance(sent, RecordRequest):
+        return _read_record(raw, limit)
     if isinstance(sent, Ping):
-        return _read_record(raw, limit) if isinstance(sent, RecordRequest) else _read_pong(raw, limit)
+        return _read_pong(raw, limit)
     if len(raw) <= limit and not (type(sent) is LeagueQuery and is_answered_freely(sent)):
         quickly = quick_read.read_answer(raw, sent.type, reading)
         if quickly is not None:
             return quickly
-    if status < 300 and reading.profile == "compat":
-        return _read_empty(raw, status) or _read_accepted(_read_closely(raw, sent, reading, limit), status)
-    return _read_closely(raw, sent, reading, limit)
+    is_lenient = status < 300 and reading.profile == "compat"
+    if is_lenient and (not raw or raw.isspace()):
+        # Nothing at all is a mere acknowledgement (section 6.2).
+        return Acknowledged((_NO_RESULT,), is_promise=status == ACCEPTED)
+    content = _read_closely(raw, sent, reading, limit)
+    if is_lenient and status == ACCEPTED and not _says_something(content):
+        return Acknowledged((_NO_RESULT,), is_promise=True)
+    return content
+
+
+def _says_something(content: Content) -> bool:
+    """False for an answer without a message: with the status "accepted" it is a mere acknowledgement."""
+    if isinstance(content, Unsealed):
+        return content.message is not None or content.message_type is not None
+    return isinstance(content, Refusal | Information)
 
 
 def _read_closely(raw: bytes, sent: Message, reading: Reading, limit: int) -> Content:
@@ -307,54 +452,53 @@ def _read_closely(raw: bytes, sent: Message, reading: Reading, limit: int) -> Co
         return _unreadable(error)
 
 
-def _read_empty(raw: bytes, status: int) -> Acknowledged | None:
-    """Nothing at all is a mere acknowledgement (section 6.2)."""
-    return Acknowledged((_NO_RESULT,), status == ACCEPTED) if not raw or raw.isspace() else None
-
-
-def _read_accepted(content: Content, status: int) -> Content:
-    """ "Accepted" without a message is one too, whatever stands there instead."""
-    is_message = isinstance(content, Unsealed) and (content.message is not None or content.message_type is not None)
-    if status != ACCEPTED or is_message or isinstance(content, Refusal | Information):
-        return content
-    return Acknowledged((_NO_RESULT,), is_promise=True)
-
-
 def _read_documented(value: object, sent: Message, reading: Reading) -> Unsealed | None:
-    """An answer that is right in every way, which most are: nothing else is looked for then."""
+    """Read an answer that is right in every way, which most are: nothing else is looked for then."""
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or "error" in value:
         return None
-    result, row = value.get("result"), EXCHANGES.get(sent.type)
+    result = value.get("result")
+    row = EXCHANGES.get(sent.type)
     if row is None or not isinstance(result, dict) or result.get("message_type") not in row.replies:
         return None
     if isinstance(sent, LeagueQuery) and is_answered_freely(sent):
         return None
     read = unseal(result, reading, row.replies)
-    return read if read.message is not None and not read.deviations else None
+    if read.message is None or read.deviations:
+        return None
+    return read
 
 
 def _read_otherwise(value: object, sent: Message, reading: Reading) -> Content:
-    """Any other answer, in whatever form; PeerError for one of which nothing can be read."""
+    """Read any other answer, in whatever form; raise PeerError if nothing can be read of it."""
     if is_answered_freely(sent):
         return _read_information(value)
-    compat = reading.profile == "compat"
-    answer = forms.answer_in(value) if compat else jsonrpc.answer_in(value)
+    # The type is looked at before normalising: an error must not be normalised into the expected message.
+    is_compat = reading.profile == "compat"
+    answer = forms.answer_in(value) if is_compat else jsonrpc.answer_in(value)
+    content = answer.content
+    deviations = answer.deviations
     expected = EXCHANGES[sent.type].replies if sent.type in EXCHANGES else ()
-    content, deviations = answer.content, answer.deviations
-    said = content.get("message_type") if isinstance(content, dict) else None
-    if answer.is_error or (said not in expected and _is_refusal(content)):
+    if answer.is_error or (_type_in(content) not in expected and _is_refusal(content)):
         return _refusal(answer)
-    if compat and isinstance(content, dict):
+    if is_compat and isinstance(content, dict):
         content, more = normalise.normalise_answer(content, sent.type, getattr(sent, "move_request", None))
-        said, deviations = content.get("message_type"), more + deviations
-    if said in expected or (isinstance(said, str) and not is_notification(sent)) or not compat:
-        read = unseal(content, reading, expected)
-        return structs.replace(read, deviations=(*deviations, *read.deviations)) if deviations else read
-    return Acknowledged()
+        deviations = more + deviations
+    message_type = _type_in(content)
+    is_message = isinstance(message_type, str) and not is_notification(sent)
+    if is_compat and message_type not in expected and not is_message:
+        return Acknowledged()
+    read = unseal(content, reading, expected)
+    if not deviations:
+        return read
+    return structs.replace(read, deviations=(*deviations, *read.deviations))
+
+
+def _type_in(content: object) -> object:
+    return content.get("message_type") if isinstance(content, dict) else None
 
 
 def says_something(raw: bytes) -> bool:
-    """Is this an answer at all, whatever the HTTP status says? A message, or JSON-RPC."""
+    """True if this is an answer at all, whatever the HTTP status: a message, or JSON-RPC."""
     try:
         value = jsonrpc.parse_answer(raw, len(raw))
     except PeerError:
@@ -363,22 +507,27 @@ def says_something(raw: bytes) -> bool:
 
 
 def is_notification(sent: Message) -> bool:
-    """A notification: any answer that is no error acknowledges it (R-04)."""
+    """True for a notification: any answer but an error acknowledges it (R-04)."""
     row = EXCHANGES.get(sent.type)
     return row is None or (row.replies[0].endswith("_ACK") and sent.type != "GAME_INVITATION")
 
 
 def _read_pong(raw: bytes, limit: int) -> Pong:
-    """Any answer is a sign of life; ours lists matches and attempts."""
+    """Read the answer to a ping. Any answer is a sign of life; ours lists matches and attempts."""
     try:
         content = jsonrpc.decode_answer(raw, limit).content
     except PeerError:
         return Pong()
-    listed = content.get("matches") if isinstance(content, dict) else None
+    listed = _fields(content).get("matches")
     if not isinstance(listed, list):
         return Pong()
-    pairs = [(one.get("match_id"), one.get("attempt")) for one in listed if isinstance(one, dict)]
-    return Pong(tuple((match, attempt) for match, attempt in pairs if isinstance(match, str) and is_int(attempt)))
+    matches = []
+    for match in map(_fields, listed):
+        match_id = _text(match, "match_id")
+        attempt = match.get("attempt")
+        if match_id is not None and is_int(attempt):
+            matches.append((match_id, attempt))
+    return Pong(tuple(matches))
 
 
 def _read_record(raw: bytes, limit: int) -> Content:
@@ -388,25 +537,36 @@ def _read_record(raw: bytes, limit: int) -> Content:
         return _unreadable(error)
     if answer.is_error:
         return _refusal(answer)
-    content = answer.content if isinstance(answer.content, dict) else {}
-    match_id, attempt, events = _text(content, "match_id"), content.get("attempt"), content.get("events")
+    content = _fields(answer.content)
+    match_id = _text(content, "match_id")
+    attempt = content.get("attempt")
+    events = content.get("events")
     if match_id is None or not is_int(attempt) or not isinstance(events, list):
         return Acknowledged()
-    return MatchRecord(match_id, attempt, tuple(one for one in events if isinstance(one, dict)))
+    return MatchRecord(
+        match_id,
+        attempt,
+        tuple(event for event in events if isinstance(event, dict)),
+    )
 
 
 def _read_information(value: object) -> Content:
-    """Whatever is said, if it is no error; a list alone is of matches, the only thing that is asked for so."""
+    """Read any answer but an error; a list alone is a list of matches, the only thing that is asked for in this way."""
     answer = RpcAnswer(value) if isinstance(value, list) else forms.answer_in(value)
     content = answer.content
     if answer.is_error or _is_refusal(content):
         return _refusal(answer)
-    listed = {"matches": content} if isinstance(content, list) else content
-    return Information(listed) if isinstance(listed, dict) else Acknowledged()
+    # The list is wrapped, so that whoever asked finds matches in one place.
+    if isinstance(content, list):
+        content = {"matches": content}
+    return Information(content) if isinstance(content, dict) else Acknowledged()
 
 
 def _unreadable(error: PeerError) -> Unsealed:
     return Unsealed(None, None, (Violation(error.code, "", error.detail, "RPC", Stage.TYPE),))
+
+
+# --- errors of others -------------------------------------------------------------------------------------------------
 
 
 def _is_refusal(content: object) -> bool:
@@ -414,37 +574,48 @@ def _is_refusal(content: object) -> bool:
     if not isinstance(content, dict):
         return False
     return (
-        content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
-        or content.get("status") in ("ERROR", "REJECTED")
+        _says_no(content)
         or (content.get("message_type") is None and bool(content.get("error_code")))
         or understanding.is_trouble(content)
     )
 
 
-def _refusal(answer: RpcAnswer) -> Refusal:
-    content, number, is_error = answer.content, answer.number, answer.is_error
-    fields = content if isinstance(content, dict) else {}
-    inner = fields.get("error")
-    fields = inner if isinstance(inner, dict) else fields
-    code, name = _text(fields, "error_code"), _text(fields, "error_name") or _text(fields, "error_description")
-    is_unknown = understanding.says_unknown(content, number, is_error=is_error)
-    words = understanding.words_of(content, number)
-    known = "E036" if is_unknown else read_foreign(code, name, number)
-    said = (_text(fields, place) for place in ("error_detail", "reason", "message"))
-    detail = next(filter(None, said), None) or name or words or ERRORS[known].when
-    is_no = (answer.is_tool_error or _is_no(content, is_error)) and not is_unknown
-    understood = is_no or not understanding.is_not_understood(content, number)
-    return Refusal(known, detail[:500], understood, words)
-
-
-_ANSWERS = ("accept", "accepted", "parity_choice", "choice", "move_data")
-
-
-def _is_no(content: object, is_error: bool) -> bool:
-    """Whoever says no in a result, in the protocol's words or beside what it was asked for, has understood."""
-    if not isinstance(content, dict) or is_error:
-        return False
-    if content.get("status") in ("ERROR", "REJECTED") or content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR"):
+def _says_no(content: Mapping[str, object]) -> bool:
+    """True if it is an error in the words of the protocol."""
+    if content.get("status") in ("ERROR", "REJECTED"):
         return True
-    is_plain = content.get("success") is False and content.get("error") is None
-    return is_plain or any(name in content for name in _ANSWERS)
+    return content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
+
+
+def _refusal(answer: RpcAnswer) -> Refusal:
+    content = answer.content
+    number = answer.number
+    fields = _fields(content)
+    if isinstance(fields.get("error"), dict):
+        fields = fields["error"]
+    name = _text(fields, "error_name") or _text(fields, "error_description")
+    words = understanding.words_of(content, number)
+    is_unknown = understanding.says_unknown(content, number, is_error=answer.is_error)
+    code = "E036"
+    if not is_unknown:
+        code = read_foreign(_text(fields, "error_code"), name, number)
+    detail = (
+        _text(fields, "error_detail")
+        or _text(fields, "reason")
+        or _text(fields, "message")
+        or name
+        or words
+        or ERRORS[code].when
+    )
+    is_no = answer.is_tool_error or (not answer.is_error and _is_no(content))
+    understood = (is_no and not is_unknown) or not understanding.is_not_understood(content, number)
+    return Refusal(code, detail[:500], understood, words)
+
+
+def _is_no(content: object) -> bool:
+    """True for a no in a result, in the protocol's words or beside the expected fields: its sender has understood."""
+    if not isinstance(content, dict):
+        return False
+    if _says_no(content) or any(name in content for name in _CHOICE_FIELDS):
+        return True
+    return content.get("success") is False and content.get("error") is None

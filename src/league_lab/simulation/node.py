@@ -34,7 +34,7 @@ from league.protocol.envelope import Reading, Unsealed
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
-from league.storage.journal import Entry, MemoryJournal
+from league.storage.journal import MemoryJournal
 from league.transport import letters
 from league.transport.letters import Asked, Speaker
 from league_lab.promises.evidence import Recovery
@@ -298,8 +298,8 @@ class Node:
     # --- what the pump says must be done ------------------------------------------------------------------------------
 
     def _carry_out(self, actions: Actions) -> None:
-        for events, secrets in actions.append:
-            self.journal.append(Entry(events, secrets))
+        for entry in actions.append:
+            self.journal.append(entry)
             self.log.offsets.append(self.offset)
         self._plan_sync(is_awaited=actions.is_awaited)
         self.log.acknowledged = max(self.log.acknowledged, self.log.base + actions.released)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from league import events as e
-from league.agent.counts import ADDED_UP_AT, BUCKETS_S, TableDelays
+from league.agent.counts import BUCKETS_S, TableDelays
 from league.agent.watch import OPEN_KEPT, Meter
 from league.machine import Pong
 from league.protocol.envelope import Unsealed
@@ -163,7 +164,7 @@ def test_it_shows_the_same_however_often_somebody_looks(observations: list[tuple
 
 @pytest.mark.requirement("KEEPING.bounded")
 @pytest.mark.parametrize("match_id", [None, "R1M1"])
-def test_observations_are_not_kept_one_by_one_without_end(match_id: str | None) -> None:
+def test_a_flood_of_observations_takes_no_more_room_than_one(match_id: str | None) -> None:
     meter = Meter()
     meter.happened([begun()])
     floods: list[Callable[[], None]] = [
@@ -173,10 +174,14 @@ def test_observations_are_not_kept_one_by_one_without_end(match_id: str | None) 
         lambda: meter.happened([moved(match_id or "R9M9")]),
     ]
     for flood in floods:
-        for _ in range(10 * ADDED_UP_AT):
+        flood()
+    room = [len(msgspec.msgpack.encode(counts)) for counts in (meter, *meter._open.values())]
+    for flood in floods:
+        for _ in range(1000):
             flood()
-        for counts in (meter, *meter._open.values()):
-            assert len(counts.exchanges) + len(counts.events) < 2 * ADDED_UP_AT
+    # The numbers grow by a few bytes each, the number of labels does not.
+    for counts, before in zip((meter, *meter._open.values()), room, strict=True):
+        assert len(msgspec.msgpack.encode(counts)) < before + 200
 
 
 def accepted(at: float) -> e.ResultAccepted:

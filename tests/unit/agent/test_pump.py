@@ -55,7 +55,7 @@ def test_a_lazy_event_that_is_lost_leaves_the_machine_without_it() -> None:
 def test_nothing_waits_for_a_journal_that_is_not_kept() -> None:
     desk = Desk(is_volatile=True)
     letter_id, actions = desk.order("note_and_tell", "Ann")
-    assert [events for events, _ in actions.append] != []
+    assert [entry.events for entry in actions.append] != []
     assert ([one.letter_id for one in actions.replies], len(actions.calls), actions.is_awaited) == (
         [letter_id],
         2,
