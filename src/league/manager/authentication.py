@@ -61,9 +61,12 @@ class Authentication(ManagerPart):
             if token is not None:
                 _check(read, Stage.AUTHORITY)
             raise _missing_token()
-        # First of all, because such a token has no owner: it would only be called invalid.
-        self.check_audience(token, read, origin, now)
-        member, serial = self._owner(token)
+        try:
+            member, serial = self._owner(token)
+        except PeerError:
+            # A token that was derived for others has no owner either, and the operator must hear of it.
+            self.check_audience(token, read, origin, now)
+            raise
         if read.violations:
             _check(read, Stage.AUTHORITY)
         # Nearly every sender is spelled so; the other spellings cost more to read.
