@@ -82,18 +82,18 @@ def _check(args: argparse.Namespace) -> None:
 
 def _summary(runs: list[Run], seconds: float) -> dict[str, Any]:
     faults: Counter[str] = Counter()
-    broken_promises = []
     for simulated in runs:
         faults.update(simulated.faults)
-        for finding in simulated.broken:
-            broken_promises.append(
-                {
-                    "seed": simulated.seed,
-                    "promise": finding.promise,
-                    "detail": finding.detail,
-                    "where": finding.where,
-                }
-            )
+    broken_promises = [
+        {
+            "seed": simulated.seed,
+            "promise": finding.promise,
+            "detail": finding.detail,
+            "where": finding.where,
+        }
+        for simulated in runs
+        for finding in simulated.broken
+    ]
     return {
         "leagues": len(runs),
         "matches": sum(simulated.matches for simulated in runs),
