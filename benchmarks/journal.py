@@ -16,7 +16,8 @@ from threading import Condition
 
 from benchmarks import Row
 from league.events import ResultAccepted
-from league.storage.journal import Entry, encode
+from league.machine import Entry
+from league.storage.journal import encode
 from league.storage.notices import Durable, Notice
 from league.storage.sqlite import SqliteJournal
 

@@ -1,5 +1,6 @@
 """Writes spec/vectors/valid and spec/vectors/invalid: python -m scripts.make_vectors
 
+The vectors come from scripts/vectors: a file that was added to these folders by hand is removed, and named.
 `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scripts.vectors.right import valid
-from scripts.vectors.shapes import Vector
+from scripts.vectors.shapes import Vector, check_tables
 from scripts.vectors.wrong import invalid
 
 ROOT = Path(__file__).parents[1] / "spec" / "vectors"
@@ -30,6 +31,7 @@ def _files(folder: str, vectors: Iterable[Vector]) -> dict[Path, str]:
 
 def files() -> dict[Path, str]:
     """Every generated file and its text."""
+    check_tables()
     return {**_files("valid", valid()), **_files("invalid", invalid())}
 
 
@@ -54,6 +56,7 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted[path], encoding="utf-8")
         else:
+            print(f"removed {path.relative_to(ROOT)}: vectors come from the tables in scripts/vectors; add yours there")
             path.unlink()
     return 1 if check and changes else 0
 

@@ -11,6 +11,17 @@ from hypothesis import Phase, settings
 
 from tests.support.processes import Processes
 
+SLOW_FOLDERS = {"browser", "e2e", "fuzz", "interaction", "mutations"}
+"""Whole leagues, real sockets, hunts for planted bugs."""
+SLOW_HELPERS = (
+    "tests.kit.defects",
+    "tests.kit.players",
+    "tests.support.browsing",
+    "tests.support.mcp_",
+    "tests.support.processes",
+)
+"""They start processes, a browser, programs by others, or players that the whole kit checks."""
+
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
 # tests send it to one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,6 +33,8 @@ settings.register_profile("hunt", phases=(Phase.explicit, Phase.generate), max_e
 # `make test` draws the same examples on every machine: whoever changes nothing sees nothing break. New ones are
 # looked for by `make test-deep`, with `--hypothesis-profile random`.
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+# `make test-quick` draws a few of these.
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=10)
 settings.load_profile("repeatable")
 
 
@@ -31,3 +44,18 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
     with Processes(tmp_path) as started:
         yield started
     assert started.bugs == []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what lies in a slow folder or uses a slow helper, so that `make test-quick` leaves it out."""
+    for item in items:
+        if _is_slow(item):
+            item.add_marker("slow")
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    if SLOW_FOLDERS.intersection(item.path.relative_to(Path(__file__).parent).parts):
+        return True
+    module = item.getparent(pytest.Module)
+    imported = [] if module is None else vars(module.obj).values()
+    return any(str(getattr(thing, "__module__", "")).startswith(SLOW_HELPERS) for thing in imported)

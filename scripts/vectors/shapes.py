@@ -52,7 +52,29 @@ def has(message: Fields, path: str) -> bool:
 
 
 def base_with(message_type: str, path: str) -> Fields:
-    return next(base for base in BASES[message_type] if has(base, path))
+    """The first whole message of this type that has a value at this path."""
+    for base in BASES[message_type]:
+        if has(base, path):
+            return base
+    raise SystemExit(
+        f"scripts/vectors/tables.py: FIELDS has a row for {path} of {message_type}, but no message in "
+        f"BASES[{message_type!r}] has this field. Add it to one of them, with a right value."
+    )
+
+
+def check_tables() -> None:
+    """Exit with a sentence if FIELDS and BASES do not list the same messages."""
+    described = {line for line in FIELDS.split("\n") if line and not line.startswith(" ")}
+    for message_type in sorted(described - set(BASES)):
+        raise SystemExit(
+            f"scripts/vectors/tables.py: FIELDS describes {message_type}, but BASES has no message of this type. "
+            "Add a whole, right message with all its fields."
+        )
+    for message_type in sorted(set(BASES) - described):
+        raise SystemExit(
+            f"scripts/vectors/tables.py: BASES has messages of type {message_type}, but FIELDS does not describe it. "
+            "Add its name and a row for each of its fields."
+        )
 
 
 def rows(message_type: str) -> Iterator[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ChooseParityCall",
@@ -29,8 +29,7 @@ _SDK = frozenset(__all__) - {"run", "tournament"}
 """Names that are defined in `league.sdk`."""
 
 if TYPE_CHECKING:
-    from league.feature_names import tournament
-    from league.running import run
+    from league.feature_names import run, tournament
     from league.sdk import (
         ChooseParityCall,
         GameMoveCall,
@@ -52,8 +51,6 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        if name == "run":
-            return import_module("league.running").run
         if name in _SDK:
             return getattr(import_module("league.sdk"), name)
         from league.features import ScriptRow, load, own

@@ -3,4 +3,5 @@
 Programs find these names through rows: see `league.__getattr__`.
 """
 
+from league_experiments.running import run as run
 from league_experiments.tournament import tournament as tournament

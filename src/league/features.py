@@ -8,7 +8,7 @@ A row holds texts only. A target such as `"league_kit.check_command:COMMANDS"` i
 feature costs nothing until somebody asks for it.
 
 Looking up entry points takes as long as all of `league --version`. So `make generate` writes the rows of our own
-features into `feature_table.py`. Features of other distributions are announced by the entry point group
+features into `features.json`. Features of other distributions are announced by the entry point group
 `league.features`; they are looked up for names that the table does not have, for completion, and by a manager that
 starts to serve.
 """
@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 ENTRY_POINTS = "league.features"
+TABLE = "features.json"
+"""The file beside this one with the rows of our own features, written by `make generate`."""
 
 
 class CommandRow(NamedTuple):
@@ -131,9 +133,21 @@ def load(target: str) -> Any:
 
 def own(kind: type[AnyRow]) -> Iterator[AnyRow]:
     """The rows of this kind in our own features."""
-    from league.feature_table import FEATURES
+    return (row for feature in own_features() for row in feature.rows if isinstance(row, kind))
 
-    return (row for feature in FEATURES for row in feature.rows if isinstance(row, kind))
+
+@cache
+def own_features() -> tuple[Feature, ...]:
+    """Our own features, read from the table."""
+    import json
+    from pathlib import Path
+
+    kinds: dict[str, Any] = {kind.__name__: kind for kind in get_args(Row)}
+    features = []
+    for name, about, page, rows in json.loads(Path(__file__).with_name(TABLE).read_text("utf-8")):
+        made = tuple(kinds[kind](*fields) for kind, *fields in rows)
+        features.append(Feature(name, about, page, made))
+    return tuple(features)
 
 
 def every(kind: type[AnyRow]) -> Iterator[AnyRow]:
@@ -164,9 +178,7 @@ def _by_others() -> _Others:
     """The features of other distributions. One that is broken is left out, and harms no other."""
     from importlib.metadata import entry_points
 
-    from league.feature_table import FEATURES
-
-    own_names = {feature.name for feature in FEATURES}
+    own_names = {feature.name for feature in own_features()}
     features: list[Feature] = []
     problems: list[str] = []
     for point in entry_points(group=ENTRY_POINTS):

@@ -227,6 +227,13 @@ class Undelivered(Struct, frozen=True):
     detail: str = ""
 
 
+class Entry(Struct, frozen=True):
+    """The events and secrets of one step, which become durable together."""
+
+    events: tuple[Event, ...]
+    secrets: Mapping[str, str] = {}
+
+
 # msgspec copies empty defaults, so no two steps share a list.
 class Step(Struct):
     """A machine's response to any input. Nothing of it leaves the process before its events are durable."""

@@ -31,6 +31,7 @@ exit status: 0 a league can be played here, 1 something keeps it from running"""
 OLDEST_PYTHON = (3, 11)
 USUAL_PORTS = {one.usual_port: one.role for one in options.ROLES}
 NEEDED = ("msgspec", "httptools")
+NAMESAKE = "league"
 EARLIEST = 1_735_689_600.0  # 2025-01-01
 SLOW_SYNC_S = 0.1
 LEAST_FREE = 100 << 20
@@ -85,12 +86,26 @@ def _packages() -> Iterator[Diagnosis]:
             import_module(name)
             yield Diagnosis(name, True, version(name))
         except (ImportError, PackageNotFoundError) as error:
-            yield Diagnosis(name, False, f"{error}; install agent-league anew", is_fatal=True)
+            yield Diagnosis(name, False, f"{error}; install agent-league again", is_fatal=True)
     try:
         import_module("uvloop")
         yield Diagnosis("event loop", True, f"uvloop {version('uvloop')}")
     except (ImportError, PackageNotFoundError):
         yield Diagnosis("event loop", False, "asyncio; uvloop would be faster and is not installed")
+
+
+def _namesake() -> Iterator[Diagnosis]:
+    """Another distribution is called `league`, as our package is: it overwrites our files (decision 17)."""
+    try:
+        found = version(NAMESAKE)
+    except PackageNotFoundError:
+        return
+    advice = f"'pip uninstall {NAMESAKE}', then 'pip install --force-reinstall agent-league'"
+    yield Diagnosis(
+        "installation",
+        False,
+        f"another distribution, {NAMESAKE} {found}, is installed too and may have replaced files of ours: {advice}",
+    )
 
 
 def _clock() -> Iterator[Diagnosis]:
@@ -250,6 +265,7 @@ def _games() -> Iterator[Diagnosis]:
 CHECKS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (
     _python,
     _packages,
+    _namesake,
     _clock,
     _network,
     _ports,

@@ -1,4 +1,4 @@
-"""Strategies meet many times, without servers."""
+"""Leagues and tournaments in scripts: real agents in one process, or strategies that meet without servers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ FEATURE = Feature(
     page="docs/how-to/compare-strategies.md",
     rows=(
         CommandRow("tournament", "Compare strategies", "league_experiments.tournament_command"),
+        ScriptRow("run", "league_experiments.running:run"),
         ScriptRow("tournament", "league_experiments.tournament:tournament"),
     ),
 )

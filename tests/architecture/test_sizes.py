@@ -1,4 +1,4 @@
-"""Functions stay short enough to read at one go. The habit is 25 lines, this is the limit."""
+"""Functions stay short enough to read in one go. There is no limit for files: a file ends where its idea ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def long_functions(code: str) -> list[str]:
 def test_functions_are_short() -> None:
     files = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
     assert len(files) > 1
-    assert {name: found for name, code in files.items() if (found := long_functions(code))} == {}
+    too_long = {name: functions for name, code in files.items() if (functions := long_functions(code))}
+    assert not too_long, f"split these functions, each has more than {FUNCTION_LINES} lines: {too_long}"
 
 
 @pytest.mark.parametrize("keyword", ["def", "async def"])

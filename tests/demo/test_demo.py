@@ -15,6 +15,7 @@ import pytest
 
 from league.events import ResultAccepted
 from league.reports.journals import read_events
+from league_records.sharing import PAUSE_S
 from tests.support.processes import Option, Process, Processes, children_of, wait_until_gone
 
 ANY_PORT = ("--port", "0")
@@ -107,7 +108,9 @@ def test_a_demo_says_once_that_it_cannot_write_the_files_and_plays_on(processes:
     here = processes.folder / "here"
     here.mkdir()
     (here / "SHARED").write_text("in the way", encoding="utf-8")
-    ended = processes.run("demo", "--json", *ANY_PORT, *SMALL, "--journal", "here")
+    # The match must not be over before the files are tried, which is at most every PAUSE_S.
+    slow = processes.slow_strategy(3 * PAUSE_S)
+    ended = processes.run("demo", "--json", *ANY_PORT, *SMALL, "--journal", "here", "--strategy", slow)
     assert (ended.returncode, json.loads(ended.stdout)["matches"]) == (0, 1)
     assert ended.stderr == "here: shared files cannot be written: Not a directory; trying again\n"
 

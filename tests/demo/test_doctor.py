@@ -106,6 +106,20 @@ def test_a_package_that_is_missing_keeps_a_league_from_running(
     assert (status, checks["no_such_package"]["verdict"]) == (1, "problem")
 
 
+def test_an_unrelated_distribution_with_the_name_of_our_package_is_noticed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "installation" not in examined(capsys)[1]
+    metadata = tmp_path / "site" / "league-0.9.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: league\nVersion: 0.9\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    status, checks = examined(capsys)
+    assert (status, checks["installation"]["verdict"]) == (0, "note")
+    assert "league 0.9, is installed too" in checks["installation"]["detail"]
+    assert "pip uninstall league" in checks["installation"]["detail"]
+
+
 def test_who_listens_everywhere_is_found_at_the_address_others_see(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "seen_by_others", lambda: "192.0.2.7")
     assert addresses.endpoint_at("0.0.0.0", 8001) == "http://192.0.2.7:8001/mcp"

@@ -67,8 +67,10 @@ class Visit:
         return f"{self.file}:{self.function}"
 
 
-REMEMBERED = ("__missing__", "_of_second", "_reply_timestamp", "_timestamp", "is_strict", "_exists")
+REMEMBERED = ("__missing__", "_date_line", "_of_second", "_reply_timestamp", "_timestamp", "is_strict", "_exists")
 """What runs once a second only."""
+PERIODIC = ("_flush", "_rings", "_sweep")
+"""Timers: what they run is not part of the walk, though it may run in the middle of it."""
 ANSWER_ARRIVES = Visit("transport/http_call.py", "data_received")
 REQUEST_ARRIVES = Visit("transport/http_connection.py", "data_received")
 CALL_LEAVES = Visit("transport/http_call.py", "send")
@@ -85,9 +87,17 @@ class Tracer:
         self.composed = composed
         self.visits: dict[Visit, None] = {}
         self.is_over = False
+        self._timer: FrameType | None = None
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
+        if self._timer is not None:
+            if event == "return" and frame is self._timer:
+                self._timer = None
+            return
+        if event == "call" and code.co_name in PERIODIC and code.co_filename.startswith(SOURCE):
+            self._timer = frame
+            return
         if event != "call" or self.is_over or not code.co_filename.startswith(SOURCE):
             return
         name = code.co_name

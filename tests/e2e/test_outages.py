@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import closing
 from itertools import combinations
 from typing import Any
 
@@ -19,27 +18,16 @@ from league.events import (
     ResultAccepted,
     ResultVoided,
 )
+from tests.support.http_wire import free_ports
 from tests.support.processes import Process, Processes, assert_kept
 
 SCALE = 10
+THINKS_S = 0.3
+"""A player takes so long to choose. A round takes longer, and most rounds are left in the middle of a league: it is not
+over before a test kills somebody, however fast it is."""
 EIGHT = 8
 MATCHES = 2 * len(list(combinations(range(EIGHT), 2)))
 Condition = Callable[[dict[str, Any]], bool]
-
-
-def free_ports(count: int) -> int:
-    """The first of so many free ports in a row."""
-    while True:
-        with ExitStack() as open_sockets:
-            first = open_sockets.enter_context(socket.socket())
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
-            try:
-                for number in range(port + 1, port + count):
-                    open_sockets.enter_context(socket.socket()).bind(("127.0.0.1", number))
-            except (OSError, OverflowError):
-                continue
-            return port
 
 
 def league_when(manager: Process, holds: Condition) -> dict[str, Any]:
@@ -60,6 +48,7 @@ class Classroom:
         self._ports = [free_ports(self._seats) for _ in range(desks)]
         self.manager = processes.manager(players=EIGHT, double=True)
         self.endpoint = self.manager.endpoint
+        self._strategy = processes.slow_strategy(THINKS_S)
         self.players = self.start_all()
         self.referee = processes.referee(self.endpoint, time_scale=SCALE, max_concurrent_matches=4)
 
@@ -68,10 +57,16 @@ class Classroom:
 
     def start_players(self, number: int) -> Process:
         return self.processes.players(
-            self.endpoint, f"desk {number}", count=self._seats, port=self._ports[number], time_scale=SCALE
+            self.endpoint,
+            f"desk {number}",
+            count=self._seats,
+            port=self._ports[number],
+            time_scale=SCALE,
+            strategy=self._strategy,
         )
 
     def in_the_middle(self) -> None:
+        """Wait until the league is in its fourth round of fourteen."""
         league_when(self.manager, lambda league: league["round"] >= 4)
 
     def ends_well(self) -> None:

@@ -19,12 +19,13 @@ from league.events import LeagueSettings
 from league.hosting.manager_api import other_pages
 from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
+from league.machine import Entry
 from league.manager.league import LeagueManager
 from league.manager.orders import ORDERS
 from league.protocol import tokens
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.storage.journal import Entry, MemoryJournal
+from league.storage.journal import MemoryJournal
 from league.storage.notices import Durable, Notify, WriteFailed
 from league.storage.transcript import LetterNote
 from league.transport.http import App

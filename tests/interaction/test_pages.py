@@ -9,11 +9,11 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.events import LeagueSettings
-from league.machine import Machine
+from league.machine import Entry, Machine
 from league.manager.league import LeagueManager
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.storage.journal import Entry, MemoryJournal
+from league.storage.journal import MemoryJournal
 from league.storage.notices import Durable, WriteFailed
 from league.storage.transcript import LetterNote
 from league.transport.http_client import HttpClient

@@ -11,7 +11,7 @@ from threading import Event as Flag
 import pytest
 
 from league.events import Event
-from league.storage.journal import Entry
+from league.machine import Entry
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.volatile import VolatileJournal
 from league_records import sharing

@@ -1,4 +1,4 @@
-"""An authority and a certificate of its making, with the commands the operator's page shows."""
+"""An authority and a certificate of its making, with the very commands that the page for a class shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+from tests.support.pages import ROOT, blocks
+
+PAGE = ROOT / "docs" / "how-to" / "run-a-class-league.md"
+NAMES_ON_THE_PAGE = "subjectAltName=IP:192.0.2.2"
 
 
 @dataclass(frozen=True)
@@ -20,29 +23,8 @@ class Certificates:
 
 def make_certificates(folder: Path, names: str = "DNS:localhost,IP:127.0.0.1") -> Certificates:
     """For a server of these names."""
-    files = Certificates(folder / "ca.pem", folder / "server.pem", folder / "server.key")
-    request, extensions = folder / "server.csr", folder / "server.ext"
-    extensions.write_text(f"subjectAltName={names}\nauthorityKeyIdentifier=keyid\n", encoding="ascii")
-    _openssl(
-        "req",
-        "-x509",
-        *KEY,
-        "-subj",
-        "/CN=class CA",
-        "-days",
-        "90",
-        "-keyout",
-        folder / "ca.key",
-        "-out",
-        files.authority,
-    )
-    _openssl("req", *KEY, "-subj", "/CN=league", "-keyout", files.key, "-out", request)
-    _openssl(
-        *("x509", "-req", "-days", "90", "-in", request, "-extfile", extensions),
-        *("-CA", files.authority, "-CAkey", folder / "ca.key", "-CAcreateserial", "-out", files.certificate),
-    )
-    return files
-
-
-def _openssl(*arguments: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+    [commands] = [block.text for block in blocks(PAGE.read_text(encoding="utf-8")) if block.text.startswith("openssl ")]
+    assert NAMES_ON_THE_PAGE in commands
+    script = commands.replace(NAMES_ON_THE_PAGE, f"subjectAltName={names}")
+    subprocess.run(["sh", "-e", "-c", script], cwd=folder, check=True, capture_output=True)
+    return Certificates(folder / "ca.pem", folder / "server.pem", folder / "server.key")

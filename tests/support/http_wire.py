@@ -19,6 +19,8 @@ from league.transport.http import loop_factory
 
 WATCHDOG_S = 60.0
 DESCRIPTORS = Path("/proc/self/fd")
+PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+FIRST_FREE_PORT = 10_000
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": loop_factory()}
 
 
@@ -196,9 +198,38 @@ def refusing_port() -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A port where nobody listens yet, to listen there soon."""
-    with refusing_port() as port:
-        return port
+    """A port where nobody listens yet, to listen there soon, or to call in vain."""
+    return free_ports(1)
+
+
+def free_ports(count: int) -> int:
+    """The first of so many free ports in a row.
+
+    They lie below those that the system hands out by itself. Tests that run at the same time ask the system for ports:
+    one of them would sooner or later get a port that a test of ours calls in vain, or has left for a moment, and then
+    be called by strangers.
+    """
+    while True:
+        first = random.SystemRandom().randrange(FIRST_FREE_PORT, _first_ephemeral_port() - count)
+        with contextlib.ExitStack() as taken, contextlib.suppress(OSError):
+            for number in range(first, first + count):
+                taken.enter_context(socket.socket()).bind(("127.0.0.1", number))
+            return first
+
+
+def _first_ephemeral_port() -> int:
+    """The first port that the system hands out by itself."""
+    if PORT_RANGE.exists():
+        return int(PORT_RANGE.read_text().split()[0])
+    return 32768
+
+
+@contextlib.contextmanager
+def refusing(host: str, port: int) -> Iterator[None]:
+    """Nobody listens here, nor can: the port is taken meanwhile."""
+    with socket.socket() as taken:
+        taken.bind((host, port))
+        yield
 
 
 def parsed_head(head: bytes) -> dict[bytes, bytes]:

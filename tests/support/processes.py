@@ -28,6 +28,16 @@ IN_JOURNALS = ("1", "2", "3", "4", "6", "8", "9", "10", "12")
 """The promises that the journals of a manager and its referees are evidence enough for."""
 SIGNS_OF_BUGS = ("incident ", "a bug in league", "never retrieved", "Exception in ", "was never awaited", "Warning")
 
+SLOW_PLAYER = """
+import asyncio
+from league import Player
+
+class Slow(Player):
+    async def choose_parity(self, call):
+        await asyncio.sleep({seconds})
+        return "even"
+"""
+
 E = TypeVar("E", bound=Event)
 Option = str | int | float | bool | Path | tuple[str, ...] | None
 
@@ -220,6 +230,12 @@ class Processes:
     def players(self, manager: Process | str, name: str = "player", **options: Option) -> Process:
         """Good players, `count` of them in one process; its end with status 0 is the end of the league."""
         return self.start("player", name, **{"manager": _endpoint(manager), "name": name, **options})
+
+    def slow_strategy(self, seconds: float) -> str:
+        """A strategy for `--strategy` that takes this long to choose. It holds up a league that would be over before a
+        test can do something to it."""
+        (self.folder / "slow.py").write_text(SLOW_PLAYER.format(seconds=seconds), encoding="utf-8")
+        return "slow:Slow"
 
     def journal(self, name: str) -> Path:
         return self.folder / f"{name}.db"

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from league import events as e
+from league.machine import Entry
 from league.reports.journals import Journals, RefereeJournal
-from league.storage.journal import Entry
 from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
 from league_records.explain import Explanation, explain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,17 @@ from league.protocol.messages import ACKS, MESSAGES, MOVES, THE_EIGHTEEN
 from league.protocol.schemas import clauses
 from league_kit.verdicts import judge
 from scripts import make_vectors
+from scripts.vectors import shapes, tables
 from tests.support.vectors import ROOT, Vector, check_all, message, named, raw_of, vectors
 
 READINGS = pytest.mark.parametrize("reading", [STRICT, Reading("compat")], ids=["strict", "compat"])
 MESSAGE_TYPES = {one: one for one in MESSAGES}
+TESTS = Path(__file__).parents[1]
+NEEDS_A_LEAGUE = {
+    *("E001", "E005", "E009", "E010", "E012", "E013", "E014", "E015", "E016", "E017", "E019", "E020", "E022", "E023"),
+    *("E025", "E026", "E027", "E028", "E030", "E031", "E033", "E040", "E041", "E042", "E043", "E044", "E045", "E099"),
+}
+"""Errors that depend on what happened before, so that no message alone can show them."""
 
 
 @READINGS
@@ -111,13 +119,36 @@ def test_each_field_of_a_message_has_a_wrong_vector() -> None:
     check_all(MESSAGE_TYPES, lambda one: {clause.requirement for clause in clauses(one)} - broken)
 
 
-def test_there_is_a_vector_for_each_error_a_document_alone_can_show() -> None:
-    found = {vector["error"] for vector in vectors("invalid")}
-    assert found == {
-        *("E003", "E004", "E007", "E008", "E011", "E018", "E021", "E024", "E029", "E032"),
-        *("E034", "E035", "E036", "E037", "E038", "E039"),
-    }
-    assert found <= set(ERRORS)
+def test_every_error_has_an_invalid_vector_unless_no_message_alone_can_cause_it() -> None:
+    shown = {vector["error"] for vector in vectors("invalid")}
+    missing = sorted(set(ERRORS) - shown - NEEDS_A_LEAGUE)
+    assert not missing, (
+        f"{missing[0]} has no invalid example: add a message that gets it to scripts/vectors/wrong.py and run "
+        "`make generate`. If no message alone can cause the error, add its code to NEEDS_A_LEAGUE in this file, and a "
+        "test of the role that sends it."
+    )
+    assert shown <= set(ERRORS)
+    assert not NEEDS_A_LEAGUE & shown, "these have an invalid example: take them out of NEEDS_A_LEAGUE"
+
+
+def test_every_error_that_needs_a_league_is_named_by_a_test_of_a_role() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py") if path != Path(__file__))
+    missing = [code for code in sorted(NEEDS_A_LEAGUE) if f'"{code}"' not in tests]
+    assert not missing, f"no test expects {missing[0]}: add one that makes a manager, referee or player send it"
+
+
+def test_a_field_without_an_example_is_told_with_where_to_add_it() -> None:
+    with pytest.raises(SystemExit, match=r"FIELDS has a row for mood of GAME_OVER.*Add it to one of them"):
+        shapes.base_with("GAME_OVER", "mood")
+
+
+def test_a_message_in_only_one_of_the_tables_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapes, "FIELDS", tables.FIELDS + "GAME_PAUSED\n  match_id text r\n")
+    with pytest.raises(SystemExit, match="FIELDS describes GAME_PAUSED, but BASES has no message"):
+        make_vectors.files()
+    monkeypatch.setattr(shapes, "FIELDS", "")
+    with pytest.raises(SystemExit, match="BASES has messages of type CHOOSE_PARITY_CALL, but FIELDS does not"):
+        make_vectors.files()
 
 
 def test_no_two_invalid_vectors_are_the_same_bytes() -> None:

@@ -34,6 +34,7 @@ from league.machine import (
     Ask,
     Blame,
     Content,
+    Entry,
     Failure,
     Letter,
     Machine,
@@ -46,7 +47,6 @@ from league.protocol.conventions import Convention
 from league.protocol.envelope import DEFAULT_LIMIT_S, Unsealed, answer_limit_s
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
-from league.storage.journal import Entry
 
 FLUSH_S = 1.0
 """Events that nothing waits for, and lines of the log, are written after this time at the latest."""

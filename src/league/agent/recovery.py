@@ -8,7 +8,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from league.storage.journal import Entry, Journal
+from league.machine import Entry
+from league.storage.journal import Journal
 from league.storage.notices import WriteFailed
 from league.storage.transcript import LetterNote
 

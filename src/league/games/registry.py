@@ -104,9 +104,12 @@ def _entries(package: Distribution) -> list[EntryPoint]:
 
 def _name(package: Distribution) -> str:
     try:
-        return package.metadata["Name"] or "a package without a name"
-    except (LookupError, TypeError, ImportError):
-        return "a package without a name"
+        # Since Python 3.12 it is deprecated to ask for a field that is not there.
+        if "Name" in package.metadata:
+            return package.metadata["Name"]
+    except (TypeError, ImportError):
+        pass  # there is no metadata at all
+    return "a package without a name"
 
 
 def _game(name: str, entries: list[EntryPoint]) -> Game:

@@ -12,13 +12,7 @@ from typing import Protocol
 import msgspec
 
 from league.events import EVENTS, Event
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """The events and secrets of one step."""
-
-    events: tuple[Event, ...]
-    secrets: Mapping[str, str] = {}
+from league.machine import Entry
 
 
 class Journal(Protocol):

@@ -24,9 +24,10 @@ from pathlib import Path
 from threading import Lock, Thread
 
 from league.events import Event
+from league.machine import Entry
 from league.storage import files
 from league.storage.file_lock import FileLock
-from league.storage.journal import Entry, StorageError
+from league.storage.journal import StorageError
 from league.storage.notices import Durable, Notify, WriteFailed
 from league.storage.reading import (
     CHUNK,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from league.events import Event
-from league.storage.journal import Entry, decode, encode
+from league.machine import Entry
+from league.storage.journal import decode, encode
 from league.storage.notices import WriteFailed
 from league.storage.reading import Follower, Followers
 from league.storage.transcript import LetterNote

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Lock
 
-from league.storage.journal import Entry, encode
+from league.machine import Entry
+from league.storage.journal import encode
 from league.storage.notices import JournalError
 from league.storage.transcript import DEFAULT_LIMIT, ROW_COST, LetterNote, Mode
 

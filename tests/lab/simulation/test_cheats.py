@@ -10,6 +10,7 @@ from league_lab.promises.evidence import Evidence, RecordedCall
 from league_lab.simulation import cheats
 from league_lab.simulation.runs import Plan, play
 
+pytestmark = pytest.mark.slow  # many whole leagues
 PLAN = Plan(4, 2, 0.0, cheats=1.0)
 LEAGUE_WITH_ALL = Plan(12, 2, 0.0, cheats=1.0)
 

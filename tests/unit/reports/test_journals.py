@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from league import events as e
+from league.machine import Entry
 from league.protocol.exchanges import Role
 from league.reports.journals import read_journals, role_of
-from league.storage.journal import Entry
 from league.storage.notices import JournalError
 from league.storage.sqlite import SqliteJournal
 from league_lab.evidence import evidence

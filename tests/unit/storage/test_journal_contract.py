@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league.storage.journal import Entry, Journal, MemoryJournal
+from league.machine import Entry
+from league.storage.journal import Journal, MemoryJournal
 from league.storage.sqlite import Settings, SqliteJournal
 from tests.support.journals import Notices, all_shapes, entry, event, fast_folder, locked_by_another
 

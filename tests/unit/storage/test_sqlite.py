@@ -12,9 +12,9 @@ from threading import Event as Flag
 
 import pytest
 
+from league.machine import Entry
 from league.storage import file_lock
 from league.storage.files import SCHEMA_VERSION, backup
-from league.storage.journal import Entry
 from league.storage.notices import Durable, JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal

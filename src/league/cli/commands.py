@@ -1,0 +1,32 @@
+"""The commands of the core, as rows of its feature."""
+
+from __future__ import annotations
+
+from league.features import CommandRow, Feature
+
+FEATURE = Feature(
+    name="core",
+    about="What it takes to play a league: the three roles, and the operator's commands.",
+    page="docs/how-to/operate-a-league.md",
+    rows=(
+        CommandRow("manager", "Play a league", "league.cli.roles"),
+        CommandRow("referee", "Play a league", "league.cli.roles"),
+        CommandRow("player", "Play a league", "league.cli.roles"),
+        CommandRow("start", "Run a league", "league.cli.operator"),
+        CommandRow("pause", "Run a league", "league.cli.operator"),
+        CommandRow("resume", "Run a league", "league.cli.operator"),
+        CommandRow("approve", "Run a league", "league.cli.operator"),
+        CommandRow("reject", "Run a league", "league.cli.operator"),
+        CommandRow("withdraw", "Run a league", "league.cli.operator"),
+        CommandRow("replay-match", "Run a league", "league.cli.operator"),
+        CommandRow("close", "Run a league", "league.cli.operator"),
+        CommandRow("backup", "Run a league", "league.cli.backup"),
+        CommandRow("watch", "Watch and understand", "league.cli.watch"),
+        CommandRow("standings", "Watch and understand", "league.cli.show"),
+        CommandRow("schedule", "Watch and understand", "league.cli.show"),
+        CommandRow("match", "Watch and understand", "league.cli.show"),
+        CommandRow("agents", "Watch and understand", "league.cli.show"),
+        CommandRow("spec", "Write a player", "league.cli.spec"),
+        CommandRow("completion", "This machine", "league.cli.completion"),
+    ),
+)
