@@ -167,6 +167,7 @@ class ToolRow:
                 check_arguments(self.schema, arguments)
             return await self.call(caller, arguments)
         except PeerError as error:
+            # To MCP that is an error of the request, not a result.
             if error.code == UNKNOWN_TOOL:
                 raise
             return refused(error)
@@ -199,6 +200,7 @@ class TemplateRow:
 
     def names_in(self, uri: str) -> Mapping[str, str] | None:
         """Return the values of the names in braces; None for an address of another shape."""
+        # A value may not contain a slash, so that longer addresses can have templates of their own.
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.template))
         match = re.fullmatch(pattern, uri)
         if match is None:
@@ -264,6 +266,7 @@ class ServerTables:
 
     async def read(self, uri: str, caller: McpCaller) -> tuple[str | bytes, str]:
         """Read what is at an address: its content and media type. PeerError if nothing is there."""
+        # A fixed address comes before a template that fits it, too.
         for resource in self.resources:
             if resource.uri == uri:
                 return await resource.read(caller), resource.media_type

@@ -84,17 +84,17 @@ class ClientLine:
     @property
     def name(self) -> str:
         """The tool, prompt or resource that the line is about."""
-        name = self.params.get("uri" if self.method == "resources/read" else "name")
-        return name if isinstance(name, str) else ""
+        field_name = "uri" if self.method == "resources/read" else "name"
+        return _text(self.params.get(field_name))
 
     @property
     def version(self) -> str:
         """The version of MCP that the message itself names, as in the newer era."""
-        meta = self.params.get("_meta")
-        if not isinstance(meta, dict):
-            return ""
-        version = meta.get(_VERSION)
-        return version if isinstance(version, str) else ""
+        return _text(_object(self.params.get("_meta")).get(_VERSION))
+
+
+NO_LINE: Final = ClientLine(b"")
+"""For requests of the bridge itself."""
 
 
 def read_line(raw: bytes) -> ClientLine:
@@ -102,14 +102,23 @@ def read_line(raw: bytes) -> ClientLine:
     message = msgspec.json.decode(raw)
     if not isinstance(message, dict):
         return ClientLine(raw, is_request=True)
-    method = message.get("method")
-    if not isinstance(method, str):
-        method = ""
-    params = message.get("params")
-    if not isinstance(params, dict):
-        params = {}
-    is_request = method != "" and "id" in message
-    return ClientLine(raw, method, message.get("id"), params, is_request)
+    method = _text(message.get("method"))
+    return ClientLine(
+        raw,
+        method,
+        message.get("id"),
+        _object(message.get("params")),
+        is_request=method != "" and "id" in message,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """Any: JSON."""
+    return value if isinstance(value, dict) else {}
 
 
 # --- messages of the server -------------------------------------------------------------------------------------------
@@ -138,10 +147,9 @@ def events_in(lines: Iterable[bytes]) -> Iterator[bytes]:
 def _read_message(raw: bytes) -> Mapping[str, Any]:
     """Read a message; an empty one if this is none (Any: JSON)."""
     try:
-        message = msgspec.json.decode(raw)
+        return _object(msgspec.json.decode(raw))
     except ValueError:
         return {}
-    return message if isinstance(message, dict) else {}
 
 
 def written_to(file: int) -> Callable[[bytes], None]:
@@ -233,8 +241,9 @@ class Bridge:
         self._under_way[line.key] = None
         call = Thread(target=self._deliver, args=(line,), daemon=True)
         call.start()
-        # A subscription never ends by itself.
-        return [] if line.method == LISTEN else [call]
+        if line.method == LISTEN:
+            return []  # a subscription does not end by itself
+        return [call]
 
     def _keep(self, line: ClientLine) -> None:
         """Keep a line if it opens a session, or belongs to what is opened with it."""
@@ -343,12 +352,14 @@ class Bridge:
             session = NO_SESSION
             for line in list(self._opening_lines.values()):
                 with self._answer_to("POST", session, line) as response:
-                    result = _result_in(response) if line.is_request else None
-                    if line.method != INITIALIZE:
+                    if not line.is_request:
                         continue
-                    if result is None:
-                        raise NoAnswerError(f"{self._url} has forgotten the session and opens no other")
-                    session = _session_of(result, response)
+                    # The answer is read to its end, so that the server has done it before the next line.
+                    result = _result_in(response)
+                    if line.method == INITIALIZE:
+                        if result is None:
+                            raise NoAnswerError(f"{self._url} has forgotten the session and opens no other")
+                        session = _session_of(result, response)
             self._session = session
             self._tell(f"{self._url} was restarted; the session goes on")
 
@@ -371,7 +382,7 @@ class Bridge:
     # --- HTTP ---------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _answer_to(self, verb: str, session: Session, line: ClientLine | None = None) -> Iterator[HTTPResponse]:
+    def _answer_to(self, verb: str, session: Session, line: ClientLine = NO_LINE) -> Iterator[HTTPResponse]:
         """Make a request and yield its answer, to be read."""
         exchange = self._ask(verb, session, line)
         try:
@@ -379,7 +390,7 @@ class Bridge:
         finally:
             exchange.connection.close()
 
-    def _ask(self, verb: str, session: Session, line: ClientLine | None) -> _Exchange:
+    def _ask(self, verb: str, session: Session, line: ClientLine) -> _Exchange:
         """Make a request; if the server is not ready, try again for a while."""
         for pause in PAUSES_S:
             try:
@@ -388,19 +399,13 @@ class Bridge:
                 self._ended.wait(pause)
         return self._ask_once(verb, session, line)
 
-    def _ask_once(self, verb: str, session: Session, line: ClientLine | None) -> _Exchange:
+    def _ask_once(self, verb: str, session: Session, line: ClientLine) -> _Exchange:
         connection = self._connect()
-        body = None
-        headers = dict(self._headers)
-        if line is None:
-            headers.update(session.headers(""))
-        else:
-            body = line.raw
-            headers.update(session.headers(line.method, line.name))
-            if line.is_request and line.key in self._under_way:
-                self._under_way[line.key] = connection.sock
+        if line.is_request and line.key in self._under_way:
+            self._under_way[line.key] = connection.sock
+        headers = self._headers | dict(session.headers(line.method, line.name))
         try:
-            connection.request(verb, split_http(self._url).path, body, headers)
+            connection.request(verb, split_http(self._url).path, line.raw or None, headers)
             response = connection.getresponse()
         except (HTTPException, OSError) as error:
             connection.close()

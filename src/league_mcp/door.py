@@ -124,10 +124,7 @@ class McpDoor:
             call = jsonrpc.decode_call(raw, len(raw))
         except BadRequestError:
             return None  # the agent says what is wrong with it
-        if plain_server.is_notification(call):
-            return plain_server.ACCEPTED
-        tables = await self._loaded_tables()
-        return await plain_server.answer(tables, call, McpCaller(address, authorization))
+        return await plain_server.answer(self._loaded_tables, call, McpCaller(address, authorization))
 
     async def close(self) -> None:
         """End all sessions and streams."""
@@ -160,6 +157,7 @@ class McpDoor:
             return
         endpoint = make(tables)
         await endpoint.start()
+        # The agent may have ended while we were loading.
         if not self.is_open:
             await endpoint.close()
         self._endpoint = endpoint

@@ -170,6 +170,7 @@ class McpEndpoint:
                 async with asyncio.timeout(limit_s):
                     await app(scope, receive, watch)
             except TimeoutError:
+                # An answer that has begun has its status already, and can only be cut off.
                 if not has_begun:
                     await send({"type": START, "status": 503, "headers": ()})
                 await send({"type": "http.response.body"})

@@ -129,7 +129,9 @@ class LeagueOffer:
     def _orders(self) -> Sequence[ToolRow]:
         rows = []
         for order in ORDER_TABLE:
-            schema = taking("target", target=string(order.target), key=_KEY) if order.target else taking(key=_KEY)
+            schema = taking(key=_KEY)
+            if order.target:
+                schema = taking("target", target=string(order.target), key=_KEY)
             row = ToolRow(
                 f"operator_{order.name.replace('-', '_')}",
                 f"Operator: {order.name.replace('-', ' ')}",
@@ -157,6 +159,7 @@ class LeagueOffer:
             "conversation_id": f"conv-{uuid4().hex}",
             meta: {"version": "1.0.0", "game_types": [game], **arguments},
         }
+        # The protocol rejects in a result. A person at a client must see that it is an error.
         result = await call_message(self._host, REGISTER, caller, message)
         answer = result["structuredContent"]
         if answer.get("status") == "REJECTED":
@@ -297,6 +300,7 @@ class LeagueOffer:
 
     # --- views of the league ------------------------------------------------------------------------------------------
 
+    # A view is shown once the journal has stored it: what a client has seen stays true.
     async def _show(self, show: Callable[[LeagueManager], Shown]) -> Shown:
         def show_manager(machine: Machine, _journal_seq: int) -> Shown:
             assert isinstance(machine, LeagueManager)
@@ -361,6 +365,7 @@ class LeagueOffer:
         facts = await live_facts(self._host, match_id)
         if facts is None:
             raise _no_match(match_id)
+        # It quotes what players sent, which may contain control characters.
         return "\n".join(printable(line) for line in explanation_lines(explain(facts)))
 
     # --- completion ---------------------------------------------------------------------------------------------------

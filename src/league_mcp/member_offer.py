@@ -33,7 +33,6 @@ from league.transport import letters
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent
 
-STATE: Final = "league://state"
 _JSON = msgspec.json.Encoder()
 _INSTRUCTIONS: Final = {
     Role.PLAYER: "A player in a league. Referees call its tools during a match; anybody may call `get_player_state`.",
@@ -82,7 +81,13 @@ def member_tables(host: HostedAgent, more: MemberTools | None = None) -> ServerT
     role = host.running.speaker.role
     if more is None:
         more = MemberTools((), _INSTRUCTIONS[role])
-    state = ResourceRow(STATE, "state", "State", f"What this {role.value} is doing.", partial(_state, host, role))
+    state = ResourceRow(
+        "league://state",
+        "state",
+        "State",
+        f"What this {role.value} is doing.",
+        partial(_state, host, role),
+    )
     return ServerTables(
         f"agent-league {role.value}",
         title=f"League {role.value}",
@@ -143,6 +148,7 @@ async def call_message(host: HostedAgent, name: str, caller: McpCaller, argument
 
 async def _ask(host: HostedAgent, caller: McpCaller, method: str, params: Object) -> dict[str, Any]:
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    # Through the same gate as every other request, with the caller's own address.
     response = await host.running.post(_JSON.encode(call), caller.address, is_mcp=method == TOOLS_CALL)
     answer = msgspec.json.decode(response.body)
     if "error" in answer:
@@ -152,6 +158,7 @@ async def _ask(host: HostedAgent, caller: McpCaller, method: str, params: Object
 
 
 def _as_peer_error(error: Object) -> PeerError:
+    # An unknown tool is MCP's own error, and comes without our data.
     data = error.get("data", {})
     code = UNKNOWN_TOOL if error["code"] == letters.UNKNOWN_TOOL else "E035"
     return PeerError(data.get("error_code", code), data.get("error_detail", error["message"]))

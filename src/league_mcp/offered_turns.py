@@ -56,7 +56,7 @@ REMEMBERED: Final = 1_000
 """The number of closed turns that are remembered."""
 ANSWERED: Final = "this turn has been answered already: the first answer counts"
 OVER: Final = "this turn is over: the referee no longer waits for it"
-EXTRA: Final = "pip install 'agent-league[mcp]'"
+NO_EXTRA: Final = "to ask a person through this client the player needs the extra mcp: pip install 'agent-league[mcp]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class OfferedTurns:
         self._waiting = 0
         self._changed = asyncio.Event()
         self._last_match: PastMatch | None = None
-        self._standings: Standings | None = None
+        self._standings = Standings((), 0, "")
         self._result: LeagueResult | None = None
         self._has_clients = False
         """Whether anybody has asked for a turn."""
@@ -112,8 +112,10 @@ class OfferedTurns:
 
     def _close(self, open_turn: OpenTurn) -> None:
         del self._open[open_turn.id]
-        is_given_up = open_turn.answer.cancelled()
-        self._closed[open_turn.id] = OVER if is_given_up else ANSWERED
+        reason = ANSWERED
+        if open_turn.answer.cancelled():
+            reason = OVER
+        self._closed[open_turn.id] = reason
         if len(self._closed) > REMEMBERED:
             oldest = next(iter(self._closed))
             del self._closed[oldest]
@@ -137,6 +139,7 @@ class OfferedTurns:
                     await self._end_is_told.wait()
 
     def _wake(self) -> None:
+        # Those who wait hold the old event; those who come later wait for the new one.
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -144,6 +147,7 @@ class OfferedTurns:
 
     async def next(self, wait_s: float) -> OpenTurn | None:
         """Return the turn that has been open for longest; None if there is none in that time."""
+        # A crowd gets its answers at once, so that it cannot hold all connections.
         if self._waiting >= MOST_WAITING:
             wait_s = 0.0
         self._waiting += 1
@@ -174,6 +178,7 @@ class OfferedTurns:
             raise PeerError("E023", ANSWERED)
         turn = open_turn.turn
         if choice not in turn.options:
+            # Even-odd has a code of its own, older than that of other games.
             code = "E004" if turn.game_type == "even_odd" else "E024"
             options = ", ".join(turn.options)
             raise PeerError(code, f"{choice[:80]!r} is not one of {options}; the turn is still open")
@@ -182,14 +187,19 @@ class OfferedTurns:
 
     def describe(self, open_turn: OpenTurn | None) -> dict[str, Any]:
         """Describe a turn, or say that there is none, and where the league stands (Any: JSON)."""
-        if open_turn is None and self._result is not None:
-            self._end_is_told.set()
-        return {
+        description: dict[str, Any] = {
             "message": self._sentence(open_turn),
-            "turn": self._turn(open_turn) if open_turn else None,
-            "last_match": authors.result(self._last_match) if self._last_match else None,
+            "turn": None,
+            "last_match": None,
             "your_place": self._place(),
         }
+        if open_turn is not None:
+            description["turn"] = self._turn(open_turn)
+        elif self._result is not None:
+            self._end_is_told.set()
+        if self._last_match is not None:
+            description["last_match"] = authors.result(self._last_match)
+        return description
 
     def _sentence(self, open_turn: OpenTurn | None) -> str:
         if open_turn is not None:
@@ -201,7 +211,9 @@ class OfferedTurns:
             )
         if self._result is None:
             return "No turn yet: call next_turn again."
-        rank = f"you are number {self._result.rank}" if self._result.rank else "you are not in the table"
+        rank = "you are not in the table"
+        if self._result.rank:
+            rank = f"you are number {self._result.rank}"
         return f"The league is over: {self._result.champion_name} has won it, {rank}."
 
     def _turn(self, open_turn: OpenTurn) -> dict[str, Any]:
@@ -221,13 +233,13 @@ class OfferedTurns:
         }
 
     def _place(self) -> dict[str, int] | None:
-        row = self._standings.mine if self._standings else None
+        row = self._standings.mine
         if row is None:
             return None
         return {"rank": row.rank, "points": row.points, "played": row.played}
 
     def _name_of(self, player_id: str) -> str:
-        row = self._standings.of(player_id) if self._standings else None
+        row = self._standings.of(player_id)
         if row is None:
             return player_id or "somebody"
         return f"{row.display_name} ({player_id})"
@@ -348,7 +360,7 @@ class TurnTools:
     async def play_turn(self, caller: McpCaller, _arguments: Object) -> Any:
         self._require_owner(caller)
         if caller.context is None:
-            raise PeerError("E023", f"to ask a person through this client the player needs the extra mcp: {EXTRA}")
+            raise PeerError("E023", NO_EXTRA)
         # This imports the package, which is installed if there is a context.
         from league_mcp.elicitation import PersonAtClient
 

@@ -7,10 +7,10 @@ agent as they are, which reads them like any other message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from league.mcp_tables import McpCaller, ServerTables
+from league.mcp_tables import McpCaller, Object, ServerTables
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import family_of
@@ -19,44 +19,52 @@ from league.transport.http import Response
 from league.transport.mcp_door import INITIALIZE, VERSIONS
 
 LIST: Final = "tools/list"
-NOTIFICATION: Final = "notifications/"
 ACCEPTED: Final = Response(202, b"")
 
-
-def is_notification(call: RpcCall) -> bool:
-    """Return whether a client only tells us something: it expects no answer."""
-    return call.without_id and call.method.startswith(NOTIFICATION)
+Load = Callable[[], Awaitable[ServerTables]]
+"""Returns the tables, which are made when they are needed first."""
 
 
-async def answer(tables: ServerTables, call: RpcCall, caller: McpCaller) -> Response | None:
+async def answer(load: Load, call: RpcCall, caller: McpCaller) -> Response | None:
     """Answer one of MCP's own methods, or call a tool; None for anything else.
 
     A tool can also be called by its name as the method, for callers that know no more of MCP than JSON-RPC.
     """
-    is_tool_call = call.convention is Convention.TOOLS
-    if call.method == INITIALIZE and not is_tool_call:
-        return _success(call.id, _greeting(tables, call.params))
-    if call.method == LIST and not is_tool_call:
-        return _success(call.id, {"tools": [row.listed() for row in tables.tools_for(caller)]})
+    # Clients that greeted us say so afterwards, and expect no answer.
+    if call.without_id and call.method.startswith("notifications/"):
+        return ACCEPTED
+    tables = await load()
+    params = call.params if isinstance(call.params, dict) else {}
+    if call.method == INITIALIZE:
+        return _success(call.id, _greeting(tables, params))
+    if call.method == LIST:
+        tools = [row.listed() for row in tables.tools_for(caller)]
+        return _success(call.id, {"tools": tools})
     for row in tables.tools:
         if row.name == call.method:
-            arguments = call.params if isinstance(call.params, dict) else {}
-            result = await row.result(caller, arguments)
-            return _success(call.id, result) if is_tool_call else _plain_answer(call.id, result)
+            result = await row.result(caller, params)
+            # Only a `tools/call` is answered with the whole result of a tool.
+            if call.convention is Convention.TOOLS:
+                return _success(call.id, result)
+            return _plain_answer(call.id, result)
     return None
 
 
-def _greeting(tables: ServerTables, params: object) -> dict[str, Any]:
+def _greeting(tables: ServerTables, params: Object) -> dict[str, Any]:
     """Any: JSON."""
-    requested = params.get("protocolVersion") if isinstance(params, Mapping) else None
-    greeting: dict[str, Any] = {
-        "protocolVersion": requested if requested in VERSIONS else VERSIONS[0],
+    version = params.get("protocolVersion")
+    if version not in VERSIONS:
+        version = VERSIONS[0]
+    return {
+        "protocolVersion": version,
         "capabilities": {"tools": {}},
-        "serverInfo": {"name": tables.name, "title": tables.title, "version": tables.version},
+        "serverInfo": {
+            "name": tables.name,
+            "title": tables.title,
+            "version": tables.version,
+        },
+        "instructions": tables.instructions,
     }
-    if tables.instructions:
-        greeting["instructions"] = tables.instructions
-    return greeting
 
 
 def _success(request_id: Id, result: dict[str, Any]) -> Response:
@@ -68,4 +76,5 @@ def _plain_answer(request_id: Id, result: dict[str, Any]) -> Response:
     data = result.get("structuredContent", result)
     if not result["isError"]:
         return _success(request_id, data)
-    return Response(200, jsonrpc.encode_error(request_id, data["error_code"], family_of(None), data))
+    error = jsonrpc.encode_error(request_id, data["error_code"], family_of(None), data)
+    return Response(200, error)

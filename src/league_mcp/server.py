@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types as types
@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from league.mcp_tables import Complete, McpCaller, PromptRow, ResourceRow, ServerTables, TemplateRow
+from league.mcp_tables import McpCaller, PromptRow, ResourceRow, ServerTables, TemplateRow
 from league.protocol.errors import PeerError
 from league_mcp.subscriptions import Context, Subscriptions
 
@@ -61,7 +61,8 @@ def build_server(tables: ServerTables, subscriptions: Subscriptions | None = Non
 
 
 async def _set_level(_context: Context, _: types.SetLevelRequestParams) -> types.EmptyResult:
-    """Accept any level. Clients of the older era ask for one, but our tools say all they have to say in results."""
+    """Accept any level of logging."""
+    # Clients of the older era set one. Our tools say all they have to say in their results.
     return types.EmptyResult()
 
 
@@ -81,13 +82,18 @@ class _Offer:
         self._tables = tables
         self._tools = {row.name: row for row in (*tables.tools, *tables.messages)}
         self._prompts = {row.name: row for row in tables.prompts}
+        self._completions = {
+            **{row.name: row.complete for row in tables.prompts},
+            **{row.template: row.complete for row in tables.templates},
+        }
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """Any: JSON Schema."""
-        row = self._tools.get(name)
-        return row.schema if row else None
+        if name in self._tools:
+            return self._tools[name].schema
+        return None
 
     async def list_tools(self, context: Context, _: Page) -> types.ListToolsResult:
         rows = self._tables.tools_for(caller_of(context))
@@ -97,12 +103,14 @@ class _Offer:
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         arguments = params.arguments or {}
+        # Tools are called whether or not this caller sees them listed: they check for themselves who calls.
         row = self._tools.get(params.name) or self._tables.unlisted(params.name, arguments)
         if row is None:
             raise _unknown("tool", params.name)
         try:
             result = await _shielded(row.result(caller_of(context), arguments), f"the tool {row.name}")
         except PeerError as error:
+            # A row raises only that there is no such tool: a message under an unknown name.
             raise _unknown("tool", params.name) from error
         if isinstance(result, dict):
             return types.CallToolResult.model_validate(result)
@@ -159,20 +167,19 @@ class _Offer:
         return types.GetPromptResult.model_validate({"description": prompt.about, "messages": list(messages)})
 
     async def complete(self, _context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        complete = self._completions(params.ref).get(params.argument.name)
-        values = list(await complete(params.argument.value)) if complete else []
-        page = values[:_MOST_COMPLETIONS]
-        completion = types.Completion(values=page, total=len(values), has_more=len(page) < len(values))
+        # A prompt's name is never the address of a template, so one table serves both.
+        reference = params.ref
+        key = reference.name if isinstance(reference, types.PromptReference) else reference.uri
+        complete = self._completions.get(key, {}).get(params.argument.name)
+        values: Sequence[str] = ()
+        if complete is not None:
+            values = await complete(params.argument.value)
+        completion = types.Completion(
+            values=list(values[:_MOST_COMPLETIONS]),
+            total=len(values),
+            has_more=len(values) > _MOST_COMPLETIONS,
+        )
         return types.CompleteResult(completion=completion)
-
-    def _completions(self, of: types.PromptReference | types.ResourceTemplateReference) -> Mapping[str, Complete]:
-        if isinstance(of, types.PromptReference):
-            prompt = self._prompts.get(of.name)
-            return prompt.complete if prompt else {}
-        for template in self._tables.templates:
-            if template.template == of.uri:
-                return template.complete
-        return {}
 
 
 def _described(row: ResourceRow | TemplateRow) -> dict[str, Any]:

@@ -82,7 +82,8 @@ class Subscriptions:
             raise MCPError(types.INVALID_REQUEST, "this session has ended: initialize a new one to follow a resource")
         session = self._sessions.get(connection)
         if session is None:
-            session = self._sessions[connection] = _Session(connection)
+            session = _Session(connection)
+            self._sessions[connection] = session
             connection.exit_stack.callback(self._leave, connection)
         uri = str(params.uri)
         if uri not in session.uris:

@@ -66,6 +66,7 @@ class Provider:
         headers = b""
         if self._key:
             headers = f"Authorization: Bearer {self._key}\r\n".encode()
+        # A demo may run faster than real time, and so must its deadlines.
         limit_s = seconds / self._options.time_scale
         try:
             reply = await self._client.post(self._url, request, limit_s, LARGEST_ANSWER, headers)
@@ -80,6 +81,7 @@ class Provider:
     @asynccontextmanager
     async def session(self, model: LanguageModel) -> AsyncIterator[None]:
         """Connect to the provider for as long as this lasts; begin with a greeting."""
+        # A client of its own: the calls of the league must never wait for a slow provider.
         self._client = HttpClient(tls=trusted(self._options))
         try:
             await self._greet(model)
@@ -95,8 +97,8 @@ class Provider:
         if completed(reply, body) is not None:
             return
         trouble = trouble_of(reply) or f"the provider has not answered within {GREETING_S:g} s"
-        hint = _hint(reply.status) if isinstance(reply, Reply) else ""
-        if hint:
+        # Without a reply there is an outage, which may pass.
+        if isinstance(reply, Reply) and (hint := _hint(reply.status)):
             raise CommandError(f"{model.model} cannot play: {trouble}; {hint}")
         console.complain(f"{trouble}; {model.model} declines its matches until that is over")
 
@@ -145,6 +147,7 @@ def entrant(options: PlayerOptions) -> Entrant:
 
 def title_of(model: str) -> str:
     """Return the default name of a player with this model."""
+    # Names of models may be longer than names of players, or contain other characters.
     return model if _NAME.fullmatch(model) else "Model"
 
 

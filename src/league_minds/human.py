@@ -42,6 +42,7 @@ class Human:
         while True:
             self._say(f"your choice ({options}):")
             line = self._in.readline()
+            # At the end of the input there will never be an answer.
             if not line:
                 raise EOFError("nobody is at the terminal anymore")
             if line.strip() in turn.options:

@@ -137,6 +137,7 @@ class _Choosing:
 
     async def choose(self) -> Considered | NoChoice:
         turn = self.turn
+        # The answer must still travel to the referee, who may be slow.
         margin_s = min(turn.seconds * MARGIN, LONGEST_MARGIN_S)
         self.deadline = self.model.around.now() + turn.seconds - margin_s
         question = self.model.prompt.filled(turn, self.model.rules(turn.game_type))
@@ -159,6 +160,7 @@ class _Choosing:
             if answer is None:
                 return None
             choice = read_answer(answer, self.turn.options)
+            # A correction costs tokens too.
             if choice is not None or self.model.is_spent(self.turn.tokens_spent + self.tokens):
                 return choice
             self.messages += correction(answer, self.turn, self.model.prompt.options_shown)
@@ -178,6 +180,7 @@ class _Choosing:
                 self.outage = ""
                 self.tokens += completion.tokens
                 return completion.text
+            # A model that is only slow gets no second request: the time is over.
             self.outage = trouble_of(reply)
             if not self.outage:
                 return None
@@ -201,6 +204,7 @@ class _Choosing:
         if isinstance(reply, Reply) and reply.status == RATE_LIMITED:
             if reply.retry_after is not None:
                 pause_s = reply.retry_after
+            # Kept beyond this turn: the limit holds for all matches of the player.
             self.model.not_before = around.now() + pause_s
             return
         self.has_failed = True
@@ -223,7 +227,9 @@ class _Choosing:
 def trouble_of(reply: Reply | NoReply) -> str:
     """Say what is wrong with the provider; empty if the model only takes too long."""
     if isinstance(reply, NoReply):
-        return "" if reply.is_late else reply.detail
+        if reply.is_late:
+            return ""
+        return reply.detail
     sentence = f"the provider answered with status {reply.status}"
     if reply.status == OK:
         return f"{sentence}, but not with a chat completion"
@@ -241,14 +247,17 @@ def completed(reply: Reply | NoReply, request: bytes) -> Completion | None:
         return None
     text = _text_in(content)
     usage = document.get("usage")
-    tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
+    tokens = None
+    if isinstance(usage, dict):
+        tokens = usage.get("total_tokens")
+    # To Python true is a whole number, to a budget it is none.
     if type(tokens) is not int or tokens < 0:
         tokens = (len(request) + len(text.encode())) // BYTES_A_TOKEN
     return Completion(text, tokens)
 
 
 def _text_in(content: object) -> str:
-    """Some providers send a text in parts."""
+    # Some providers send a text in parts.
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -263,6 +272,7 @@ def refusal_in(reply: Reply) -> str:
         error = msgspec.json.decode(reply.body)["error"]
         sentence = error["message"] if isinstance(error, dict) else error
     except UNREADABLE:
+        # A proxy in between may answer with a page instead of JSON.
         sentence = reply.body[:LONGEST_TROUBLE].decode("utf-8", "replace")
     one_line = " ".join(str(sentence).split())
     return one_line[:LONGEST_TROUBLE] or "no reason given"

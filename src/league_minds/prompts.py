@@ -84,6 +84,7 @@ class Prompt:
             if name not in PLACES:
                 names = ", ".join(f"${place}" for place in sorted(PLACES))
                 raise ValueError(f"there is no ${name}; there are {names}")
+        # JSON, because that is how it travels: quotes and line breaks take two bytes there.
         size = len(json.dumps(self.text, ensure_ascii=False).encode())
         if not self.text.strip() or size > LONGEST_PROMPT:
             raise ValueError(f"it must have some text, and {LONGEST_PROMPT} bytes of JSON at most, not {size}")
@@ -127,6 +128,7 @@ def correction(answer: str, turn: Playing, options_shown: bool) -> list[dict[str
     if options_shown:
         sentences.append(f"Your choice must be one of: {', '.join(turn.options)}.")
     sentences.append("Answer with your choice alone, in one word.")
+    # A long answer is cut: it would be paid for again with every further request.
     return [
         {"role": "assistant", "content": answer[:LONGEST_QUOTE] or "(nothing)"},
         {"role": "user", "content": " ".join(sentences)},
@@ -163,7 +165,9 @@ def _option_in_any_case(text: str, options: Sequence[str]) -> str | None:
     if text in options:
         return text
     same = [option for option in options if option.casefold() == text.casefold()]
-    return same[0] if len(same) == 1 else None
+    if len(same) == 1:
+        return same[0]
+    return None
 
 
 def _mentions(text: str, option: str) -> bool:
@@ -172,9 +176,12 @@ def _mentions(text: str, option: str) -> bool:
 
 def _value_in_json(answer: str) -> str:
     """Return the value of {"choice": …}, if that is the answer; otherwise an empty text."""
+    # The object may stand in a block of code, or in a sentence.
     match = re.search(r"\{[^{}]*\}", answer)
+    if match is None:
+        return ""
     try:
-        document = json.loads(match[0]) if match else None
+        document = json.loads(match[0])
     except ValueError:
         return ""
     if not isinstance(document, dict) or len(document) != 1:

@@ -59,6 +59,7 @@ def refusal(raw: bytes, version: str, without_handshake: Sequence[str] = ()) -> 
     """
     if not version or version in VERSIONS or version in without_handshake:
         return None
+    # Refused before anything is done, but under the id of the request, if that can be read.
     try:
         request_id = jsonrpc.decode_call(raw, len(raw)).id
     except BadRequestError as bad:
