@@ -46,15 +46,15 @@ def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     league = source.get("/api/league")
     table = source.get("/api/standings")
     yield from terminal.render_standings(table)
-    if unverified := table.get("unverified"):
-        yield f"\n{terminal.unverified(unverified)}"
+    if table["unverified"]:
+        yield f"\n{terminal.unverified(table['unverified'])}"
     yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
 
 
 def _schedule(source: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
     named = {one["agent_id"]: f"{one['agent_id']} {one['display_name']}" for one in source.get("/api/agents")["agents"]}
     rows: list[list[object]] = []
-    unverified = any(match.get("verified") is False for one in document["rounds"] for match in one["matches"])
+    unverified = any(match["verified"] is False for one in document["rounds"] for match in one["matches"])
     for one in document["rounds"]:
         for match in one["matches"]:
             names = {seat: named.get(match[seat], match[seat]) for seat in ("player_A_id", "player_B_id")}
@@ -79,7 +79,7 @@ def _match(_: LeagueSource, match: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _proof(match: Mapping[str, Any]) -> str | None:
-    return "unverified" if match.get("verified") is False else None
+    return "unverified" if match["verified"] is False else None
 
 
 def _text(value: object) -> str | None:
@@ -91,26 +91,25 @@ def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [
             *(one[name] for name in ("agent_id", "role", "display_name")),
-            silent.get(one["agent_id"]) or one.get("status", one["state"]),
+            silent.get(one["agent_id"]) or one["status"],
             one["technical_losses"],
-            one.get("convention"),  # a manager of an earlier version does not say
+            one["convention"],
             ", ".join(sorted({deviation["requirement"] for deviation in one["deviations"]})) or None,
             one["endpoint"],
         ]
         for one in sorted(document["agents"], key=lambda one: (one["role"], len(one["agent_id"]), one["agent_id"]))
     ]
     yield from terminal.table(AGENTS, rows) if rows else ["Nobody has registered yet."]
-    if contested := [[one["agent_id"], detail] for one in document["agents"] for detail in one.get("contested", [])]:
+    if contested := [[one["agent_id"], detail] for one in document["agents"] for detail in one["contested"]]:
         yield "\nContested: two agents seem to go by one name."
         yield from terminal.table(("agent", "what was seen"), contested)
-    # A manager of an earlier version has no applicants.
-    if waiting := [[one[name] for name in WAITING] for one in document.get("applicants", [])]:
+    if waiting := [[one[name] for name in WAITING] for one in document["applicants"]]:
         yield "\nWaiting for the operator (league approve APPLICANT_ID or --all, league reject APPLICANT_ID):"
         yield from terminal.table([name.replace("_", " ") for name in WAITING], waiting)
-    if rejected := [[one[name] for name in WAITING] for one in document.get("rejected", [])]:
+    if rejected := [[one[name] for name in WAITING] for one in document["rejected"]]:
         yield "\nRejected by the operator (league approve APPLICANT_ID lets one in after all):"
         yield from terminal.table([name.replace("_", " ") for name in WAITING], rejected)
-    if refused := [[one[name] or None for name in REFUSED] for one in document.get("refused", [])]:
+    if refused := [[one[name] or None for name in REFUSED] for one in document["refused"]]:
         yield "\nRefused:"
         yield from terminal.table([name.replace("_", " ") for name in REFUSED], refused)
 
@@ -119,8 +118,8 @@ def silence_in(document: Mapping[str, Any]) -> dict[str, str]:
     """Who does not answer, of /api/agents, since when by the clock of whoever reads it, and why, if that is known."""
     return {
         one["agent_id"]: f"not answering since {datetime.fromtimestamp(one['since'], UTC).astimezone():%H:%M:%S}"
-        + (f" ({one['why']})" if one.get("why") else "")
-        for one in document.get("not_answering", [])  # a manager of an earlier version does not say
+        + (f" ({one['why']})" if one["why"] else "")
+        for one in document["not_answering"]
     }
 
 

@@ -62,10 +62,10 @@ STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost
 
 
 def render_standings(document: Mapping[str, Any]) -> list[str]:
-    """The table of /api/standings. A manager of an earlier version does not tell technical losses."""
+    """The table of /api/standings."""
     names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
-    technical = document.get("technical_losses", {})
-    rows = [[*(row.get(name) for name in names), technical.get(row["player_id"])] for row in document["standings"]]
+    technical = document["technical_losses"]
+    rows = [[*(row[name] for name in names), technical[row["player_id"]]] for row in document["standings"]]
     return table(STANDINGS, rows)
 
 
@@ -82,7 +82,7 @@ def unverified(matches: Sequence[str]) -> str:
 
 def progress(league: Mapping[str, Any]) -> str:
     """How far a league is, by its /api/league."""
-    reason = league.get("waiting_reason")
+    reason = league["waiting_reason"]
     waiting = f", {league['waiting']}" + (f" ({reason})" if reason else "") if league["waiting"] else ""
     if not league["rounds"]:
         return f"waiting for registrations{waiting}"
