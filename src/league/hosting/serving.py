@@ -28,11 +28,10 @@ from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.terminal import USAGE, CommandError, console
 from league.terminal.addresses import endpoint_at, names_at
-from league.transport import letters, mcp_door
+from league.transport import letters
 from league.transport.http import (
     AccessPolicy,
     App,
-    HttpRequest,
     Limits,
     McpHandler,
     Response,
@@ -44,7 +43,7 @@ from league.transport.http_tls import CertificateError, client_context, server_c
 
 if TYPE_CHECKING:
     from league.hosting.background import Background
-    from league.mcp_tables import McpCaller, MemberTools
+    from league.mcp_tables import MemberTools
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
@@ -100,8 +99,8 @@ class McpDoor(McpHandler, Protocol):
     is_open: bool
     """True while the agent works: after its start, and until it is about to end."""
 
-    async def own_answer(self, raw: bytes, caller: McpCaller) -> Response | None:
-        """The answer to a plain request about the agent's own tools; None for any other request."""
+    async def answer(self, raw: bytes, address: str, authorization: str) -> Response | None:
+        """Answer a request that is no message of the protocol; None if it is not about MCP either."""
 
     async def close(self) -> None:
         """End all sessions and streams."""
@@ -154,32 +153,15 @@ class HostedAgent:
 
     def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
         """A request to /mcp; the answer itself where it is there at once."""
-        if self.agent is not None and self.tools is None:
+        if self.agent is not None:
             return self.agent.respond(raw, origin)
         return self.post(raw, origin)
 
     async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
-        """A request to /mcp; `is_mcp`: its caller speaks MCP."""
+        """A request to /mcp; `is_mcp`: a message by a caller that speaks MCP."""
         if self.agent is None:
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        if self.tools is not None and self.mcp is not None:
-            from league.mcp_tables import McpCaller  # most agents have no tools of their own
-
-            answer = await self.mcp.own_answer(raw, McpCaller(origin, authorization))
-            if answer is not None:
-                return answer
-        return await self.agent.post(raw, origin, is_mcp=is_mcp)
-
-    async def answer_plainly(self, request: HttpRequest) -> Response:
-        """The answer to a request that is not for the MCP door after all."""
-        return await self.post(request.body, request.address, _authorization(request))
-
-    async def answer_mcp(self, request: HttpRequest) -> Response:
-        """The answer to a caller that speaks MCP, where the official package does not serve it."""
-        version = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
-        return mcp_door.refusal(request.body, version) or await self.post(
-            request.body, request.address, _authorization(request), is_mcp=True
-        )
+        return await self.agent.post(raw, origin, authorization, is_mcp=is_mcp)
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
         """The body of what HTTP itself refuses: the role's whole error, where the catalogue has a row for it."""
@@ -196,6 +178,8 @@ class HostedAgent:
         self, setup: Setup, journal: Callable[[Agent], LiveJournal], followers: Followers | None = None
     ) -> Agent:
         """From an open port to an agent at work."""
+        if self.mcp is not None:
+            setup.offer = self.mcp.answer
         agent = Agent(setup)
         try:
             opened = journal(agent)
@@ -246,10 +230,6 @@ def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
         return None
     open_door: Callable[[HostedAgent], McpDoor] = features.load(row.open)
     return open_door(host)
-
-
-def _authorization(request: HttpRequest) -> str:
-    return request.headers.get(b"authorization", b"").decode("latin-1")
 
 
 def _replay(agent: Agent, journal: LiveJournal) -> None:
