@@ -11,7 +11,7 @@ from functools import partial
 
 from benchmarks import Row, median_cpu_seconds_async
 from benchmarks.bare_http import BareClient, BareServer
-from league.mcp_tables import ServerTables
+from league_mcp.tables import ServerTables
 from league.protocol import jsonrpc
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits

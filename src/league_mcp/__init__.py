@@ -1,6 +1,6 @@
 """Every agent is an MCP server, and assistants can follow a league and play in it.
 
-What an agent offers is a set of **tables** (`league.mcp_tables.ServerTables`): `manager_offer.py` makes those of a
+What an agent offers is a set of **tables** (`league_mcp.tables.ServerTables`): `manager_offer.py` makes those of a
 manager, `member_offer.py` those of players and referees, with the tools of `offered_turns.py` for a player that is
 played over MCP. A table knows nothing of HTTP, of versions of MCP, or of the official package `mcp`.
 

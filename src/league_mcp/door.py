@@ -21,9 +21,9 @@ from league.transport.http import Answer, HttpRequest, RefusalBody, plain_refusa
 
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent
-    from league.mcp_tables import ServerTables
     from league.transport.http import Response
     from league_mcp.endpoint import McpEndpoint
+    from league_mcp.tables import ServerTables
 
 PACKAGE: Final = "mcp"
 SUPPORTED: Final = "2.3."
@@ -56,8 +56,11 @@ def _tables_of(host: HostedAgent) -> ServerTables:
 
         return LeagueOffer(host).tables()
     from league_mcp.member_offer import member_tables
+    from league_mcp.tables import MemberTools
 
-    return member_tables(host, host.tools)
+    tools = host.tools
+    assert tools is None or isinstance(tools, MemberTools), "a strategy of ours offers them"
+    return member_tables(host, tools)
 
 
 class Post(Protocol):
@@ -117,8 +120,8 @@ class McpDoor:
     async def answer(self, raw: bytes, address: str, authorization: str) -> Response | None:
         """Answer one of MCP's own methods, or call a tool, without the package; None for anything else."""
         # Most agents never need these.
-        from league.mcp_tables import McpCaller
         from league_mcp import plain_server
+        from league_mcp.tables import McpCaller
 
         try:
             call = jsonrpc.decode_call(raw, len(raw))

@@ -17,7 +17,6 @@ from typing import Any, Final
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from league.mcp_tables import ServerTables
 from league.transport import mcp_door
 from league.transport.http import (
     Answer,
@@ -31,6 +30,7 @@ from league.transport.http import (
 from league.transport.http_asgi import EVENTS, ASGIAnswer
 from league_mcp.server import build_server
 from league_mcp.subscriptions import STREAMS, Subscriptions
+from league_mcp.tables import ServerTables
 
 SESSIONS: Final = 256
 IDLE_S: Final = 60.0

@@ -21,7 +21,13 @@ from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league import LeagueManager
-from league.mcp_tables import (
+from league.protocol import timestamps
+from league.protocol.errors import PeerError
+from league.protocol.safe_text import printable
+from league.reports import views
+from league.terminal import CommandError
+from league_mcp.member_offer import call_message, changed, message_tools, unlisted_tool
+from league_mcp.tables import (
     MARKDOWN,
     NO_ARGUMENTS,
     Complete,
@@ -39,12 +45,6 @@ from league.mcp_tables import (
     text,
     user_says,
 )
-from league.protocol import timestamps
-from league.protocol.errors import PeerError
-from league.protocol.safe_text import printable
-from league.reports import views
-from league.terminal import CommandError
-from league_mcp.member_offer import call_message, changed, message_tools, unlisted_tool
 from league_records.explain import explain, explanation_lines
 from league_records.live_facts import live_facts
 

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from league.mcp_tables import (
+from league.protocol.errors import PeerError
+from league.protocol.exchanges import EXCHANGES, Role
+from league.protocol.jsonrpc import TOOLS_CALL
+from league.transport import letters
+from league_mcp import message_schemas as schemas
+from league_mcp.tables import (
     NO_ARGUMENTS,
     UNKNOWN_TOOL,
     McpCaller,
@@ -24,11 +29,6 @@ from league.mcp_tables import (
     string,
     taking,
 )
-from league.protocol import schemas
-from league.protocol.errors import PeerError
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import TOOLS_CALL
-from league.transport import letters
 
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent

@@ -22,7 +22,14 @@ from league.hosting import authors
 from league.hosting.kept_secrets import PLAYER_KEY
 from league.hosting.options import PlayerOptions
 from league.hosting.players import Entrant
-from league.mcp_tables import (
+from league.player.history import PastMatch
+from league.player.news import LeagueResult, Standings
+from league.player.strategies import Turn
+from league.protocol import tokens
+from league.protocol.errors import PeerError
+from league.terminal import console
+from league.terminal.addresses import is_loopback
+from league_mcp.tables import (
     NO_ARGUMENTS,
     McpCaller,
     MemberTools,
@@ -32,13 +39,6 @@ from league.mcp_tables import (
     structured,
     taking,
 )
-from league.player.history import PastMatch
-from league.player.news import LeagueResult, Standings
-from league.player.strategies import Turn
-from league.protocol import tokens
-from league.protocol.errors import PeerError
-from league.terminal import console
-from league.terminal.addresses import is_loopback
 
 WAIT_S: Final = 20.0
 """How long `next_turn` waits for a turn: many clients give a tool half a minute."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from league.mcp_tables import McpCaller, Object, ServerTables
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import family_of
 from league.protocol.jsonrpc import Id, RpcCall
 from league.transport.http import Response
 from league.transport.mcp_door import INITIALIZE, VERSIONS
+from league_mcp.tables import McpCaller, Object, ServerTables
 
 LIST: Final = "tools/list"
 ACCEPTED: Final = Response(202, b"")

@@ -15,9 +15,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from league.mcp_tables import McpCaller, PromptRow, ResourceRow, ServerTables, TemplateRow
 from league.protocol.errors import PeerError
 from league_mcp.subscriptions import Context, Subscriptions
+from league_mcp.tables import McpCaller, PromptRow, ResourceRow, ServerTables, TemplateRow
 
 Page = types.PaginatedRequestParams | None
 """The part of a list that a client asks for: ours have one page."""

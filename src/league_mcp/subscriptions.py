@@ -20,8 +20,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
-from league.mcp_tables import McpCaller, ServerTables
 from league.protocol.errors import PeerError
+from league_mcp.tables import McpCaller, ServerTables
 
 FRAME_S: Final = 0.25
 """The shortest pause between two rounds."""

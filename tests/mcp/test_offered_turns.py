@@ -13,13 +13,13 @@ from msgspec import structs
 from league import LeagueResult, Standings
 from league.hosting import options
 from league.hosting.players import load
-from league.mcp_tables import McpCaller
 from league.player.strategies import Turn
 from league.protocol.errors import PeerError
 from league.protocol.parts import StandingsRow
 from league.terminal import CommandError, console, display
 from league_mcp import offered_turns
 from league_mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
+from league_mcp.tables import McpCaller
 from tests.unit.player.test_strategies import past
 
 LIMIT_S = 60.0

@@ -15,7 +15,11 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from league.mcp_tables import (
+from league.protocol.errors import PeerError
+from league.transport.http import App, Response, loop_factory
+from league.transport.http_server import serve
+from league_mcp.door import McpDoor
+from league_mcp.tables import (
     McpCaller,
     Object,
     PromptRow,
@@ -26,10 +30,6 @@ from league.mcp_tables import (
     text,
     user_says,
 )
-from league.protocol.errors import PeerError
-from league.transport.http import App, Response, loop_factory
-from league.transport.http_server import serve
-from league_mcp.door import McpDoor
 
 Call = Callable[[McpCaller, Object], Awaitable[Any]]
 

@@ -20,7 +20,6 @@ from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
-from league.mcp_tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
@@ -52,7 +51,7 @@ class HostedMember:
     tell: Tell = lambda _: None
     on_started: Callable[[Agent], None] | None = None
     on_stopping: Callable[[], Awaitable[None]] | None = None
-    tools: MemberTools | None = None
+    tools: object | None = None
     """What else it offers MCP clients."""
 
 

@@ -34,7 +34,6 @@ from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import Ready, run_loop, say_ready, until
 from league.machine import Ask, Considered, NoChoice
-from league.mcp_tables import MemberTools
 from league.player import strategies
 from league.player.competitor import Competitor
 from league.player.strategies import BuiltIn, Strategy, Turn
@@ -64,7 +63,7 @@ class Entrant:
     """Under which a language model plays (Any: as it stands in a message)."""
     session: Callable[[], AbstractAsyncContextManager[None]] | None = None
     """What must be open while it plays."""
-    offer: Callable[[PlayerOptions], MemberTools] | None = None
+    offer: Callable[[PlayerOptions], object] | None = None
     """What it offers MCP clients."""
     stay: Callable[[], Coroutine[Any, Any, None]] | None = None
     """What it waits for after the league, before it ends."""

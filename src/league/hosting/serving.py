@@ -43,7 +43,6 @@ from league.transport.http_tls import CertificateError, client_context, server_c
 
 if TYPE_CHECKING:
     from league.hosting.background import Background
-    from league.mcp_tables import MemberTools
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
@@ -134,7 +133,7 @@ class HostedAgent:
         """What else /metrics shows."""
         self.views: Mapping[str, Background] = {}
         """A manager's views that take long, by name."""
-        self.tools: MemberTools | None = None
+        self.tools: object | None = None
         """What a member offers MCP clients beside its messages."""
         self.mcp = _open_mcp_door(self)
         self._server: Server | None = None
