@@ -157,7 +157,7 @@ def test_a_class_list_puts_groups_into_the_grades_and_shows_who_was_missing(leag
     [
         (b"Ann\n", "line 1 is not NAME,GROUP"),
         (b"Ann,1\nBo,1,2\n", "line 2 is not NAME,GROUP"),
-        (b"Ann,1\nAnn,2\n", "line 2 names somebody again"),
+        (b"Ann,1\nAnn,2\n", "line 2 repeats a name"),
         (b"\xff,1\n", "cannot be read"),
         (None, "cannot be read: No such file"),
     ],

@@ -26,7 +26,6 @@ from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
-from league.mcp_tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
@@ -61,7 +60,7 @@ class HostedMember:
     on_started: Callable[[Agent], None] | None = None
     on_stopping: Callable[[], Awaitable[None]] | None = None
     """Awaited before it stops, while it still answers."""
-    tools: MemberTools | None = None
+    tools: object | None = None
     """The tools that it offers MCP clients beside its messages."""
 
 

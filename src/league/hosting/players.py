@@ -34,7 +34,6 @@ from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import Ready, run_loop, say_ready, until
 from league.machine import Ask, Considered, NoChoice
-from league.mcp_tables import MemberTools
 from league.player import strategies
 from league.player.competitor import Competitor
 from league.player.strategies import BuiltIn, Strategy, Turn
@@ -64,7 +63,7 @@ class Entrant:
     """The conditions under which a language model plays (Any: as they are written in a message)."""
     session: Callable[[], AbstractAsyncContextManager[None]] | None = None
     """A context that must stay open while it plays."""
-    offer: Callable[[PlayerOptions], MemberTools] | None = None
+    offer: Callable[[PlayerOptions], object] | None = None
     """Makes the tools that it offers MCP clients."""
     stay: Callable[[], Coroutine[Any, Any, None]] | None = None
     """Waits after the league for whatever must happen before the player ends."""

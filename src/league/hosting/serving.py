@@ -39,11 +39,10 @@ from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.terminal import USAGE, CommandError, console
 from league.terminal.addresses import endpoint_at, names_at
-from league.transport import letters, mcp_door
+from league.transport import letters
 from league.transport.http import (
     AccessPolicy,
     App,
-    HttpRequest,
     Limits,
     McpHandler,
     Response,
@@ -55,7 +54,6 @@ from league.transport.http_tls import CertificateError, client_context, server_c
 
 if TYPE_CHECKING:
     from league.hosting.background import Background
-    from league.mcp_tables import McpCaller, MemberTools
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
@@ -117,8 +115,8 @@ class McpDoor(McpHandler, Protocol):
     is_open: bool
     """True while the agent works: after its start, and until it is about to end."""
 
-    async def own_answer(self, raw: bytes, caller: McpCaller) -> Response | None:
-        """The answer to a plain request about the agent's own tools; None for any other request."""
+    async def answer(self, raw: bytes, address: str, authorization: str) -> Response | None:
+        """Answer a request that is no message of the protocol; None if it is not about MCP either."""
 
     async def close(self) -> None:
         """End all sessions and streams."""
@@ -152,7 +150,7 @@ class HostedAgent:
         """The role's own gauges, shown at /metrics."""
         self.views: Mapping[str, Background] = {}
         """A manager's views that take long, by name."""
-        self.tools: MemberTools | None = None
+        self.tools: object | None = None
         """The tools that a member offers MCP clients beside its messages."""
         self.mcp = _open_mcp_door(self)
         self._server: Server | None = None
@@ -171,8 +169,7 @@ class HostedAgent:
 
     def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
         """Answer a request to /mcp; at once if that is possible, otherwise with an awaitable."""
-        # Most agents have no tools of their own, and their answers need no coroutine.
-        if self.agent is not None and self.tools is None:
+        if self.agent is not None:
             return self.agent.respond(raw, origin)
         return self.post(raw, origin)
 
@@ -184,34 +181,11 @@ class HostedAgent:
         *,
         is_mcp: bool = False,
     ) -> Response:
-        """Answer a request to /mcp. `is_mcp` is true if the caller speaks MCP."""
+        """Answer a request to /mcp. `is_mcp` is true for a message by a caller that speaks MCP."""
         if self.agent is None:
             # The port is open, but the journal is still being replayed.
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        if self.tools is not None and self.mcp is not None:
-            from league.mcp_tables import McpCaller  # most agents have no tools of their own
-
-            answer = await self.mcp.own_answer(raw, McpCaller(origin, authorization))
-            if answer is not None:
-                return answer
-        return await self.agent.post(raw, origin, is_mcp=is_mcp)
-
-    async def answer_plainly(self, request: HttpRequest) -> Response:
-        """Answer a request that turned out not to be for the MCP door."""
-        return await self.post(request.body, request.address, _authorization(request))
-
-    async def answer_mcp(self, request: HttpRequest) -> Response:
-        """Answer a caller that speaks MCP and is not served by the official package."""
-        version = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
-        refusal = mcp_door.refusal(request.body, version)
-        if refusal is not None:
-            return refusal
-        return await self.post(
-            request.body,
-            request.address,
-            _authorization(request),
-            is_mcp=True,
-        )
+        return await self.agent.post(raw, origin, authorization, is_mcp=is_mcp)
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
         """The body of a response by which HTTP itself rejects a request: a full error if the catalogue has its code."""
@@ -238,6 +212,8 @@ class HostedAgent:
         followers: Followers | None = None,
     ) -> Agent:
         """Replay the journal and let the agent work behind the open port."""
+        if self.mcp is not None:
+            setup.offer = self.mcp.answer
         agent = Agent(setup)
         try:
             opened = journal(agent)
@@ -294,10 +270,6 @@ def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
         return None  # a distribution without the MCP feature
     open_door: Callable[[HostedAgent], McpDoor] = features.load(row.open)
     return open_door(host)
-
-
-def _authorization(request: HttpRequest) -> str:
-    return request.headers.get(b"authorization", b"").decode("latin-1")
 
 
 def _replay(agent: Agent, journal: LiveJournal) -> None:

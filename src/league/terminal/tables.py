@@ -79,12 +79,12 @@ STANDINGS_FIELDS = ("rank", "player_id", "display_name", "points", "played", "wi
 
 
 def render_standings(document: Mapping[str, Any]) -> list[str]:
-    """The table of /api/standings. It has no technical losses if the manager is of an earlier version."""
-    technical_losses = document.get("technical_losses", {})
+    """The table of /api/standings."""
+    technical_losses = document["technical_losses"]
     rows = []
     for standing in document["standings"]:
-        row = [standing.get(name) for name in STANDINGS_FIELDS]
-        row.append(technical_losses.get(standing["player_id"]))
+        row = [standing[name] for name in STANDINGS_FIELDS]
+        row.append(technical_losses[standing["player_id"]])
         rows.append(row)
     return table(STANDINGS, rows)
 
@@ -107,7 +107,7 @@ def progress(league: Mapping[str, Any]) -> str:
     waiting = ""
     if league["waiting"]:
         waiting = f", {league['waiting']}"
-        reason = league.get("waiting_reason")
+        reason = league["waiting_reason"]
         if reason:
             waiting += f" ({reason})"
     if not league["rounds"]:
