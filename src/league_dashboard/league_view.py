@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import msgspec
 
 from league.events import WalkoverDecided
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
 from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
@@ -22,7 +22,7 @@ from league.reports import endings, views
 from league.reports.awaited import waiting_sentence
 
 if TYPE_CHECKING:
-    from league_dashboard.answers import Answering
+    from league_dashboard.answer_times import Answering
     from league_dashboard.history_view import HistoryView
     from league_dashboard.sections import SectionView
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger
 
 

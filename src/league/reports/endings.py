@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.standings import BY_NUMBER
 from league.reports.models import reported_provenance
 
