@@ -22,6 +22,7 @@ from league.hosting.options import RoleOptions
 from league.machine import Machine
 from league.storage import urls
 from league.storage.files import damaged
+from league.storage.formats import FORMAT
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
@@ -294,9 +295,15 @@ def open_journal(agent: Agent, location: str, identity: Mapping[str, str], trans
         return VolatileJournal()
     try:
         path = urls.parse(location).path
-        return SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=transcript))
+        journal = SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=transcript))
     except JournalError as error:
         raise CommandError(str(error)) from error
+    if journal.upgrade is not None:
+        console.complain(
+            f"{path} was in format {journal.upgrade.old_format} of an older version, and is in format {FORMAT} now; "
+            f"{journal.upgrade.backup} is a copy of it as it was"
+        )
+    return journal
 
 
 def open_shared(folder: str | None, beside: str = "") -> Followers | None:
