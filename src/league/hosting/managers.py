@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
+from msgspec import structs
+
 from league import features
 from league.agent import sources
 from league.agent.agent import Setup
-from league.events import Event, LeagueCreated
+from league.events import EndpointsChanged, Event, LeagueCreated
 from league.features import PagesRow, ViewRow
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
@@ -27,7 +29,7 @@ from league.manager.league import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
-from league.protocol.endpoints import EndpointPolicy
+from league.protocol.endpoints import EndpointPolicy, read_allowance
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.settings import LeagueSettings
@@ -97,9 +99,8 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
     """The secrets of its state are looked up, or made, once the journal is ours."""
-    endpoints = EndpointPolicy(
-        options.endpoints, "same", allowed=options.allow_endpoint, own_port=port, is_own=addresses.is_own
-    )
+    allowed = tuple(map(read_allowance, settings.allow_endpoint))
+    endpoints = EndpointPolicy(settings.endpoints, "same", allowed=allowed, own_port=port, is_own=addresses.is_own)
     admin_token = cache(lambda: ADMIN_TOKEN.of_manager(state))
     enrolment_key = cache(lambda: options.enrolment_key or ENROLMENT_KEY.of_manager(state))
 
@@ -175,22 +176,27 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         "announcement_lead_s": lead_s,
         "late_referees": options.late_referees and not is_official,
         "enrolment": options.enrolment or "guarded",
+        "allow_endpoint": tuple(map(str, options.allow_endpoint)),
     }
     return LeagueSettings(**settings)
 
 
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
 """What defines a league: a journal is not resumed with other values of these."""
+MAY_CHANGE = ("endpoints", "allow_endpoint")
+"""The operator may widen or narrow these: new values count from the restart on."""
 
 
 def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
     """The settings of the league in this journal; of a new one, `settings`.
 
-    An option that asks for something else is ignored with a notice, or, if it defines the league, refused.
+    An option that asks for something else is ignored with a notice, or, if it defines the league, refused. The rule
+    about endpoints may change, since the league could not go on if its agents had to move.
     """
     stored = _stored_settings(location)
     if stored is None:
         return settings
+    changed: dict[str, object] = {}
     for row in options_of(ManagerOptions):
         if not row.setting or row.name not in options.given:
             continue
@@ -208,8 +214,12 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) ->
                 USAGE,
             )
         asked = _shown(getattr(options, row.name))
+        if row.name in MAY_CHANGE:
+            console.complain(f"{flag} {asked} counts from now on: it was {_shown(stored_value) or 'not set'}")
+            changed[row.setting] = asked_value
+            continue
         console.complain(f"{flag} {asked} is ignored: the league keeps its own{shown_value}")
-    return stored
+    return structs.replace(stored, **changed)
 
 
 def _stored_settings(location: str) -> LeagueSettings | None:
@@ -218,9 +228,15 @@ def _stored_settings(location: str) -> LeagueSettings | None:
     try:
         with open_for_reading(urls.parse(location).path) as journal:
             first = next(iter(journal.events()), None)
+            changes = journal.of_kind(EndpointsChanged)
     except JournalError:
         return None
-    return first.settings if isinstance(first, LeagueCreated) else None
+    if not isinstance(first, LeagueCreated):
+        return None
+    if not changes:
+        return first.settings
+    _, newest = changes[-1]
+    return structs.replace(first.settings, endpoints=newest.endpoints, allow_endpoint=newest.allow_endpoint)
 
 
 def _shown(value: object) -> str:

@@ -231,13 +231,13 @@ class ManagerOptions(RoleOptions):
         least=0,
         placeholder="MINUTES",
     )
-    endpoints: Reach = option(
+    endpoints: Reach = league_setting(
         TEXT,
         "local",
         "how far away agents may be, each at the address it registers from",
         choices=("local", "lan", "public"),
     )
-    allow_endpoint: tuple[Allowance, ...] = option(
+    allow_endpoint: tuple[Allowance, ...] = league_setting(
         PLACES,
         (),
         "a network (10.1.0.0/16), HOST or HOST:PORT where agents may be too, no matter who registers them; "

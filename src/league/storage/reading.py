@@ -104,7 +104,7 @@ class JournalReader:
 
     @property
     def meta(self) -> Mapping[str, str]:
-        """The journal's own facts: role, league_id, created, written_by, schema_version, migrations (see formats.py)."""
+        """The journal's own facts: role, league_id, created, and those that formats.py writes."""
         return dict(self._rows("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
 
     @property
