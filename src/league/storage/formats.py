@@ -168,7 +168,7 @@ def _from_1_to_2(connection: sqlite3.Connection) -> int:
 def _rewrite_events(connection: sqlite3.Connection) -> int:
     """Copy the events into a table with digests, some of them with today's names and fields."""
     for trigger in ("events_are_never_changed", "events_are_never_deleted", "events_are_added_at_the_end"):
-        connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     connection.execute("ALTER TABLE events RENAME TO events_1")
     connection.execute(
         """CREATE TABLE events(
@@ -285,8 +285,8 @@ def _lists(tokens: list[object]) -> Iterator[object]:
 
 def _join_bodies(connection: sqlite3.Connection) -> None:
     """The first letter with a body holds it; later ones with the same body name that letter."""
-    connection.execute("DROP INDEX letters_of_a_match")
-    connection.execute("DROP INDEX remarks")
+    connection.execute("DROP INDEX IF EXISTS letters_of_a_match")
+    connection.execute("DROP INDEX IF EXISTS remarks")
     connection.execute("ALTER TABLE letters RENAME TO letters_1")
     connection.execute(
         """CREATE TABLE letters(

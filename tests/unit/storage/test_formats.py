@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import msgspec
@@ -154,7 +154,7 @@ def test_the_chain_can_be_followed_through_a_migration(finished: Path, number: i
         assert isinstance(stored, bytes)
         old_head = stored
     assert records[0].old_head == old_head.hex()
-    for earlier, later in zip(records, records[1:], strict=False):
+    for earlier, later in pairwise(records):
         assert earlier.new_head == later.old_head
     [(head,)] = rows(finished / "journal.db", "SELECT hex(digest) FROM events ORDER BY seq DESC LIMIT 1")
     assert records[-1].new_head == str(head).lower()
