@@ -15,11 +15,11 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from league import __version__
 from league.storage import formats
 from league.storage.chain import digest_after
 from league.storage.journal import decode
 from league.storage.notices import JournalError, UnfitEventError
+from league.version import __version__
 
 APPLICATION = 0x4C475632
 """Marks a database file as a journal (PRAGMA application_id)."""

@@ -36,8 +36,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from league import __version__
 from league.storage.chain import digest_after
+from league.version import __version__
 
 OLDEST = 1
 FORMAT = 3
